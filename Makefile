@@ -1,0 +1,51 @@
+PYTHON ?= python3
+WORKERS ?= 2
+BIN := .venv/bin
+STAMP := .venv/.installed
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
+
+# Small matrices: threads inside BLAS only get in each other's way.
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-deep lint format bench clean
+
+help: ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+setup: $(STAMP) ## create .venv with all that demo and tests need
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] + "; try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv .venv
+	@echo "installing into .venv (a minute or two the first time)"
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,plots,baselines]'
+	@touch $@
+
+demo: setup ## find a good graph and draw it (under a minute)
+	$(BIN)/bogrape demo
+
+test: setup ## tests, doctests and the code in the documents
+	$(PYTEST)
+
+test-deep: setup ## the tests that take minutes
+	$(PYTEST) -m deep --timeout 3600
+
+lint: setup ## ruff, mypy, import layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup ## let ruff rewrite what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup ## speed against GraKel, and of the local search
+	$(BIN)/python -m bogrape.benchmarks.speed
+
+clean: ## remove .venv, caches and builds
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .grimp_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
