@@ -1,0 +1,84 @@
+"""`Batch`: many graphs of one size as stacked arrays, for everything that must be fast.
+
+A `Graph` is checked, frozen and pleasant; a `Batch` is a few numpy arrays with a leading axis over
+graphs. Counts, rules and the searches work on batches, so that none of them loops over graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .counts import Counts, count_batch, distances_batch
+from .errors import InvalidInputError
+from .graph import BoolArray, Graph, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """B graphs with n nodes each; the caller vouches for the invariants `Graph` checks."""
+
+    adjacency: BoolArray  # (B, n, n)
+    labels: IntArray  # (B, n)
+    features: BoolArray  # (B, n, F)
+    edge_labels: IntArray | None  # (B, n, n), 0 where there is no edge
+    directed: bool
+
+    @classmethod
+    def of(cls, graphs: Sequence[Graph]) -> Batch:
+        """Stack graphs of one size and kind."""
+        first = graphs[0]
+        kinds = {(g.n_nodes, g.n_features, g.directed, g.edge_labels is None) for g in graphs}
+        if len(kinds) > 1:
+            raise InvalidInputError(
+                "a batch needs graphs of one size and kind; got (n_nodes, n_features, directed, "
+                f"without edge labels) = {sorted(kinds)}"
+            )
+        return cls(
+            np.stack([g.adjacency for g in graphs]),
+            np.stack([g.labels for g in graphs]),
+            np.stack([g.features for g in graphs]),
+            None if first.edge_labels is None else np.stack([g.edge_labels for g in graphs]),  # type: ignore[misc]
+            first.directed,
+        )
+
+    def __len__(self) -> int:
+        return len(self.adjacency)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of every graph."""
+        return int(self.adjacency.shape[1])
+
+    @cached_property
+    def distances(self) -> IntArray:
+        """Distances ``(B, n, n)``; ``n_nodes`` stands for "no path"."""
+        return distances_batch(self.adjacency)
+
+    def counts(self, n_labels: int, *, pairs: bool) -> Counts:
+        """The counts the kernels see."""
+        return count_batch(self.adjacency, self.labels, self.features, n_labels, pairs=pairs)
+
+    def select(self, index: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Batch:
+        """The graphs at ``index``, in that order."""
+        return Batch(
+            self.adjacency[index],
+            self.labels[index],
+            self.features[index],
+            None if self.edge_labels is None else self.edge_labels[index],
+            self.directed,
+        )
+
+    def graph(self, i: int) -> Graph:
+        """The i-th graph, checked and frozen."""
+        return Graph(
+            self.adjacency[i],
+            self.labels[i],
+            self.features[i],
+            self.directed,
+            edge_labels=None if self.edge_labels is None else self.edge_labels[i],
+        )

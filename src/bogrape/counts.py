@@ -1,0 +1,220 @@
+"""Integer counts of shortest paths and features: everything the kernels see of a graph.
+
+Notation (``docs/notation.md``):
+
+===========  ====================  ==============================================================
+``D_s``      ``Counts.lengths``    ordered pairs ``(u, v)``, ``u = v`` included, at distance s
+``P_{sab}``  ``Counts.pairs``      the same, split by the labels a of u and b of v
+``N_m``      ``Counts.features``   sum of feature m over the nodes; the first L are the labels
+``n``        ``Counts.sizes``      number of nodes
+===========  ====================  ==============================================================
+
+Pairs without a path are never counted. Distances of a whole batch of graphs are found together by
+a breadth-first search on bit sets: row ``u`` of a graph is one machine word whose bit ``v`` says
+"v is within s steps of u", and a step ORs the rows of u's neighbours, for all graphs at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import InvalidInputError
+from .graph import BoolArray, Graph, IntArray
+
+# Enough graphs at a time to amortise numpy's call overhead, few enough to stay in the cache.
+_CHUNK_CELLS = 400_000
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Counts of a batch of B graphs, the input of every kernel."""
+
+    sizes: IntArray  # (B,)
+    lengths: IntArray  # (B, S): D_s for s = 0..S-1
+    pairs: IntArray | None  # (B, S, L, L): P_sab, or None when not asked for
+    features: IntArray  # (B, L + F): N_m
+    n_labels: int
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def with_labels(self, n_labels: int) -> Counts:
+        """The same with ``features`` for exactly ``n_labels`` labels: padded, or cut, in place."""
+        if n_labels == self.n_labels:
+            return self
+        shared = min(n_labels, self.n_labels)
+        extra = self.features[:, self.n_labels :]
+        features = np.zeros((len(self), n_labels + extra.shape[1]), dtype=np.int64)
+        features[:, :shared] = self.features[:, :shared]
+        features[:, n_labels:] = extra
+        return replace(self, features=features, n_labels=n_labels)
+
+
+def count(graphs: Sequence[Graph], n_labels: int | None = None, *, pairs: bool = True) -> Counts:
+    """Counts of a list of graphs, of mixed sizes if need be.
+
+    Args:
+        graphs: at least one; all directed or none; all with equally many features.
+        n_labels: L; by default one more than the largest label present.
+        pairs: whether to split the counts by labels (SP and ESP need it; it costs a factor).
+
+    >>> path = Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> count([path]).lengths.tolist()
+    [[3, 4, 2]]
+    """
+    if not len(graphs):
+        raise InvalidInputError("expected at least one graph, got none")
+    if not all(isinstance(graph, Graph) for graph in graphs):
+        other = next(type(g).__name__ for g in graphs if not isinstance(g, Graph))
+        raise InvalidInputError(
+            f"expected bogrape Graph objects, got {other}; convert with Graph.from_networkx"
+        )
+    if len({(graph.directed, graph.n_features) for graph in graphs}) > 1:
+        raise InvalidInputError(
+            "graphs must all be directed or all undirected, and have equally many features; got "
+            f"{sorted({(graph.directed, graph.n_features) for graph in graphs})} "
+            "as (directed, number of features)"
+        )
+    top = max(int(graph.labels.max()) for graph in graphs) + 1
+    if n_labels is not None and n_labels < top:
+        raise InvalidInputError(f"labels must be below {n_labels}, got label {top - 1}")
+    n_labels = top if n_labels is None else n_labels
+
+    sizes = np.array([graph.n_nodes for graph in graphs], dtype=np.int64)
+    n_lengths = int(sizes.max())
+    out = Counts(
+        sizes,
+        np.zeros((len(graphs), n_lengths), dtype=np.int64),
+        np.zeros((len(graphs), n_lengths, n_labels, n_labels), dtype=np.int64) if pairs else None,
+        np.zeros((len(graphs), n_labels + graphs[0].n_features), dtype=np.int64),
+        n_labels,
+    )
+    for n in np.unique(sizes):
+        where = np.flatnonzero(sizes == n)
+        batch = count_batch(
+            np.stack([graphs[i].adjacency for i in where]),
+            np.stack([graphs[i].labels for i in where]),
+            np.stack([graphs[i].features for i in where]),
+            n_labels,
+            pairs=pairs,
+        )
+        out.lengths[where, :n] = batch.lengths
+        out.features[where] = batch.features
+        if out.pairs is not None and batch.pairs is not None:
+            out.pairs[where, :n] = batch.pairs
+    return out
+
+
+def count_batch(
+    adjacency: BoolArray,
+    labels: IntArray,
+    features: BoolArray | None,
+    n_labels: int,
+    *,
+    pairs: bool = True,
+) -> Counts:
+    """Counts of B graphs of one size, given as stacked arrays ``(B, n, n)``, ``(B, n)``, ``(B, n, F)``.
+
+    This is the hot loop of everything: nothing in it loops over graphs or pairs of nodes.
+    """
+    n_graphs, n = labels.shape
+    one_hot = labels[:, :, None] == np.arange(n_labels)
+    sums = one_hot.sum(axis=1)
+    if features is not None and features.shape[2]:
+        sums = np.concatenate([sums, features.sum(axis=1)], axis=1)
+    lengths = np.empty((n_graphs, n), dtype=np.int64)
+    by_label = np.empty((n_graphs, n, n_labels, n_labels), dtype=np.int64) if pairs else None
+    chunk = max(1, _CHUNK_CELLS // (n * n))
+    for start in range(0, n_graphs, chunk):
+        part = slice(start, start + chunk)
+        masks = _label_masks(one_hot[part])
+        weights = one_hot[part].astype(np.float32)
+        before: NDArray[np.int64] | int = 0
+        before_pairs: NDArray[np.float32] | int = 0
+        for s, within in enumerate(_within(adjacency[part])):
+            # within: (words, n, B): the nodes reached from u in at most s steps
+            now = np.bitwise_count(within).sum(axis=(0, 1), dtype=np.int64)
+            lengths[part, s] = now - before
+            before = now
+            if by_label is not None:
+                # popcount(row of u AND nodes of label b), then summed over the u of label a
+                hits = np.bitwise_count(within[:, :, None, :] & masks[:, None]).sum(
+                    axis=0, dtype=np.float32
+                )  # (n, L, B)
+                now_pairs = np.matmul(
+                    np.ascontiguousarray(weights.transpose(0, 2, 1)),
+                    np.ascontiguousarray(hits.transpose(2, 0, 1)),
+                )
+                by_label[part, s] = now_pairs - before_pairs
+                before_pairs = now_pairs
+        done = s + 1
+        lengths[part, done:] = 0
+        if by_label is not None:
+            by_label[part, done:] = 0
+    sizes = np.full(n_graphs, n, dtype=np.int64)
+    return Counts(sizes, lengths, by_label, sums, n_labels)
+
+
+def distances_batch(adjacency: BoolArray) -> IntArray:
+    """All distances of B graphs ``(B, n, n)``; the number of nodes stands for "no path"."""
+    n_graphs, n, _ = adjacency.shape
+    out = np.zeros((n_graphs, n, n), dtype=np.int64)
+    chunk = max(1, _CHUNK_CELLS // (n * n))
+    for start in range(0, n_graphs, chunk):
+        part = slice(start, start + chunk)
+        for within in _within(adjacency[part]):
+            near = _unpack(within, n)
+            out[part] += 1 - near
+        out[part][near == 0] = n
+    return out
+
+
+def _word(n: int) -> tuple[type[np.unsignedinteger], int]:
+    """The smallest word that holds n bits (narrow words are faster), and how many are needed."""
+    for kind, bits in ((np.uint8, 8), (np.uint16, 16), (np.uint32, 32)):
+        if n <= bits:
+            return kind, bits
+    return np.uint64, 64
+
+
+def _pack(rows: BoolArray) -> NDArray[np.unsignedinteger]:
+    """Pack the last axis into words: ``(..., n)`` to ``(words, ...)``."""
+    n = rows.shape[-1]
+    kind, bits = _word(n)
+    n_words = -(-n // bits)
+    padded = np.zeros((*rows.shape[:-1], n_words * bits), dtype=bool)
+    padded[..., :n] = rows
+    packed = np.packbits(padded, axis=-1, bitorder="little").view(kind)
+    return np.moveaxis(packed, -1, 0)
+
+
+def _unpack(words: NDArray[np.unsignedinteger], n: int) -> IntArray:
+    """``(words, n, B)`` bit sets back to 0/1 arrays ``(B, n, n)``."""
+    rows = np.ascontiguousarray(words.transpose(2, 1, 0)).view(np.uint8)
+    return np.unpackbits(rows, axis=-1, count=n, bitorder="little").astype(np.int64)
+
+
+def _label_masks(one_hot: BoolArray) -> NDArray[np.unsignedinteger]:
+    """Bit set of the nodes of each label: ``(B, n, L)`` to ``(words, L, B)``."""
+    return np.ascontiguousarray(_pack(one_hot.transpose(2, 0, 1)))
+
+
+def _within(adjacency: BoolArray) -> Iterator[NDArray[np.unsignedinteger]]:
+    """For s = 0, 1, ... the bit sets ``(words, n, B)`` of nodes within s steps; ends when all stay."""
+    n_graphs, n, _ = adjacency.shape
+    kind, _ = _word(n)
+    # steps[v, u, graph] is all ones where u -> v or u = v, so that AND selects row v for u
+    steps = np.zeros((n, n, n_graphs), dtype=kind)
+    steps[np.ascontiguousarray(adjacency.transpose(2, 1, 0))] = np.iinfo(kind).max
+    steps[np.arange(n), np.arange(n)] = np.iinfo(kind).max
+    reached = np.repeat(_pack(np.eye(n, dtype=bool))[:, :, None], n_graphs, axis=2)
+    while True:
+        yield reached
+        grown = np.stack([np.bitwise_or.reduce(steps & word[:, None], axis=0) for word in reached])
+        if (grown == reached).all():
+            return
+        reached = grown

@@ -1,0 +1,413 @@
+r"""`GraphGP`: a Gaussian process over graphs, and its posterior in two equal forms.
+
+Notation: ``y`` the T standardised observations, ``K = alpha K_G + beta K_F + noise I`` their
+covariance, ``z(x)`` the finite feature vector of the linear kernels,
+
+.. math:: z(x) = (\sqrt\alpha\, D/n^2 \text{ or } \sqrt\alpha\, P/n^2,\; \sqrt{\beta/M}\, N/n).
+
+*Function space* (any kernel):  :math:`\mu = k^\top K^{-1} y`,
+:math:`\sigma^2 = k(x,x) - k^\top K^{-1} k`, by Cholesky.
+
+*Weight space* (SSP and SP): with ``Z`` the stacked z and its thin SVD ``Z = U diag(s) V'``,
+
+.. math:: \mu = w^\top z,\quad w = V \tfrac{s}{s^2+\text{noise}} U^\top y, \qquad
+          \sigma^2 = \|z - VV^\top z\|^2
+                     + \sum_k \tfrac{\text{noise}}{s_k^2+\text{noise}} (V_k^\top z)^2 .
+
+Nothing in the second form is larger than one, and its size does not grow with T; with
+``noise = 1e-6`` the first has entries near a million (``docs/decisions/002-weight-space.md``).
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits
+
+from .counts import Counts, count
+from .errors import FitError, InvalidInputError
+from .graph import Graph
+from .kernels import (
+    FEATURE_AMPLITUDE_BOUNDS,
+    GraphKernel,
+    feature_cross,
+    feature_diagonal,
+    get_kernel,
+    node_features,
+)
+
+FloatArray = NDArray[np.float64]
+logger = logging.getLogger(__name__)
+
+_NOISE_BOUNDS = (1e-8, 1.0)
+_JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
+
+
+class Posterior(Protocol):
+    """A fitted GP, ready to predict from counts, in the objective's own units."""
+
+    @property
+    def model(self) -> FittedModel:
+        """Hyperparameters and data the posterior was made from."""
+
+    def mean_std(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
+        """Mean and standard deviation (of the noise-free function) of each graph."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """Hyperparameters and data: all that a posterior is computed from."""
+
+    kernel: GraphKernel
+    alpha: float
+    beta: float  # 0 without the feature kernel
+    noise: float  # variance, in standardised units
+    counts: Counts
+    y: FloatArray  # standardised
+    y_mean: float
+    y_scale: float
+
+    @property
+    def n_features(self) -> int:
+        """M: number of labels plus further features."""
+        return int(self.counts.features.shape[1])
+
+    @property
+    def best(self) -> float:
+        """Smallest observed value, in the objective's own units."""
+        return self.y_mean + self.y_scale * float(self.y.min())
+
+    def cross(self, counts: Counts) -> FloatArray:
+        """``k(x, X_i)`` for each query (rows) and observation (columns)."""
+        out = self.alpha * self.kernel.cross(counts, self.counts)
+        if self.beta:
+            # Labels the data lack meet only zeros, so their columns can be left out.
+            known = counts.with_labels(self.counts.n_labels)
+            out = out + self.beta * feature_cross(known, self.counts, self.n_features)
+        return out
+
+    def diagonal(self, counts: Counts) -> FloatArray:
+        """``k(x, x)`` for each query."""
+        out = self.alpha * self.kernel.diagonal(counts)
+        if self.beta:
+            out = out + self.beta * feature_diagonal(counts, self.n_features)
+        return out
+
+
+class FunctionPosterior:
+    """The posterior by Cholesky of K: any kernel."""
+
+    def __init__(self, model: FittedModel) -> None:
+        from scipy.linalg import cho_solve
+
+        self._model = model
+        covariance = model.cross(model.counts) + model.noise * np.eye(len(model.y))
+        self._factor = _cholesky(covariance)
+        self._weights = cho_solve((self._factor, True), model.y)
+
+    @property
+    def model(self) -> FittedModel:
+        """Hyperparameters and data."""
+        return self._model
+
+    def mean_std(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
+        """Mean and standard deviation of each graph."""
+        from scipy.linalg import solve_triangular
+
+        k = self._model.cross(counts)
+        v = solve_triangular(self._factor, k.T, lower=True, check_finite=False)
+        variance = self._model.diagonal(counts) - np.einsum("ij,ij->j", v, v)
+        return _in_units(self._model, k @ self._weights, variance)
+
+
+class WeightPosterior:
+    """The posterior as Bayesian linear regression on z: SSP and SP.
+
+    Attributes:
+        basis: ``V'``, orthonormal rows spanning the observed z.
+        shrink: ``noise / (s^2 + noise)`` a row: the share of prior variance that is left there.
+        weights: ``w``, over the coordinates of `features`.
+    """
+
+    def __init__(self, model: FittedModel) -> None:
+        if model.kernel.exponential:
+            raise InvalidInputError(
+                f"kernel {model.kernel.name!r} has no finite feature vector; "
+                "weight space exists for ssp and sp"
+            )
+        self._model = model
+        self._shape = model.kernel.features(model.counts).shape[1:]
+        z = self.features(model.counts)
+        u, s, vt = np.linalg.svd(z, full_matrices=False)
+        keep = s > s[0] * 1e-12 if s[0] > 0 else np.zeros(len(s), dtype=bool)
+        u, s, vt = u[:, keep], s[keep], vt[keep]
+        self.basis: FloatArray = vt
+        self.shrink: FloatArray = model.noise / (s**2 + model.noise)
+        self.weights: FloatArray = vt.T @ (s / (s**2 + model.noise) * (u.T @ model.y))
+
+    @property
+    def model(self) -> FittedModel:
+        """Hyperparameters and data."""
+        return self._model
+
+    def features(self, counts: Counts) -> FloatArray:
+        """Coordinates of z that occur in the data: path part flattened, then node features."""
+        paths = self._model.kernel.features(counts)
+        fitted = np.zeros((len(counts), *self._shape))
+        common = tuple(
+            slice(min(a, b)) for a, b in zip(paths.shape[1:], self._shape, strict=True)
+        )
+        fitted[(slice(None), *common)] = paths[(slice(None), *common)]
+        z = math.sqrt(self._model.alpha) * fitted.reshape(len(counts), -1)
+        if not self._model.beta:
+            return z
+        nodes = node_features(counts.with_labels(self._model.counts.n_labels), self._model.n_features)
+        return np.concatenate([z, math.sqrt(self._model.beta) * nodes], axis=1)
+
+    def mean_std(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
+        """Mean and standard deviation of each graph."""
+        z = self.features(counts)
+        along = z @ self.basis.T
+        beyond = z - along @ self.basis
+        # Coordinates no observation has (longer paths, unseen labels) keep their prior variance.
+        unseen = self._model.diagonal(counts) - np.einsum("ij,ij->i", z, z)
+        variance = (
+            np.einsum("ij,ij->i", beyond, beyond)
+            + (along**2) @ self.shrink
+            + np.where(unseen > 1e-14, unseen, 0.0)
+        )
+        return _in_units(self._model, z @ self.weights, variance)
+
+
+class GraphGP:
+    """Gaussian process regression on graphs.
+
+    Args:
+        kernel: ``"ssp"``, ``"sp"``, ``"essp"`` or ``"esp"``.
+        noise: noise variance in units of the standardised observations, or ``"fit"``.
+        feature_kernel: whether to add ``beta k_F`` (labels and features of nodes).
+        n_labels: number of labels L; by default one more than the largest label in the data. Give
+            it when the space has labels the data may lack, as `propose` and `minimize` do.
+        restarts: number of starting points of the likelihood maximisation.
+        seed: for the random ones among them.
+        alpha, beta: fix an amplitude instead of fitting it.
+    """
+
+    def __init__(
+        self,
+        kernel: str = "ssp",
+        noise: float | Literal["fit"] = 1e-6,
+        *,
+        feature_kernel: bool = True,
+        n_labels: int | None = None,
+        restarts: int = 5,
+        seed: int = 0,
+        alpha: float | None = None,
+        beta: float | None = None,
+    ) -> None:
+        self.kernel = get_kernel(kernel)
+        if noise != "fit" and (
+            not isinstance(noise, (int, float)) or not 0 < noise < math.inf
+        ):
+            raise InvalidInputError(f"noise must be a variance > 0 or 'fit', got {noise!r}")
+        for name, value in (("alpha", alpha), ("beta", beta)):
+            if value is not None and not 0 < value < math.inf:
+                raise InvalidInputError(f"{name} must be a finite number > 0, got {value!r}")
+        if not isinstance(restarts, int) or restarts < 1:
+            raise InvalidInputError(f"restarts must be an integer >= 1, got {restarts!r}")
+        self.noise = noise
+        self.feature_kernel = feature_kernel
+        self.n_labels = n_labels
+        self.restarts = restarts
+        self.seed = seed
+        self._fixed = {"alpha": alpha, "beta": beta if feature_kernel else None}
+        self._posterior: Posterior | None = None
+        self._likelihood = math.nan
+
+    def fit(self, graphs: Sequence[Graph], y: ArrayLike) -> GraphGP:
+        """Fit the hyperparameters by maximal marginal likelihood; returns self."""
+        values = _observations(graphs, y)
+        counts = count(graphs, self.n_labels, pairs=self.kernel.labelled)
+        mean, scale = float(values.mean()), float(values.std())
+        if scale <= 1e-12 * max(1.0, abs(mean)):
+            scale = 1.0  # all equal: nothing to scale, and nothing to learn but that
+        standard = (values - mean) / scale
+        with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
+            alpha, beta, noise, likelihood = self._maximise_likelihood(counts, standard)
+            model = FittedModel(self.kernel, alpha, beta, noise, counts, standard, mean, scale)
+            posterior: Posterior = (
+                FunctionPosterior(model) if self.kernel.exponential else WeightPosterior(model)
+            )
+        self._posterior, self._likelihood = posterior, likelihood
+        return self
+
+    @property
+    def posterior(self) -> Posterior:
+        """The fitted posterior: in weight space for SSP and SP, in function space otherwise."""
+        if self._posterior is None:
+            raise FitError("this GraphGP has no data yet; call fit(graphs, y) first")
+        return self._posterior
+
+    @property
+    def hyperparameters(self) -> dict[str, float]:
+        """Fitted ``alpha``, ``beta`` and ``noise``."""
+        model = self.posterior.model
+        return {"alpha": model.alpha, "beta": model.beta, "noise": model.noise}
+
+    @property
+    def log_likelihood(self) -> float:
+        """Log marginal likelihood of the standardised observations at the fitted values."""
+        if self._posterior is None:
+            raise FitError("this GraphGP has no data yet; call fit(graphs, y) first")
+        return self._likelihood
+
+    def predict(
+        self, graphs: Sequence[Graph], return_std: bool = True
+    ) -> tuple[FloatArray, FloatArray] | FloatArray:
+        """Posterior mean, and standard deviation of the noise-free function, of each graph."""
+        model = self.posterior.model
+        queries = count(graphs, pairs=self.kernel.labelled)
+        n_extra = queries.features.shape[1] - queries.n_labels
+        if n_extra != model.n_features - model.counts.n_labels:
+            raise InvalidInputError(
+                f"graphs must have {model.n_features - model.counts.n_labels} features as the "
+                f"fitted ones do, got {n_extra}"
+            )
+        with threadpool_limits(1):
+            mean, std = self.posterior.mean_std(queries)
+        return (mean, std) if return_std else mean
+
+    # -- the likelihood -----------------------------------------------------------------------
+
+    def _maximise_likelihood(
+        self, counts: Counts, y: FloatArray
+    ) -> tuple[float, float, float, float]:
+        """Best (alpha, beta, noise) and their log likelihood, from several starting points."""
+        from scipy.optimize import minimize
+
+        n = len(y)
+        parts = {"alpha": self.kernel.cross(counts, counts)}
+        bounds = {"alpha": self.kernel.amplitude_bounds}
+        if self.feature_kernel:
+            parts["beta"] = feature_cross(counts, counts, counts.features.shape[1])
+            bounds["beta"] = FEATURE_AMPLITUDE_BOUNDS
+        if self.noise == "fit":
+            parts["noise"] = np.eye(n)
+            bounds["noise"] = _NOISE_BOUNDS
+        fixed_noise = 0.0 if self.noise == "fit" else float(self.noise)
+        constant = fixed_noise * np.eye(n)
+        for name, value in self._fixed.items():
+            if value is not None and name in parts:
+                constant = constant + value * parts.pop(name)
+        names = list(parts)
+        matrices = [parts[name] for name in names]
+        logs = np.log([bounds[name] for name in names]).reshape(-1, 2)
+
+        def loss(theta: FloatArray) -> tuple[float, FloatArray]:
+            value, gradient = log_likelihood(theta, matrices, constant, y)
+            return -value, -gradient
+
+        best_theta, best_loss = np.zeros(0), math.inf
+        for start in self._starts(logs, loss):
+            result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=logs)
+            if math.isfinite(result.fun) and result.fun < best_loss:
+                best_theta, best_loss = np.clip(result.x, logs[:, 0], logs[:, 1]), result.fun
+        if not names:
+            best_loss = loss(np.zeros(0))[0]
+        if not math.isfinite(best_loss):
+            raise FitError(
+                "no hyperparameters give a finite likelihood; check the observations for extreme "
+                "values, or raise noise"
+            )
+        found = {**self._fixed, **dict(zip(names, np.exp(best_theta), strict=True))}
+        beta = found["beta"] if self.feature_kernel else 0.0
+        return (
+            float(found["alpha"] or 0.0),
+            float(beta or 0.0),
+            float(found.get("noise") or fixed_noise),
+            -best_loss,
+        )
+
+    def _starts(self, logs: FloatArray, loss: object) -> list[FloatArray]:
+        """All ones as in the paper, the best points of a coarse grid, then random ones."""
+        if not len(logs):
+            return []
+        rng = np.random.default_rng(self.seed)
+        axes = [np.linspace(low, high, 7)[1:-1] for low, high in logs]
+        grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(logs))
+        order = np.argsort([loss(point)[0] for point in grid])  # type: ignore[operator]
+        starts = [np.clip(np.zeros(len(logs)), logs[:, 0], logs[:, 1]), *grid[order[:2]]]
+        starts += [rng.uniform(logs[:, 0], logs[:, 1]) for _ in range(self.restarts - 3)]
+        return starts[: max(1, self.restarts)]
+
+
+def log_likelihood(
+    theta: FloatArray, matrices: list[FloatArray], constant: FloatArray, y: FloatArray
+) -> tuple[float, FloatArray]:
+    r"""Log marginal likelihood and its gradient, for ``K = constant + sum_i e^{theta_i} K_i``.
+
+    .. math:: L = -\tfrac12 y^\top K^{-1} y - \tfrac12 \log|K| - \tfrac T2 \log 2\pi,\quad
+        \partial_i L = \tfrac12 \mathrm{tr}((a a^\top - K^{-1})\, e^{\theta_i} K_i),\; a = K^{-1}y
+    """
+    from scipy.linalg import cho_solve
+
+    scaled = [math.exp(t) * matrix for t, matrix in zip(theta, matrices, strict=True)]
+    factor = _cholesky(constant + sum(scaled, np.zeros_like(constant)))
+    a = cho_solve((factor, True), y)
+    inverse = cho_solve((factor, True), np.eye(len(y)))
+    value = (
+        -0.5 * float(y @ a)
+        - float(np.log(np.diag(factor)).sum())
+        - 0.5 * len(y) * math.log(2.0 * math.pi)
+    )
+    outer = np.outer(a, a) - inverse
+    return value, np.array([0.5 * float(np.sum(outer * part)) for part in scaled])
+
+
+def _cholesky(matrix: FloatArray) -> FloatArray:
+    """Lower Cholesky factor; jitter relative to the diagonal is added, and logged, only if needed."""
+    scale = float(np.mean(np.diag(matrix)))
+    for jitter in _JITTERS:
+        try:
+            factor = np.linalg.cholesky(matrix + jitter * scale * np.eye(len(matrix)))
+        except np.linalg.LinAlgError:
+            continue
+        if jitter:
+            logger.info("covariance needed a jitter of %.0e of its mean variance", jitter)
+        return np.asarray(factor, dtype=np.float64)
+    raise FitError(
+        "the covariance of the observations is not positive definite even with jitter "
+        f"{_JITTERS[-1]:.0e}; raise noise (now part of the diagonal, mean {scale:.3g})"
+    )
+
+
+def _in_units(
+    model: FittedModel, mean: FloatArray, variance: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    std = np.sqrt(np.maximum(variance, 0.0))
+    return model.y_mean + model.y_scale * mean, model.y_scale * std
+
+
+def _observations(graphs: Sequence[Graph], y: ArrayLike) -> FloatArray:
+    try:
+        values = np.array(y, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"y must be numbers, one a graph: {error}") from None
+    if values.ndim != 1 or len(values) != len(graphs):
+        raise InvalidInputError(
+            f"expected one value a graph, got {len(graphs)} graphs and y of shape {values.shape}"
+        )
+    if len(values) < 2:
+        raise InvalidInputError(f"expected at least two observations, got {len(values)}")
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise InvalidInputError(
+            f"y must be finite, but y[{bad[0]}] is {values[bad[0]]}; leave failed evaluations out"
+        )
+    return values

@@ -1,0 +1,485 @@
+"""`Graph`: a small attributed graph that cannot change.
+
+A graph has nodes ``0..n-1``, an adjacency matrix without self-loops, one integer *label* a node
+(the one-hot class of the paper), any number of further binary node *features*, optional integer
+*edge labels* (bond orders, 1 and up) and a direction flag. It is checked when it is built, frozen
+afterwards, and usable as a dictionary key.
+
+Two notions of sameness:
+
+* ``a == b``: the same matrices, node by node;
+* ``a.canonical_key() == b.canonical_key()``: isomorphic, respecting labels, features, edge labels
+  and direction.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import InvalidGraphError
+
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+
+
+class Graph:
+    """An attributed graph, frozen and hashable.
+
+    Args:
+        adjacency: square 0/1 matrix with an empty diagonal; symmetric unless ``directed``.
+        labels: one integer ``>= 0`` a node; all zero when left out.
+        features: ``n_nodes`` rows of 0/1 values beyond the label; none when left out.
+        directed: whether ``adjacency[u, v]`` is an arc from ``u`` to ``v``.
+        edge_labels: matrix of integers, ``>= 1`` exactly where there is an edge; ``None`` for none.
+
+    >>> path = Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]], labels=[0, 1, 0])
+    >>> path.n_nodes, path.n_edges, path.distances()[0, 2]
+    (3, 2, np.float64(2.0))
+    """
+
+    __slots__ = (
+        "__dict__",  # for the cached key and hash only
+        "_adjacency",
+        "_directed",
+        "_edge_labels",
+        "_features",
+        "_labels",
+    )
+
+    def __init__(
+        self,
+        adjacency: ArrayLike,
+        labels: ArrayLike | None = None,
+        features: ArrayLike | None = None,
+        directed: bool = False,
+        *,
+        edge_labels: ArrayLike | None = None,
+    ) -> None:
+        if not isinstance(directed, (bool, np.bool_)):
+            raise InvalidGraphError(f"directed must be True or False, got {directed!r}")
+        matrix = _adjacency_matrix(adjacency, bool(directed))
+        n = len(matrix)
+        self._adjacency = _frozen(matrix)
+        self._directed = bool(directed)
+        self._labels = _frozen(_label_vector(labels, n))
+        self._features = _frozen(_feature_matrix(features, n))
+        self._edge_labels = (
+            None
+            if edge_labels is None
+            else _frozen(_edge_label_matrix(edge_labels, matrix, bool(directed)))
+        )
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if hasattr(self, "_edge_labels"):  # the last field set by __init__
+            raise AttributeError("a Graph cannot be changed; build a new one")
+        object.__setattr__(self, name, value)
+
+    # -- what it is ---------------------------------------------------------------------------
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self._adjacency)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges; of arcs when directed."""
+        total = int(self._adjacency.sum())
+        return total if self._directed else total // 2
+
+    @property
+    def adjacency(self) -> BoolArray:
+        """Boolean adjacency matrix (read-only)."""
+        return self._adjacency
+
+    @property
+    def labels(self) -> IntArray:
+        """Integer label of each node (read-only)."""
+        return self._labels
+
+    @property
+    def features(self) -> BoolArray:
+        """Boolean features beyond the label, ``n_nodes`` rows (read-only)."""
+        return self._features
+
+    @property
+    def n_features(self) -> int:
+        """Number of features beyond the label."""
+        return int(self._features.shape[1])
+
+    @property
+    def directed(self) -> bool:
+        """Whether edges have a direction."""
+        return self._directed
+
+    @property
+    def edge_labels(self) -> IntArray | None:
+        """Integer edge labels, 0 where there is no edge; ``None`` when edges carry none."""
+        return self._edge_labels
+
+    def edges(self) -> list[tuple[int, int]]:
+        """All edges as ``(u, v)``, with ``u < v`` unless directed."""
+        matrix = self._adjacency if self._directed else np.triu(self._adjacency)
+        return [(int(u), int(v)) for u, v in np.argwhere(matrix)]
+
+    def distances(self) -> NDArray[np.float64]:
+        """Lengths of shortest paths; ``inf`` where there is no path (as in scipy)."""
+        n = self.n_nodes
+        distance = np.full((n, n), np.inf)
+        step = (self._adjacency | np.eye(n, dtype=bool)).astype(np.int64)
+        within = np.eye(n, dtype=bool)  # pairs at distance <= length
+        for length in range(n):
+            fresh = within & np.isinf(distance)
+            if not fresh.any():
+                break
+            distance[fresh] = length
+            within = within.astype(np.int64) @ step > 0
+        return distance
+
+    # -- sameness -----------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Graph):
+            return NotImplemented
+        return self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @cached_property
+    def _identity(self) -> tuple[object, ...]:
+        edge_labels = None if self._edge_labels is None else self._edge_labels.tobytes()
+        return (
+            self._directed,
+            self._adjacency.tobytes(),
+            self._labels.tobytes(),
+            self._features.shape,
+            self._features.tobytes(),
+            edge_labels,
+        )
+
+    def canonical_key(self) -> str:
+        """A text that is equal for two graphs exactly when they are isomorphic.
+
+        Labels, features, edge labels and direction must match too. The order of nodes is found by
+        igraph's BLISS, which colours vertices but knows neither arcs nor edge labels; those become
+        extra coloured vertices (see ``docs/decisions/001-canonical-key-by-bliss.md``).
+        """
+        return self._canonical[0]
+
+    def canonical(self) -> Graph:
+        """The representative of this graph's isomorphism class: equal for isomorphic graphs."""
+        return self.permuted(self._canonical[1])
+
+    @cached_property
+    def _canonical(self) -> tuple[str, list[int]]:
+        order = _canonical_order(self)
+        graph = self.permuted(order)
+        matrix = graph._adjacency if graph._edge_labels is None else graph._edge_labels
+        cells = matrix.ravel() if self._directed else matrix[np.triu_indices(self.n_nodes, 1)]
+        body = (
+            np.packbits(cells).tobytes().hex()
+            if graph._edge_labels is None
+            else ".".join(map(str, cells.tolist()))
+        )
+        colours = ",".join(map(str, _node_codes(graph)))
+        kind = f"{'d' if self._directed else 'u'}{'' if graph._edge_labels is None else 'e'}"
+        return f"{kind}{self.n_nodes}f{self.n_features}:{colours}:{body}", order
+
+    def permuted(self, order: ArrayLike) -> Graph:
+        """The same graph with node ``order[i]`` renamed ``i``."""
+        index = np.asarray(order, dtype=np.int64)
+        if sorted(index.tolist()) != list(range(self.n_nodes)):
+            raise InvalidGraphError(
+                f"order must be a permutation of 0..{self.n_nodes - 1}, got {index.tolist()}"
+            )
+        grid = np.ix_(index, index)
+        return Graph(
+            self._adjacency[grid],
+            self._labels[index],
+            self._features[index],
+            self._directed,
+            edge_labels=None if self._edge_labels is None else self._edge_labels[grid],
+        )
+
+    def __repr__(self) -> str:
+        parts = [f"n_nodes={self.n_nodes}", f"edges={self.edges()}"]
+        if self._labels.any():
+            parts.append(f"labels={self._labels.tolist()}")
+        if self.n_features:
+            parts.append(f"features={self._features.astype(int).tolist()}")
+        if self._edge_labels is not None:
+            parts.append(f"edge_labels={[int(self._edge_labels[e]) for e in self.edges()]}")
+        if self._directed:
+            parts.append("directed=True")
+        return f"Graph({', '.join(parts)})"
+
+    # -- in and out ---------------------------------------------------------------------------
+
+    @classmethod
+    def from_networkx(cls, graph: Any) -> Graph:
+        """Read a networkx graph.
+
+        Nodes keep their order. Node attribute ``label`` is an integer, ``features`` a sequence of
+        0/1; edge attribute ``label`` an integer ``>= 1``. An attribute is given for all or for none.
+        """
+        if not isinstance(graph, nx.Graph):
+            raise InvalidGraphError(
+                f"expected a networkx graph, got {type(graph).__name__}; "
+                "for a matrix use Graph(adjacency)"
+            )
+        if graph.is_multigraph():
+            raise InvalidGraphError(
+                "expected a graph with at most one edge a pair, got a networkx multigraph; "
+                "convert it with nx.Graph(g) or nx.DiGraph(g)"
+            )
+        nodes = list(graph.nodes)
+        return cls(
+            nx.to_numpy_array(graph, nodelist=nodes, weight=None) if nodes else [],
+            _all_or_none([graph.nodes[v].get("label") for v in nodes], "node attribute 'label'"),
+            _all_or_none(
+                [graph.nodes[v].get("features") for v in nodes], "node attribute 'features'"
+            ),
+            graph.is_directed(),
+            edge_labels=_networkx_edge_labels(graph, nodes),
+        )
+
+    def to_networkx(self) -> Any:
+        """A networkx ``Graph`` or ``DiGraph`` that `from_networkx` reads back as an equal graph."""
+        out: Any = nx.DiGraph() if self._directed else nx.Graph()
+        for v in range(self.n_nodes):
+            attributes: dict[str, Any] = {"label": int(self._labels[v])}
+            if self.n_features:
+                attributes["features"] = tuple(self._features[v].astype(int).tolist())
+            out.add_node(v, **attributes)
+        for u, v in self.edges():
+            if self._edge_labels is None:
+                out.add_edge(u, v)
+            else:
+                out.add_edge(u, v, label=int(self._edge_labels[u, v]))
+        return out
+
+    def to_json(self) -> str:
+        """A short JSON text that `from_json` reads back as an equal graph."""
+        data: dict[str, Any] = {
+            "n_nodes": self.n_nodes,
+            "directed": self._directed,
+            "edges": self.edges(),
+            "labels": self._labels.tolist(),
+        }
+        if self.n_features:
+            data["features"] = self._features.astype(int).tolist()
+        if self._edge_labels is not None:
+            data["edge_labels"] = [int(self._edge_labels[edge]) for edge in self.edges()]
+        return json.dumps(data, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Graph:
+        """Read what `to_json` wrote; anything else is refused with the reason."""
+        try:
+            data = json.loads(text)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise InvalidGraphError(f"expected the JSON text of a graph: {error}") from None
+        return _graph_from_data(data)
+
+
+# -- checks -----------------------------------------------------------------------------------
+
+
+def _frozen(array: Any) -> Any:
+    array.setflags(write=False)
+    return array
+
+
+def _numeric(values: ArrayLike, what: str) -> NDArray[Any]:
+    """A fresh numeric array, or an error that names ``what``; never an array of objects."""
+    try:
+        array = np.array(values)
+    except (ValueError, TypeError) as error:
+        raise InvalidGraphError(f"{what} must be a rectangular array of numbers: {error}") from None
+    if array.size and array.dtype.kind not in "biuf":
+        raise InvalidGraphError(f"{what} must be numbers, got {array.dtype} entries")
+    return array
+
+
+def _adjacency_matrix(adjacency: ArrayLike, directed: bool) -> BoolArray:
+    array = _numeric(adjacency, "adjacency")
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or array.size == 0:
+        raise InvalidGraphError(
+            f"adjacency must be a square matrix with at least one node, got shape {array.shape}"
+        )
+    if not np.isin(array, (0, 1)).all():
+        odd = array[~np.isin(array, (0, 1))][0]
+        raise InvalidGraphError(
+            f"adjacency must hold only 0 and 1, got {odd!s}; bond orders go into edge_labels, "
+            "and parallel edges are not supported"
+        )
+    matrix: BoolArray = array.astype(bool)
+    loops = np.flatnonzero(matrix.diagonal())
+    if loops.size:
+        raise InvalidGraphError(
+            f"self-loops are not supported, got one at node {loops[0]}; clear the diagonal"
+        )
+    if not directed and (matrix != matrix.T).any():
+        u, v = np.argwhere(matrix != matrix.T)[0]
+        raise InvalidGraphError(
+            f"an undirected graph needs a symmetric adjacency, but entries ({u}, {v}) and "
+            f"({v}, {u}) differ; pass directed=True for a directed graph"
+        )
+    return matrix
+
+
+def _label_vector(labels: ArrayLike | None, n: int) -> IntArray:
+    if labels is None:
+        return np.zeros(n, dtype=np.int64)
+    array = _numeric(labels, "labels")
+    if array.shape != (n,):
+        raise InvalidGraphError(
+            f"labels must be one integer for each of the {n} nodes, got shape {array.shape}"
+        )
+    if (array != np.floor(array)).any() or (array < 0).any():
+        raise InvalidGraphError(f"labels must be integers >= 0, got {array.tolist()}")
+    return array.astype(np.int64)
+
+
+def _feature_matrix(features: ArrayLike | None, n: int) -> BoolArray:
+    if features is None:
+        return np.zeros((n, 0), dtype=bool)
+    array = _numeric(features, "features")
+    if array.ndim != 2 or array.shape[0] != n:
+        raise InvalidGraphError(
+            f"features must have {n} rows, one a node, and one column a feature; "
+            f"got shape {array.shape}"
+        )
+    if not np.isin(array, (0, 1)).all():
+        raise InvalidGraphError("features must hold only 0 and 1")
+    return array.astype(bool)
+
+
+def _edge_label_matrix(edge_labels: ArrayLike, matrix: BoolArray, directed: bool) -> IntArray:
+    array = _numeric(edge_labels, "edge_labels")
+    if array.shape != matrix.shape:
+        raise InvalidGraphError(
+            f"edge_labels must have the shape of adjacency {matrix.shape}, got {array.shape}"
+        )
+    if (array != np.floor(array)).any() or (array < 0).any():
+        raise InvalidGraphError("edge_labels must be integers, >= 1 on edges and 0 elsewhere")
+    if ((array > 0) != matrix).any():
+        u, v = np.argwhere((array > 0) != matrix)[0]
+        raise InvalidGraphError(
+            f"edge_labels must be >= 1 exactly on the edges; entry ({u}, {v}) is {array[u, v]} "
+            f"but adjacency there is {int(matrix[u, v])}"
+        )
+    if not directed and (array != array.T).any():
+        raise InvalidGraphError("edge_labels of an undirected graph must be symmetric")
+    return array.astype(np.int64)
+
+
+def _all_or_none(values: list[Any], what: str) -> list[Any] | None:
+    missing = sum(value is None for value in values)
+    if missing == len(values):
+        return None
+    if missing:
+        raise InvalidGraphError(f"{what} must be given for all nodes or for none")
+    return values
+
+
+def _networkx_edge_labels(graph: Any, nodes: list[Any]) -> IntArray | None:
+    edges = list(graph.edges(data="label"))
+    given = [label is not None for _, _, label in edges]
+    if not any(given):
+        return None
+    if not all(given):
+        raise InvalidGraphError("edge attribute 'label' must be given for all edges or for none")
+    index = {node: i for i, node in enumerate(nodes)}
+    out = np.zeros((len(nodes), len(nodes)), dtype=np.int64)
+    for u, v, label in edges:
+        if not isinstance(label, (int, np.integer)) or isinstance(label, bool) or label < 1:
+            raise InvalidGraphError(f"edge attribute 'label' must be an integer >= 1, got {label!r}")
+        out[index[u], index[v]] = label
+        if not graph.is_directed():
+            out[index[v], index[u]] = label
+    return out
+
+
+def _graph_from_data(data: Any) -> Graph:
+    if not isinstance(data, dict):
+        raise InvalidGraphError(f"expected a JSON object, got {type(data).__name__}")
+    allowed = {"n_nodes", "directed", "edges", "labels", "features", "edge_labels"}
+    unknown = set(data) - allowed
+    if unknown or not {"n_nodes", "edges"} <= set(data):
+        raise InvalidGraphError(
+            f"expected keys n_nodes and edges, optionally {sorted(allowed - {'n_nodes', 'edges'})}; "
+            f"got {sorted(map(str, data))}"
+        )
+    n, edges, directed = data["n_nodes"], data["edges"], data.get("directed", False)
+    if not isinstance(n, int) or isinstance(n, bool) or not 1 <= n <= 10_000:
+        raise InvalidGraphError(f"n_nodes must be an integer between 1 and 10000, got {n!r}")
+    if not isinstance(edges, list) or not all(
+        isinstance(e, list) and len(e) == 2 and all(type(v) is int and 0 <= v < n for v in e)
+        for e in edges
+    ):
+        raise InvalidGraphError(f"edges must be a list of pairs of nodes 0..{n - 1}")
+    if len({tuple(e) if directed else tuple(sorted(e)) for e in edges}) != len(edges):
+        raise InvalidGraphError("edges must not repeat: parallel edges are not supported")
+    bonds = data.get("edge_labels")
+    if bonds is not None and (not isinstance(bonds, list) or len(bonds) != len(edges)):
+        raise InvalidGraphError(f"edge_labels must be a list of {len(edges)} integers")
+    adjacency = np.zeros((n, n), dtype=np.int64)
+    for (u, v), bond in zip(edges, bonds or [1] * len(edges), strict=True):
+        if type(bond) is not int or bond < 1:
+            raise InvalidGraphError(f"edge_labels must be integers >= 1, got {bond!r}")
+        adjacency[u, v] = bond
+        if not directed:
+            adjacency[v, u] = bond
+    return Graph(
+        adjacency > 0,
+        data.get("labels"),
+        data.get("features"),
+        directed,
+        edge_labels=adjacency if bonds is not None else None,
+    )
+
+
+# -- canonical order --------------------------------------------------------------------------
+
+
+def _node_codes(graph: Graph) -> list[str]:
+    """One text a node for what an isomorphism must preserve on it."""
+    bits = ["".join("1" if bit else "0" for bit in row) for row in graph.features]
+    return [f"{label}{'/' if b else ''}{b}" for label, b in zip(graph.labels, bits, strict=True)]
+
+
+def _canonical_order(graph: Graph) -> list[int]:
+    import igraph  # late: a tenth of a second that `import bogrape` need not pay
+
+    n = graph.n_nodes
+    codes = _node_codes(graph)
+    rank = {code: i for i, code in enumerate(sorted(set(codes)))}
+    colours = [rank[code] for code in codes]
+    if not graph.directed and graph.edge_labels is None:
+        edges = graph.edges()
+        total = n
+    else:
+        # An edge with a label becomes one vertex of a colour of its own; an arc becomes a tail and
+        # a head vertex, so that reversing it changes the picture.
+        edges, total = [], n
+        for u, v in graph.edges():
+            bond = 0 if graph.edge_labels is None else int(graph.edge_labels[u, v])
+            colours.append(n + 2 * bond)
+            if graph.directed:
+                colours.append(n + 2 * bond + 1)
+                edges += [(u, total), (total, total + 1), (total + 1, v)]
+                total += 2
+            else:
+                edges += [(u, total), (total, v)]
+                total += 1
+    blown_up = igraph.Graph(n=total, edges=edges)
+    position = blown_up.canonical_permutation(color=colours)[:n]
+    return [int(v) for v in np.argsort(position)]
