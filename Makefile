@@ -21,7 +21,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] + "; try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv .venv
 	@echo "installing into .venv (a minute or two the first time)"
-	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,plots,baselines]'
+	@$(BIN)/python -m pip install -qq -c constraints.txt -e '.[dev,plots,baselines]'
 	@touch $@
 
 demo: setup ## find a good graph and draw it (under a minute)
