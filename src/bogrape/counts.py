@@ -42,6 +42,11 @@ class Counts:
     def __len__(self) -> int:
         return len(self.sizes)
 
+    @property
+    def n_extra(self) -> int:
+        """Number of features beyond the labels."""
+        return int(self.features.shape[1]) - self.n_labels
+
     def with_labels(self, n_labels: int) -> Counts:
         """The same with ``features`` for exactly ``n_labels`` labels: padded, or cut, in place."""
         if n_labels == self.n_labels:
@@ -107,6 +112,29 @@ def count(graphs: Sequence[Graph], n_labels: int | None = None, *, pairs: bool =
         if out.pairs is not None and batch.pairs is not None:
             out.pairs[where, :n] = batch.pairs
     return out
+
+
+def concatenate(first: Counts, second: Counts) -> Counts:
+    """The counts of both batches, padded with zeros to a common number of labels and lengths."""
+    n_labels = max(first.n_labels, second.n_labels)
+    n_lengths = max(first.lengths.shape[1], second.lengths.shape[1])
+
+    def padded(array: IntArray, *shape: int) -> IntArray:
+        return np.pad(array, [(0, 0), *((0, m - k) for m, k in zip(shape, array.shape[1:], strict=True))])
+
+    parts = (first, second)
+    pairs = None
+    if first.pairs is not None and second.pairs is not None:
+        pairs = np.concatenate(
+            [padded(c.pairs, n_lengths, n_labels, n_labels) for c in parts if c.pairs is not None]
+        )
+    return Counts(
+        np.concatenate([c.sizes for c in parts]),
+        np.concatenate([padded(c.lengths, n_lengths) for c in parts]),
+        pairs,
+        np.concatenate([c.with_labels(n_labels).features for c in parts]),
+        n_labels,
+    )
 
 
 def count_batch(

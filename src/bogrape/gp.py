@@ -23,14 +23,14 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
-from .counts import Counts, count
+from .counts import Counts, concatenate, count
 from .errors import FitError, InvalidInputError
 from .graph import Graph
 from .kernels import (
@@ -59,6 +59,9 @@ class Posterior(Protocol):
     def mean_std(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation (of the noise-free function) of each graph."""
 
+    def believe(self, graphs: Sequence[Graph]) -> Posterior:
+        """The posterior after observing each graph at its present mean, hyperparameters unchanged."""
+
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
@@ -72,11 +75,7 @@ class FittedModel:
     y: FloatArray  # standardised
     y_mean: float
     y_scale: float
-
-    @property
-    def n_features(self) -> int:
-        """M: number of labels plus further features."""
-        return int(self.counts.features.shape[1])
+    n_features: int  # M: number of labels plus further features, as fitted
 
     @property
     def best(self) -> float:
@@ -98,6 +97,21 @@ class FittedModel:
         if self.beta:
             out = out + self.beta * feature_diagonal(counts, self.n_features)
         return out
+
+
+def _believed(posterior: Posterior, graphs: Sequence[Graph]) -> FittedModel:
+    """The model with each graph appended as an observation of its present mean."""
+    model = posterior.model
+    n_labels = max(model.counts.n_labels, *(int(g.labels.max()) + 1 for g in graphs))
+    extra = count(graphs, n_labels, pairs=model.kernel.labelled)
+    mean, _ = posterior.mean_std(extra)
+    return replace(
+        model,
+        counts=concatenate(model.counts, extra),
+        y=np.concatenate([model.y, (mean - model.y_mean) / model.y_scale]),
+        # M belongs to the fitted model: labels met later must not rescale the feature kernel
+        n_features=model.n_features,
+    )
 
 
 class FunctionPosterior:
@@ -124,6 +138,10 @@ class FunctionPosterior:
         v = solve_triangular(self._factor, k.T, lower=True, check_finite=False)
         variance = self._model.diagonal(counts) - np.einsum("ij,ij->j", v, v)
         return _in_units(self._model, k @ self._weights, variance)
+
+    def believe(self, graphs: Sequence[Graph]) -> FunctionPosterior:
+        """The posterior after observing each graph at its present mean."""
+        return FunctionPosterior(_believed(self, graphs))
 
 
 class WeightPosterior:
@@ -184,6 +202,10 @@ class WeightPosterior:
         )
         return _in_units(self._model, z @ self.weights, variance)
 
+    def believe(self, graphs: Sequence[Graph]) -> WeightPosterior:
+        """The posterior after observing each graph at its present mean."""
+        return WeightPosterior(_believed(self, graphs))
+
 
 class GraphGP:
     """Gaussian process regression on graphs.
@@ -240,7 +262,17 @@ class GraphGP:
         standard = (values - mean) / scale
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
             alpha, beta, noise, likelihood = self._maximise_likelihood(counts, standard)
-            model = FittedModel(self.kernel, alpha, beta, noise, counts, standard, mean, scale)
+            model = FittedModel(
+                self.kernel,
+                alpha,
+                beta,
+                noise,
+                counts,
+                standard,
+                mean,
+                scale,
+                n_features=counts.features.shape[1],
+            )
             posterior: Posterior = (
                 FunctionPosterior(model) if self.kernel.exponential else WeightPosterior(model)
             )
@@ -273,11 +305,10 @@ class GraphGP:
         """Posterior mean, and standard deviation of the noise-free function, of each graph."""
         model = self.posterior.model
         queries = count(graphs, pairs=self.kernel.labelled)
-        n_extra = queries.features.shape[1] - queries.n_labels
-        if n_extra != model.n_features - model.counts.n_labels:
+        if queries.n_extra != model.counts.n_extra:
             raise InvalidInputError(
-                f"graphs must have {model.n_features - model.counts.n_labels} features as the "
-                f"fitted ones do, got {n_extra}"
+                f"graphs must have {model.counts.n_extra} features as the fitted ones do, "
+                f"got {queries.n_extra}"
             )
         with threadpool_limits(1):
             mean, std = self.posterior.mean_std(queries)

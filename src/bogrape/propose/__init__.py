@@ -1,0 +1,6 @@
+"""How the next graph is found: one file a method, one `Proposal` type, one `propose` function."""
+
+from .portfolio import propose
+from .proposal import Proposal
+
+__all__ = ["Proposal", "propose"]

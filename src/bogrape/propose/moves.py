@@ -1,0 +1,127 @@
+"""Neighbourhoods for the searches: small changes to many graphs at once.
+
+A `MoveTable` lists every elementary change to a graph of one shape: flip an edge, move an end of an
+edge, reverse an arc, change a label, swap two labels, flip a feature, change an edge label. `apply`
+performs one row of the table on each graph of a batch. Moves may leave the space; the caller filters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..batch import Batch
+from ..graph import IntArray
+from ..space import GraphSpace
+
+FLIP, REWIRE, REVERSE, RELABEL, SWAP, FEATURE, BOND = range(7)
+
+
+@dataclass(frozen=True)
+class MoveTable:
+    """Rows ``(kind, a, b, c)``; what a, b, c mean depends on the kind."""
+
+    rows: IntArray
+    weights: NDArray[np.float64]  # how often to draw each row when not all are tried
+    n_edge_labels: int
+
+    @classmethod
+    def of(cls, space: GraphSpace, n: int) -> MoveTable:
+        """All moves on graphs of the space with n nodes."""
+        nodes = np.arange(n)
+        pairs = np.argwhere(
+            ~np.eye(n, dtype=bool) if space.directed else np.triu(np.ones((n, n), bool), 1)
+        )
+        swaps = np.argwhere(np.triu(np.ones((n, n), dtype=bool), 1))
+        triples = np.stack(np.meshgrid(nodes, nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 3)
+        distinct = (
+            (triples[:, 0] != triples[:, 1])
+            & (triples[:, 0] != triples[:, 2])
+            & (triples[:, 1] != triples[:, 2])
+        )
+        blocks = [(FLIP, pairs, 1.0), (REWIRE, triples[distinct], 0.5)]
+        if space.directed:
+            blocks.append((REVERSE, pairs, 0.5))
+        if space.n_labels > 1:
+            blocks.append((RELABEL, _grid(n, space.n_labels), 1.0))
+            blocks.append((SWAP, swaps, 0.5))
+        if space.n_features:
+            blocks.append((FEATURE, _grid(n, space.n_features), 1.0))
+        if space.n_edge_labels > 1:
+            bonds = np.repeat(pairs, space.n_edge_labels, axis=0)
+            kinds = np.tile(np.arange(1, space.n_edge_labels + 1), len(pairs))
+            blocks.append((BOND, np.column_stack([bonds, kinds]), 1.0))
+        rows, weights = [], []
+        for kind, arguments, share in blocks:
+            if not len(arguments):
+                continue
+            block = np.zeros((len(arguments), 4), dtype=np.int64)
+            block[:, 0] = kind
+            block[:, 1 : 1 + arguments.shape[1]] = arguments
+            rows.append(block)
+            weights.append(np.full(len(block), share / len(block)))
+        if not rows:
+            return cls(np.zeros((0, 4), np.int64), np.zeros(0), space.n_edge_labels)
+        total = np.concatenate(weights)
+        return cls(np.concatenate(rows), total / total.sum(), space.n_edge_labels)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def apply(self, batch: Batch, index: IntArray, rng: np.random.Generator) -> Batch:
+        """Change graph i of the batch by row ``index[i]`` of the table.
+
+        Returns a new batch. Rows that do not apply (no such edge) leave their graph as it is.
+        """
+        adjacency, labels = batch.adjacency.copy(), batch.labels.copy()
+        features = batch.features.copy()
+        bonds = None if batch.edge_labels is None else batch.edge_labels.copy()
+        kind, a, b, c = self.rows[index].T
+
+        def put(i: IntArray, u: IntArray, v: IntArray, value: NDArray[np.bool_]) -> None:
+            adjacency[i, u, v] = value
+            if not batch.directed:
+                adjacency[i, v, u] = value
+            if bonds is not None:
+                order = np.where(value, rng.integers(1, self.n_edge_labels + 1, len(i)), 0)
+                bonds[i, u, v] = order
+                if not batch.directed:
+                    bonds[i, v, u] = order
+
+        i = np.flatnonzero(kind == FLIP)
+        put(i, a[i], b[i], ~adjacency[i, a[i], b[i]])
+
+        i = np.flatnonzero(kind == REWIRE)  # edge a-b becomes a-c
+        i = i[adjacency[i, a[i], b[i]] & ~adjacency[i, a[i], c[i]]]
+        put(i, a[i], b[i], np.zeros(len(i), dtype=bool))
+        put(i, a[i], c[i], np.ones(len(i), dtype=bool))
+
+        i = np.flatnonzero(kind == REVERSE)
+        i = i[adjacency[i, a[i], b[i]] & ~adjacency[i, b[i], a[i]]]
+        put(i, a[i], b[i], np.zeros(len(i), dtype=bool))
+        put(i, b[i], a[i], np.ones(len(i), dtype=bool))
+
+        i = np.flatnonzero(kind == RELABEL)
+        labels[i, a[i]] = b[i]
+
+        i = np.flatnonzero(kind == SWAP)
+        labels[i, a[i]], labels[i, b[i]] = labels[i, b[i]], labels[i, a[i]]
+
+        i = np.flatnonzero(kind == FEATURE)
+        features[i, a[i], b[i]] ^= True
+
+        if bonds is not None:
+            i = np.flatnonzero(kind == BOND)
+            i = i[adjacency[i, a[i], b[i]]]
+            bonds[i, a[i], b[i]] = c[i]
+            if not batch.directed:
+                bonds[i, b[i], a[i]] = c[i]
+        return Batch(adjacency, labels, features, bonds, batch.directed)
+
+
+def _grid(rows: int, columns: int) -> IntArray:
+    return np.stack(
+        np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij"), axis=-1
+    ).reshape(-1, 2)

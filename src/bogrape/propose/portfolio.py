@@ -1,0 +1,179 @@
+"""`propose`: the next graph to evaluate, by the method of your choice.
+
+Several graphs at once (``n > 1``) are chosen one after another. Each chosen or pending graph is
+*believed*: its posterior mean is taken for an observation with the hyperparameters unchanged, which
+removes the uncertainty there and moves the next choice elsewhere (kriging believer; Ginsbourger, Le
+Riche and Carraro, 2010).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Literal, overload
+
+import numpy as np
+
+from ..acquisition import LCB, Acquisition
+from ..errors import EngineError, InvalidInputError, SearchSpaceExhausted
+from ..gp import GraphGP, Posterior
+from ..graph import Graph
+from ..space import GraphSpace
+from .objective import Objective
+from .proposal import Proposal
+from .request import Request
+from .sampling import propose_sample
+from .search import search
+
+Proposer = Callable[[Objective, Request], Proposal]
+
+
+def propose_search(objective: Objective, request: Request) -> Proposal:
+    """The best graph local search finds; no bound."""
+    elite = search(
+        objective,
+        excluded=request.excluded,
+        deadline=request.deadline,
+        seed=request.seed,
+        starts=request.exclude,
+    )
+    if not elite.ties:
+        raise SearchSpaceExhausted(
+            "local search found no graph of the space that is not excluded; widen the space, or "
+            'use method="exact" to learn whether one exists'
+        )
+    graph = next(iter(elite.ties.values()))
+    return Proposal(
+        graph,
+        elite.value,
+        -math.inf,
+        "heuristic",
+        request.seconds,
+        "search",
+        elite.n_evaluations,
+    )
+
+
+METHODS: dict[str, Proposer] = {
+    "auto": propose_search,
+    "search": propose_search,
+    "sample": propose_sample,
+}
+
+
+@overload
+def propose(
+    space: GraphSpace,
+    gp: GraphGP | Posterior,
+    acquisition: Acquisition = ...,
+    method: str = ...,
+    time_limit: float = ...,
+    exclude: Sequence[Graph] = ...,
+    n: Literal[1] = ...,
+    seed: int = ...,
+    solver: str | None = ...,
+    *,
+    pending: Sequence[Graph] = ...,
+) -> Proposal: ...
+@overload
+def propose(
+    space: GraphSpace,
+    gp: GraphGP | Posterior,
+    acquisition: Acquisition = ...,
+    method: str = ...,
+    time_limit: float = ...,
+    exclude: Sequence[Graph] = ...,
+    n: int = ...,
+    seed: int = ...,
+    solver: str | None = ...,
+    *,
+    pending: Sequence[Graph] = ...,
+) -> Proposal | list[Proposal]: ...
+def propose(
+    space: GraphSpace,
+    gp: GraphGP | Posterior,
+    acquisition: Acquisition | None = None,
+    method: str = "auto",
+    time_limit: float = 60.0,
+    exclude: Sequence[Graph] = (),
+    n: int = 1,
+    seed: int = 0,
+    solver: str | None = None,
+    *,
+    pending: Sequence[Graph] = (),
+) -> Proposal | list[Proposal]:
+    """Find the graph of the space with the smallest acquisition value.
+
+    Args:
+        space: the graphs to choose from.
+        gp: a fitted `GraphGP`, or its posterior.
+        acquisition: what to minimise; ``LCB(1.0)`` by default.
+        method: ``auto``, ``search`` or ``sample``.
+        time_limit: seconds for the whole call.
+        exclude: graphs that must not be proposed again, up to isomorphism.
+        n: how many graphs; more than one gives a list, chosen one after another.
+        seed: same seed, same answer, whenever the clock did not cut it short.
+        solver: which solver, for methods that offer several.
+        pending: graphs under evaluation: excluded, and believed to come out at their mean.
+    """
+    _check(method, time_limit, n, seed)
+    for graph in (*exclude, *pending):
+        if not isinstance(graph, Graph):
+            raise InvalidInputError(
+                f"exclude and pending must hold Graph objects, got {type(graph).__name__}"
+            )
+    posterior = gp.posterior if isinstance(gp, GraphGP) else gp
+    chosen_acquisition = LCB(1.0) if acquisition is None else acquisition
+    if pending:
+        posterior = posterior.believe(pending)
+    taken = [*exclude, *pending]
+    proposals: list[Proposal] = []
+    deadline = time.monotonic() + time_limit
+    for i in range(n):
+        objective = Objective(space, posterior, chosen_acquisition)
+        share = (deadline - time.monotonic()) / (n - i)
+        request = Request(taken, max(0.0, share), _step_seed(seed, i), solver)
+        proposal = METHODS[method](objective, request)
+        proposals.append(_rechecked(proposal, objective, request))
+        if i + 1 < n:
+            posterior = posterior.believe([proposal.graph])
+            taken = [*taken, proposal.graph]
+    return proposals[0] if n == 1 else proposals
+
+
+def _step_seed(seed: int, i: int) -> int:
+    return seed if i == 0 else int(np.random.default_rng([seed, i]).integers(2**31))
+
+
+def _rechecked(proposal: Proposal, objective: Objective, request: Request) -> Proposal:
+    """The last gate: in the space, not excluded, value recomputed. Nothing wrong passes."""
+    broken = objective.space.violations(proposal.graph)
+    if broken:
+        raise EngineError(
+            f"method {proposal.method} returned a graph outside the space ({'; '.join(broken)}); "
+            "please report this"
+        )
+    if proposal.graph.canonical_key() in request.excluded:
+        raise EngineError(
+            f"method {proposal.method} returned an excluded graph; please report this"
+        )
+    value = objective.of_graph(proposal.graph)
+    if abs(value - proposal.value) > 1e-6 * max(1.0, abs(value)):
+        raise EngineError(
+            f"method {proposal.method} claimed the value {proposal.value:.9g}, but its graph has "
+            f"{value:.9g}; please report this"
+        )
+    return replace(proposal, value=value, bound=min(proposal.bound, value))
+
+
+def _check(method: str, time_limit: float, n: int, seed: int) -> None:
+    if method not in METHODS:
+        raise InvalidInputError(f"unknown method {method!r}; choose one of {', '.join(METHODS)}")
+    if not isinstance(time_limit, (int, float)) or not time_limit > 0:
+        raise InvalidInputError(f"time_limit must be a number of seconds > 0, got {time_limit!r}")
+    if not isinstance(n, int) or isinstance(n, bool) or n < 1:
+        raise InvalidInputError(f"n must be an integer >= 1, got {n!r}")
+    if not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InvalidInputError(f"seed must be an integer >= 0, got {seed!r}")

@@ -1,0 +1,36 @@
+"""`Request`: what is asked of a proposer beyond the objective itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..graph import Graph
+
+
+@dataclass(frozen=True)
+class Request:
+    """Limits and exclusions of one proposal."""
+
+    exclude: Sequence[Graph] = ()
+    time_limit: float = 60.0
+    seed: int = 0
+    solver: str | None = None
+    started: float = field(default_factory=time.monotonic)
+
+    @cached_property
+    def excluded(self) -> frozenset[str]:
+        """Canonical keys that must not be proposed."""
+        return frozenset(graph.canonical_key() for graph in self.exclude)
+
+    @property
+    def deadline(self) -> float:
+        """`time.monotonic` value by which the answer is due."""
+        return self.started + self.time_limit
+
+    @property
+    def seconds(self) -> float:
+        """Time spent so far."""
+        return time.monotonic() - self.started

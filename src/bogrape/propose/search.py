@@ -1,0 +1,252 @@
+"""Restarted local search: the incumbent that the proof starts from.
+
+Many chains descend at once. In every round each chain tries a set of elementary moves (all of them
+when there are few), all candidates of all chains are evaluated as one batch with the exact
+acquisition, and each chain takes its best candidate if that is an improvement. A chain that is stuck
+restarts from a perturbed elite graph or from a fresh sample. Candidates are compared first by how far
+they are from the space (`GraphSpace.excess`), then by value, so that a chain may start outside.
+
+The budget is a number of evaluations, so the answer depends on the seed and not on the machine; the
+deadline only cuts off. Graphs isomorphic to an excluded one are passed through but never returned.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..batch import Batch
+from ..errors import SamplingError
+from ..graph import Graph
+from ..space import GraphSpace
+from .moves import MoveTable
+from .objective import Objective
+
+_CHAINS = 24
+_CANDIDATES = 4000  # a round's batch: large enough for numpy, small enough for the cache
+_STUCK_AFTER = 2  # rounds without improvement before a chain restarts
+_PENALTY = 1e9  # a unit of excess outweighs every acquisition value
+_TIES_KEPT = 32
+
+
+@dataclass
+class Elite:
+    """The best graphs seen so far that are not excluded, up to isomorphism, and their ties."""
+
+    excluded: Collection[str]
+    value: float = np.inf
+    ties: dict[str, Graph] = field(default_factory=dict)
+    n_evaluations: int = 0
+
+    @property
+    def tolerance(self) -> float:
+        """Values closer than this are one value."""
+        return 1e-9 * max(1.0, abs(self.value)) if np.isfinite(self.value) else 0.0
+
+    def offer(self, batch: Batch, values: NDArray[np.float64]) -> None:
+        """Take in the graphs of a batch; infinite values mark those outside the space."""
+        room = 4 if len(self.ties) < _TIES_KEPT else 0  # ties are massive: a few a round suffice
+        for i in np.argsort(values, kind="stable"):
+            better = values[i] < self.value - self.tolerance
+            if not better and (not room or values[i] > self.value + self.tolerance):
+                return
+            graph = batch.graph(int(i))
+            key = graph.canonical_key()
+            if key in self.excluded or key in self.ties:
+                continue
+            if better:
+                self.value = float(values[i])
+                self.ties = {key: graph}
+            else:
+                room -= 1
+                self.ties[key] = graph
+
+
+def search(
+    objective: Objective,
+    *,
+    excluded: Collection[str] = (),
+    n_evaluations: int = 300_000,
+    deadline: float = np.inf,
+    seed: int = 0,
+    starts: Sequence[Graph] = (),
+) -> Elite:
+    """Search all sizes of the space; the sizes that do best get a second helping.
+
+    Args:
+        objective: what to minimise, and over which space.
+        excluded: canonical keys that must not be returned.
+        n_evaluations: acquisition values to compute in all.
+        deadline: `time.monotonic` value at which to stop, whatever has been found.
+        seed: fixes the answer unless the deadline cuts it short.
+        starts: graphs to begin some chains from, e.g. the best observed ones.
+    """
+    elite = Elite(excluded)
+    sizes = list(objective.space.sizes)
+    reached = {n: np.inf for n in sizes}
+    shares = [n_evaluations] if len(sizes) == 1 else [n_evaluations // 2, n_evaluations // 2]
+    for turn, budget in enumerate(shares):
+        chosen = sorted(sizes, key=reached.__getitem__)[: len(sizes) if turn == 0 else 3]
+        for n in chosen:
+            rng = np.random.default_rng([seed, turn, n])
+            chains = _Chains(objective, n, rng, [g for g in starts if g.n_nodes == n])
+            best = chains.run(elite, budget // len(chosen), deadline)
+            reached[n] = min(reached[n], best)
+            if time.monotonic() > deadline:
+                return elite
+    return elite
+
+
+class _Chains:
+    """Parallel chains over graphs of one size."""
+
+    def __init__(
+        self, objective: Objective, n: int, rng: np.random.Generator, starts: Sequence[Graph]
+    ) -> None:
+        self._objective = objective
+        self._rng = rng
+        self._moves = MoveTable.of(objective.space, n)
+        space = objective.space
+        seeds = [*starts[: _CHAINS // 3], *landmark_graphs(space, n)]
+        fresh = _sample(space, n, max(_CHAINS - len(seeds), _CHAINS // 3), rng)
+        self._current = Batch.of([*seeds, *fresh] or _anything(space, n))
+        self._score = np.full(len(self._current), np.inf)
+        self._stuck = np.zeros(len(self._current), dtype=np.int64)
+
+    def run(self, elite: Elite, budget: int, deadline: float) -> float:
+        """Spend the budget; returns the best value seen at this size, excluded graphs included."""
+        self._score = self._evaluate(self._current, elite)
+        used, best = len(self._current), float(self._score.min())
+        while used < budget and len(self._moves) and time.monotonic() < deadline:
+            used += self._round(elite)
+            best = min(best, float(self._score.min()))
+        return best
+
+    def _evaluate(self, batch: Batch, elite: Elite) -> NDArray[np.float64]:
+        values = self._objective.of_batch(batch)
+        excess = self._objective.space.excess(batch)
+        elite.n_evaluations += len(batch)
+        elite.offer(batch, np.where(excess == 0, values, np.inf))
+        return np.where(excess == 0, values, _PENALTY * (1.0 + excess))
+
+    def _round(self, elite: Elite) -> int:
+        n_chains = len(self._current)
+        per_chain = max(1, min(len(self._moves), _CANDIDATES // n_chains))
+        owner = np.repeat(np.arange(n_chains), per_chain)
+        moves = self._draw(n_chains, per_chain)
+        candidates = self._moves.apply(self._current.select(owner), moves, self._rng)
+        scores = self._evaluate(candidates, elite).reshape(n_chains, per_chain)
+
+        best = scores.argmin(axis=1)
+        gain = scores[np.arange(n_chains), best] < self._score - 1e-12
+        chosen = candidates.select(np.arange(n_chains) * per_chain + best)
+        self._current = _where(gain, chosen, self._current)
+        self._score = np.where(gain, scores[np.arange(n_chains), best], self._score)
+        self._stuck = np.where(gain, 0, self._stuck + 1)
+        stuck = np.flatnonzero(self._stuck >= _STUCK_AFTER)
+        if stuck.size:
+            self._restart(stuck, elite)
+        return len(owner) + stuck.size
+
+    def _draw(self, n_chains: int, per_chain: int) -> NDArray[np.int64]:
+        if per_chain == len(self._moves):
+            return np.tile(np.arange(per_chain), n_chains)
+        return self._rng.choice(
+            len(self._moves), size=n_chains * per_chain, p=self._moves.weights
+        ).astype(np.int64)
+
+    def _restart(self, stuck: NDArray[np.int64], elite: Elite) -> None:
+        """Half the stuck chains restart from a perturbed good chain, half from a fresh sample."""
+        rng = self._rng
+        good = np.argsort(self._score)[: max(1, len(self._score) // 3)]
+        parents = np.where(rng.random(stuck.size) < 0.5, rng.choice(good, stuck.size), stuck)
+        fresh = self._current.select(parents)
+        kicks = rng.integers(2, 3 + self._current.n_nodes // 2, stuck.size)
+        for kick in range(int(kicks.max())):
+            moved = self._moves.apply(
+                fresh, rng.choice(len(self._moves), stuck.size, p=self._moves.weights), rng
+            )
+            fresh = _where(kicks > kick, moved, fresh)
+        anew = np.flatnonzero(rng.random(stuck.size) < 0.25)
+        if anew.size:
+            sampled = _sample(self._objective.space, fresh.n_nodes, anew.size, rng)
+            if sampled:
+                mask = np.zeros(stuck.size, dtype=bool)
+                mask[anew[: len(sampled)]] = True
+                index = np.zeros(stuck.size, dtype=np.int64)
+                index[mask] = np.arange(mask.sum())
+                fresh = _where(mask, Batch.of(sampled).select(index), fresh)
+        scores = self._evaluate(fresh, elite)
+        everywhere = np.zeros(len(self._current), dtype=np.int64)
+        everywhere[stuck] = np.arange(stuck.size)
+        mask = np.zeros(len(self._current), dtype=bool)
+        mask[stuck] = True
+        self._current = _where(mask, fresh.select(everywhere), self._current)
+        self._score[stuck] = scores
+        self._stuck[stuck] = 0
+
+
+def landmark_graphs(space: GraphSpace, n: int) -> list[Graph]:
+    """Path, cycle, star, complete and a few more shapes that extreme acquisition values favour.
+
+    The variance of the linear kernels is largest where one path length dominates, and these are the
+    graphs where one does. They are starting points only and need not satisfy the rules.
+    """
+    if n < 3 or space.directed or space.n_edge_labels:
+        return []
+    nodes = np.arange(n)
+    u, v = np.meshgrid(nodes, nodes, indexing="ij")
+    half = n // 2
+    shapes = [
+        abs(u - v) == 1,
+        (abs(u - v) == 1) | (abs(u - v) == n - 1),
+        (u == 0) ^ (v == 0),
+        u != v,
+        ((u == 0) & (v < half)) | ((u == n - 1) & (v >= half)) | ((u == 0) & (v == n - 1)),
+        (u < half) ^ (v < half),
+    ]
+    out = []
+    for i, shape in enumerate(shapes):
+        matrix = (shape | shape.T) & (u != v)
+        labels = np.full(n, i % space.n_labels)
+        out.append(Graph(matrix, labels, np.zeros((n, space.n_features))))
+    return out
+
+
+def _sample(space: GraphSpace, n: int, k: int, rng: np.random.Generator) -> list[Graph]:
+    try:
+        return space.sample(k, seed=int(rng.integers(2**31)), n_nodes=n)
+    except SamplingError:
+        return []
+
+
+def _anything(space: GraphSpace, n: int) -> list[Graph]:
+    """A start outside the space, for when sampling inside it fails: the search repairs it."""
+    bonds = np.zeros((n, n), dtype=np.int64) if space.n_edge_labels else None
+    return [
+        Graph(
+            np.zeros((n, n)),
+            np.zeros(n, dtype=int),
+            np.zeros((n, space.n_features)),
+            space.directed,
+            edge_labels=bonds,
+        )
+    ]
+
+
+def _where(mask: NDArray[np.bool_], yes: Batch, no: Batch) -> Batch:
+    """Graph i of ``yes`` where the mask is set, else of ``no``."""
+    wide = mask[:, None, None]
+    return Batch(
+        np.where(wide, yes.adjacency, no.adjacency),
+        np.where(mask[:, None], yes.labels, no.labels),
+        np.where(wide, yes.features, no.features),
+        None
+        if yes.edge_labels is None or no.edge_labels is None
+        else np.where(wide, yes.edge_labels, no.edge_labels),
+        yes.directed,
+    )
