@@ -1,0 +1,114 @@
+"""Declarative rules about graphs: what a graph space may contain.
+
+=====================  ========================================================================
+`NumberOfEdges`        how many edges (arcs when directed)
+`DegreeRange`          degree of all nodes, of one node, or of the nodes of one label
+`LabelCount`           how many nodes have a label
+`FixedLabel`           one node has this label
+`RequiredEdge`         an edge between two named nodes
+`ForbiddenEdge`        no edge between two named nodes
+`ForbiddenAdjacency`   no edge between nodes of two labels
+`RequiredSubgraph`     given edges and labels on named nodes
+`DiameterRange`        the longest of all shortest paths
+`CycleRange`           number of independent cycles; 0 is a forest, or a tree when connected
+`Acyclic`              no cycle; a DAG when directed
+`LinearRule`           a weighted sum of edges, labels and features
+=====================  ========================================================================
+
+In a graph with too few nodes for the node a rule names, rules that *require or fix* something
+fail, and rules that *forbid or bound* something have nothing to say.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import InvalidSpaceError
+from .linear import LinearRule
+from .parts import (
+    DegreeRange,
+    FixedLabel,
+    ForbiddenAdjacency,
+    ForbiddenEdge,
+    LabelCount,
+    NumberOfEdges,
+    RequiredEdge,
+    RequiredSubgraph,
+)
+from .paths import Acyclic, CycleRange, DiameterRange
+from .rows import Atom, Aux, Edge, EdgeLabel, HasFeature, HasLabel, Row, Shape, Within, edge, within
+from .rule import NamedLabel, Rule
+
+__all__ = [
+    "RULES",
+    "Acyclic",
+    "Atom",
+    "Aux",
+    "CycleRange",
+    "DegreeRange",
+    "DiameterRange",
+    "Edge",
+    "EdgeLabel",
+    "FixedLabel",
+    "ForbiddenAdjacency",
+    "ForbiddenEdge",
+    "HasFeature",
+    "HasLabel",
+    "LabelCount",
+    "LinearRule",
+    "NamedLabel",
+    "NumberOfEdges",
+    "RequiredEdge",
+    "RequiredSubgraph",
+    "Row",
+    "Rule",
+    "Shape",
+    "Within",
+    "edge",
+    "rule_from_dict",
+    "within",
+]
+
+RULES: dict[str, type[Rule]] = {
+    kind.__name__: kind
+    for kind in (
+        NumberOfEdges,
+        DegreeRange,
+        LabelCount,
+        FixedLabel,
+        RequiredEdge,
+        ForbiddenEdge,
+        ForbiddenAdjacency,
+        RequiredSubgraph,
+        DiameterRange,
+        CycleRange,
+        Acyclic,
+        LinearRule,
+    )
+}
+
+
+def rule_from_dict(data: Any) -> Rule:
+    """Read what `Rule.to_dict` wrote.
+
+    >>> rule_from_dict({"rule": "DegreeRange", "maximum": 4, "label": "C"})
+    DegreeRange(maximum=4, label='C')
+    """
+    if not isinstance(data, dict) or "rule" not in data:
+        raise InvalidSpaceError(
+            f"expected a rule as {{'rule': name, parameter: value, ...}}, got {data!r}; "
+            f"names are {', '.join(RULES)}"
+        )
+    kind = RULES.get(data["rule"]) if isinstance(data["rule"], str) else None
+    if kind is None:
+        raise InvalidSpaceError(
+            f"expected the name of a rule, got {data['rule']!r}; try one of {', '.join(RULES)}"
+        )
+    body = {key: value for key, value in data.items() if key != "rule"}
+    try:
+        return kind(**body)
+    except TypeError:
+        valid = ", ".join(kind.__dataclass_fields__)  # type: ignore[attr-defined]
+        raise InvalidSpaceError(
+            f"{kind.__name__}: expected parameters out of {valid}, got {sorted(body)}"
+        ) from None

@@ -1,0 +1,182 @@
+"""`LinearRule`: bounds on a weighted sum of edges, labels and features.
+
+Weights are taken as the decimal numbers they were written as, and the sum is scaled to whole
+numbers, so that ``0.1 + 0.2 <= 0.3`` is true here, in the search and in every solver alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import isfinite, lcm
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+
+from ..batch import Batch
+from .rows import Atom, HasFeature, HasLabel, Row, Shape, bounded, edge
+from .rule import Excess, Label, Rule, over
+
+# The scaled sum stays far inside 64-bit integers, also after a solver has multiplied it further.
+_LARGEST_SUM = 10**12
+
+
+@dataclass(frozen=True, repr=False)
+class LinearRule(Rule):
+    r"""``minimum <= sum_uv a_uv e_uv + sum_vl b_vl f_vl + sum_vm c_vm x_vm <= maximum``.
+
+    Args:
+        edges: weights ``{(u, v): a}``; of arcs when directed.
+        labels: weights ``{(node, label): b}``.
+        features: weights ``{(node, feature): c}``, features counted from 0 after the labels.
+        minimum, maximum: at least one of them.
+
+    A node the graph does not have contributes 0. Weights are kept as sorted tuples.
+
+    >>> LinearRule(labels={(0, "C"): 12, (0, "N"): 14.5}, maximum=14)
+    LinearRule(labels=(((0, 'C'), 12), ((0, 'N'), 14.5)), maximum=14)
+    """
+
+    edges: Any = ()
+    labels: Any = ()
+    features: Any = ()
+    minimum: float | None = None
+    maximum: float | None = None
+
+    def __post_init__(self) -> None:
+        checks = {
+            "edges": lambda key: self._pair(key, "edges"),
+            "labels": lambda key: (self._whole(key[0], "a node"), self._label(key[1], "a label")),
+            "features": lambda key: (
+                self._whole(key[0], "a node"),
+                self._whole(key[1], "a feature"),
+            ),
+        }
+        for field, check in checks.items():
+            self._set(field, self._weights(field, check))
+        for field in ("minimum", "maximum"):
+            if getattr(self, field) is not None:
+                self._set(field, self._number(getattr(self, field), field))
+        self._check_bounds()
+
+    def _weights(self, field: str, check: Callable[[Any], Any]) -> tuple[Any, ...]:
+        given = getattr(self, field)
+        items = list(given.items()) if isinstance(given, Mapping) else given
+        if not isinstance(items, (list, tuple)) or not all(
+            isinstance(item, (list, tuple))
+            and len(item) == 2
+            and isinstance(item[0], (list, tuple))
+            and len(item[0]) == 2
+            for item in items
+        ):
+            self.refuse(f"{field} to map pairs to weights", repr(given), f"{field}={{(0, 1): 2}}")
+        made = [(check(key), self._number(weight, "a weight")) for key, weight in items]
+        if len({key for key, _ in made}) < len(made):
+            self.refuse(f"every pair of {field} once", "one of them twice", "adding the weights up")
+        return tuple(sorted(made, key=repr))
+
+    def _number(self, value: object, what: str) -> int | float:
+        good = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+        if not good or not isfinite(value):  # type: ignore[arg-type]
+            self.refuse(f"{what} to be a finite number", repr(value), f"{what} as int or float")
+        return int(value) if isinstance(value, Integral) else float(value)  # type: ignore[arg-type]
+
+    def _check_bounds(self) -> None:
+        low, high = self.minimum, self.maximum
+        if low is None and high is None:
+            self.refuse("a minimum or a maximum", "neither", "maximum=0")
+        if low is not None and high is not None and low > high:
+            self.refuse("minimum <= maximum", f"{low} > {high}", "swapping them")
+        if not self.edges and not self.labels and not self.features:
+            self.refuse("at least one weight", "none", "edges={(0, 1): 1}")
+        size = sum(abs(_decimal(c)) for c in self._numbers())
+        if size * self.scale > _LARGEST_SUM:
+            self.refuse(
+                f"weights whose sum is below {_LARGEST_SUM:.0e} once scaled to whole numbers",
+                f"{float(size * self.scale):.1e} with the common factor {self.scale:.1e}",
+                "rounding them to fewer decimals",
+            )
+
+    def _numbers(self) -> list[float]:
+        bounds = [b for b in (self.minimum, self.maximum) if b is not None]
+        return [c for part in (self.edges, self.labels, self.features) for _, c in part] + bounds
+
+    @property
+    def scale(self) -> int:
+        """The least factor that makes all weights and bounds whole numbers."""
+        return lcm(*(_decimal(c).denominator for c in self._numbers()))
+
+    def nodes(self) -> frozenset[int]:
+        """Every node with a weight."""
+        return frozenset(v for (u, w), _ in self.edges for v in (u, w)) | {
+            v for part in (self.labels, self.features) for (v, _), _ in part
+        }
+
+    def features_named(self) -> frozenset[int]:
+        """Every feature with a weight."""
+        return frozenset(feature for (_, feature), _ in self.features)
+
+    def relabelled(self, resolve: Callable[[Label], int]) -> Self:
+        """With every label replaced by its index."""
+        spots = [((v, resolve(label)), weight) for (v, label), weight in self.labels]
+        return replace(self, labels=_merged(spots))
+
+    def undirected(self) -> Self:
+        """With ``u < v``, the weights of (u, v) and (v, u) added up."""
+        pairs = [((min(pair), max(pair)), weight) for pair, weight in self.edges]
+        return replace(self, edges=_merged(pairs))
+
+    def excess(self, batch: Batch) -> Excess:
+        """How far the sum is outside its bounds; summed in whole numbers, so without rounding."""
+        self._check_features(batch.features.shape[2])
+        n, scale = batch.n_nodes, self.scale
+        value = np.zeros(len(batch), dtype=np.int64)
+        for (u, v), weight in self.edges:
+            if max(u, v) < n:
+                value += int(_decimal(weight) * scale) * batch.adjacency[:, u, v]
+        for (v, label), weight in self.labels:
+            index = self.index(label)
+            if v < n:
+                value += int(_decimal(weight) * scale) * (batch.labels[:, v] == index)
+        for (v, feature), weight in self.features:
+            if v < n:
+                value += int(_decimal(weight) * scale) * batch.features[:, v, feature]
+        low, high = self._scaled_bounds()
+        return over(value, -np.inf if low is None else low, high) / scale
+
+    def rows(self, shape: Shape) -> Iterator[Row]:
+        """One row, scaled to whole numbers."""
+        weights: dict[Atom, int] = {}
+        parts: list[tuple[Atom, int, float]] = [
+            (edge(u, v, shape.directed), max(u, v), c) for (u, v), c in self.edges
+        ]
+        parts += [(HasLabel(v, self.index(label)), v, c) for (v, label), c in self.labels]
+        parts += [(HasFeature(v, feature), v, c) for (v, feature), c in self.features]
+        for atom, top, weight in parts:
+            if top < shape.n_nodes:
+                weights[atom] = weights.get(atom, 0) + int(_decimal(weight) * self.scale)
+        low, high = self._scaled_bounds()
+        terms = tuple((atom, weight) for atom, weight in weights.items() if weight)
+        yield from bounded("weighted sum", terms, low, high)
+
+    def _scaled_bounds(self) -> tuple[int | None, int | None]:
+        low, high = (
+            None if bound is None else int(_decimal(bound) * self.scale)
+            for bound in (self.minimum, self.maximum)
+        )
+        return low, high
+
+
+def _decimal(number: float) -> Fraction:
+    """The number as it is written: 0.1 is 1/10."""
+    return Fraction(repr(number))
+
+
+def _merged(items: list[tuple[tuple[int, int], float]]) -> dict[tuple[int, int], float]:
+    """Weights by pair, those of equal pairs added up."""
+    sums: dict[tuple[int, int], Fraction] = {}
+    for pair, weight in items:
+        sums[pair] = sums.get(pair, Fraction(0)) + _decimal(weight)
+    return {pair: int(c) if c.denominator == 1 else float(c) for pair, c in sums.items()}

@@ -1,0 +1,226 @@
+"""`Rule`: what every declarative rule about graphs has in common, and the checks of its parameters.
+
+A rule has ONE meaning, `Rule.excess`, over a whole batch of graphs, and ONE encoding, `Rule.rows`,
+that says the same to a solver. Everything else is derived from its parameters.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, fields, replace
+from numbers import Integral
+from typing import Any, ClassVar, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..batch import Batch
+from ..errors import InvalidSpaceError
+from ..graph import Graph
+from .rows import Row, Shape
+
+Label = int | str
+Excess = NDArray[np.float64]
+
+
+class NamedLabel(int):
+    """The index of a label that remembers its name, so that messages say 'C' and not 0."""
+
+    name: str
+
+    def __new__(cls, index: int, name: str) -> Self:
+        """Label number ``index``, called ``name``."""
+        made = super().__new__(cls, index)
+        made.name = name
+        return made
+
+    def __getnewargs__(self) -> tuple[int, str]:  # type: ignore[override]
+        return int(self), self.name
+
+    def __repr__(self) -> str:
+        return repr(self.name)
+
+    __str__ = __repr__
+
+
+class Rule(ABC):
+    """A rule about graphs: a frozen dataclass with one meaning and one encoding."""
+
+    label_fields: ClassVar[tuple[str, ...]] = ()  # parameters that hold one label each
+
+    # -- meaning ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def excess(self, batch: Batch) -> Excess:
+        """How far each graph is from satisfying the rule, ``(B,)``; 0.0 exactly when it holds."""
+
+    @abstractmethod
+    def rows(self, shape: Shape) -> Iterator[Row]:
+        """The same meaning as linear rows, for graphs of exactly ``shape.n_nodes`` nodes."""
+
+    def holds(self, graph: Graph) -> bool:
+        """Whether one graph satisfies the rule."""
+        return bool(self.excess(Batch.of([graph]))[0] == 0)
+
+    def nodes(self) -> frozenset[int]:
+        """The nodes the rule names; it treats all others alike."""
+        return frozenset()
+
+    # -- use in a space -----------------------------------------------------------------------
+
+    def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
+        """The rule with label names resolved, checked against the largest shape of a space."""
+        if self.nodes() and max(self.nodes()) >= shape.n_nodes:
+            self.refuse(
+                f"nodes 0..{shape.n_nodes - 1}", f"node {max(self.nodes())}", "a larger n_nodes"
+            )
+        self._check_direction(shape.directed)
+        self._check_features(shape.n_features)
+        rule = self.relabelled(lambda label: self._resolve(label, labels, shape))
+        return rule if shape.directed else rule.undirected()
+
+    def relabelled(self, resolve: Callable[[Label], int]) -> Self:
+        """The rule with every label replaced by its index."""
+        given = {field: getattr(self, field) for field in self.label_fields}
+        known = {field: resolve(label) for field, label in given.items() if label is not None}
+        return replace(self, **known) if known else self  # type: ignore[type-var]
+
+    def undirected(self) -> Self:
+        """The rule with pairs of nodes sorted: u < v."""
+        return self
+
+    def direction_needed(self) -> bool | None:
+        """True if the rule speaks of directed graphs only, False of undirected ones, else None."""
+        return None
+
+    def features_named(self) -> frozenset[int]:
+        """The features the rule names."""
+        return frozenset()
+
+    def _check_direction(self, directed: bool) -> None:
+        needed = self.direction_needed()
+        if needed is not None and needed != directed:
+            words = {True: "directed", False: "undirected"}
+            self.refuse(f"{words[needed]} graphs", f"{words[directed]} ones", f"directed={needed}")
+
+    def _check_features(self, n_features: int) -> None:
+        top = max(self.features_named(), default=-1)
+        if top >= n_features:
+            self.refuse(f"features below {n_features}", f"feature {top}", f"features={top + 1}")
+
+    def _resolve(self, label: Label, labels: Mapping[str, int], shape: Shape) -> int:
+        valid = ", ".join(map(repr, labels)) if labels else f"0..{shape.n_labels - 1}"
+        remedy = f"one of {valid}, or a space with more labels"
+        if isinstance(label, str):
+            if label not in labels:
+                self.refuse("a label of the space", repr(label), remedy)
+            return NamedLabel(labels[label], label)
+        if label >= shape.n_labels:
+            self.refuse(f"labels below {shape.n_labels}", f"label {label!r}", remedy)
+        names = {index: name for name, index in labels.items()}
+        return NamedLabel(label, names[label]) if label in names else int(label)
+
+    def index(self, label: Label) -> int:
+        """The index of a resolved label."""
+        if isinstance(label, str):
+            self.refuse(
+                "labels by index, or in a GraphSpace that names them",
+                f"the name {label!r} outside of a space",
+                "space.violations(graph), or the index of the label",
+            )
+        return int(label)
+
+    def refuse(self, expected: str, got: str, remedy: str) -> NoReturn:
+        """Raise, saying what was expected, what came and what to try."""
+        raise InvalidSpaceError(f"{self.name}: expected {expected}, got {got}; try {remedy}")
+
+    # -- parameters ---------------------------------------------------------------------------
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that differ from their defaults."""
+        out = {}
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if field.default is MISSING or value != field.default:
+                out[field.name] = value
+        return out
+
+    @property
+    def name(self) -> str:
+        """Short text that names the rule with its parameters."""
+        body = ", ".join(f"{key}={_show(value)}" for key, value in self.parameters().items())
+        return f"{type(self).__name__}({body})"
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def to_dict(self) -> dict[str, Any]:
+        """Type and parameters as plain JSON values; ``rule_from_dict`` reads them back."""
+        body = {key: _plain(value) for key, value in self.parameters().items()}
+        return {"rule": type(self).__name__, **body}
+
+    # -- checks, called from __post_init__ ----------------------------------------------------
+
+    def _set(self, field: str, value: object) -> None:
+        object.__setattr__(self, field, value)  # frozen: only while it is being built
+
+    def _check_whole(self, field: str, *, optional: bool = False) -> None:
+        value = getattr(self, field)
+        if value is None and optional:
+            return
+        self._set(field, self._whole(value, field))
+
+    def _whole(self, value: object, what: str) -> int:
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < 0:
+            self.refuse(f"{what} to be an integer >= 0", repr(value), f"{what}=0 or more")
+        return int(value)
+
+    def _check_range(self) -> None:
+        self._check_whole("minimum")
+        self._check_whole("maximum", optional=True)
+        low, high = self.minimum, self.maximum  # type: ignore[attr-defined]
+        if high is not None and low > high:
+            self.refuse("minimum <= maximum", f"{low} > {high}", "swapping them")
+
+    def _check_label(self, field: str, *, optional: bool = False) -> None:
+        value = getattr(self, field)
+        if value is not None or not optional:
+            self._set(field, self._label(value, field))
+
+    def _label(self, value: object, what: str) -> Label:
+        if isinstance(value, (NamedLabel, str)) and value != "":
+            return value
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < 0:
+            self.refuse(f"{what} to be a name or an integer >= 0", repr(value), f"{what}=0")
+        return int(value)
+
+    def _pair(self, value: object, what: str) -> tuple[int, int]:
+        if not isinstance(value, (tuple, list)) or len(value) != 2:
+            self.refuse(f"{what} to be a pair of nodes", repr(value), f"{what}=(0, 1)")
+        u, v = (self._whole(node, f"a node of {what}") for node in value)
+        if u == v:
+            self.refuse(f"two different nodes in {what}", f"{u} twice", "removing the self-loop")
+        return u, v
+
+
+def over(value: NDArray[Any], low: float, high: float | None) -> Excess:
+    """``max(0, low - value, value - high)``."""
+    out = np.maximum(0.0, low - value)
+    return out if high is None else np.maximum(out, value - float(high))
+
+
+def _show(value: object) -> str:
+    """Tuples as people write them; a long list is cut, since names end up in messages."""
+    if isinstance(value, tuple) and len(value) > 6:
+        return f"[{', '.join(map(_show, value[:5]))}, ... {len(value)} in all]"
+    if isinstance(value, tuple):
+        body = ", ".join(map(_show, value))
+        return f"({body},)" if len(value) == 1 else f"({body})"
+    return repr(value)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value.name if isinstance(value, NamedLabel) else value
