@@ -80,6 +80,10 @@ class Graph:
             raise AttributeError("a Graph cannot be changed; build a new one")
         object.__setattr__(self, name, value)
 
+    def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles are checked and frozen as well
+        parts = (self._adjacency, self._labels, self._features, self._directed, self._edge_labels)
+        return _rebuild, parts
+
     # -- what it is ---------------------------------------------------------------------------
 
     @property
@@ -227,7 +231,7 @@ class Graph:
         """Read a networkx graph.
 
         Nodes keep their order. Node attribute ``label`` is an integer, ``features`` a sequence of
-        0/1; edge attribute ``label`` an integer ``>= 1``. An attribute is given for all or for none.
+        0/1; edge attribute ``label`` an integer ``>= 1``. Each is given for all or for none.
         """
         if not isinstance(graph, nx.Graph):
             raise InvalidGraphError(
@@ -253,6 +257,8 @@ class Graph:
     def to_networkx(self) -> Any:
         """A networkx ``Graph`` or ``DiGraph`` that `from_networkx` reads back as an equal graph."""
         out: Any = nx.DiGraph() if self._directed else nx.Graph()
+        if self._edge_labels is not None:
+            out.graph["edge_labels"] = True  # tells it from an unlabelled one if there is no edge
         for v in range(self.n_nodes):
             attributes: dict[str, Any] = {"label": int(self._labels[v])}
             if self.n_features:
@@ -289,7 +295,19 @@ class Graph:
         return _graph_from_data(data)
 
 
+def _rebuild(
+    adjacency: BoolArray,
+    labels: IntArray,
+    features: BoolArray,
+    directed: bool,
+    edge_labels: IntArray | None,
+) -> Graph:
+    return Graph(adjacency, labels, features, directed, edge_labels=edge_labels)
+
+
 # -- checks -----------------------------------------------------------------------------------
+
+_LARGEST = 2**31 - 1  # of a label or an edge label
 
 
 def _frozen(array: Any) -> Any:
@@ -309,6 +327,10 @@ def _numeric(values: ArrayLike, what: str) -> NDArray[Any]:
 
 
 def _adjacency_matrix(adjacency: ArrayLike, directed: bool) -> BoolArray:
+    if isinstance(adjacency, nx.Graph):
+        raise InvalidGraphError(
+            "adjacency must be a matrix, got a networkx graph; use Graph.from_networkx"
+        )
     array = _numeric(adjacency, "adjacency")
     if array.ndim != 2 or array.shape[0] != array.shape[1] or array.size == 0:
         raise InvalidGraphError(
@@ -335,6 +357,11 @@ def _adjacency_matrix(adjacency: ArrayLike, directed: bool) -> BoolArray:
     return matrix
 
 
+def _not_integers(array: NDArray[Any]) -> BoolArray:
+    """Where the entries are no integers between 0 and the largest label."""
+    return np.asarray((array != np.floor(array)) | (array < 0) | (array > _LARGEST))
+
+
 def _label_vector(labels: ArrayLike | None, n: int) -> IntArray:
     if labels is None:
         return np.zeros(n, dtype=np.int64)
@@ -343,8 +370,10 @@ def _label_vector(labels: ArrayLike | None, n: int) -> IntArray:
         raise InvalidGraphError(
             f"labels must be one integer for each of the {n} nodes, got shape {array.shape}"
         )
-    if (array != np.floor(array)).any() or (array < 0).any():
-        raise InvalidGraphError(f"labels must be integers >= 0, got {array.tolist()}")
+    if _not_integers(array).any():
+        raise InvalidGraphError(
+            f"labels must be integers >= 0 and at most {_LARGEST}, got {array.tolist()}"
+        )
     return array.astype(np.int64)
 
 
@@ -358,7 +387,8 @@ def _feature_matrix(features: ArrayLike | None, n: int) -> BoolArray:
             f"got shape {array.shape}"
         )
     if not np.isin(array, (0, 1)).all():
-        raise InvalidGraphError("features must hold only 0 and 1")
+        odd = array[~np.isin(array, (0, 1))][0]
+        raise InvalidGraphError(f"features must hold only 0 and 1, got {odd!s}")
     return array.astype(bool)
 
 
@@ -368,8 +398,11 @@ def _edge_label_matrix(edge_labels: ArrayLike, matrix: BoolArray, directed: bool
         raise InvalidGraphError(
             f"edge_labels must have the shape of adjacency {matrix.shape}, got {array.shape}"
         )
-    if (array != np.floor(array)).any() or (array < 0).any():
-        raise InvalidGraphError("edge_labels must be integers, >= 1 on edges and 0 elsewhere")
+    if _not_integers(array).any():
+        raise InvalidGraphError(
+            f"edge_labels must be integers, >= 1 on edges and 0 elsewhere, at most {_LARGEST}; "
+            f"got {array[_not_integers(array)][0]!s}"
+        )
     if ((array > 0) != matrix).any():
         u, v = np.argwhere((array > 0) != matrix)[0]
         raise InvalidGraphError(
@@ -377,7 +410,11 @@ def _edge_label_matrix(edge_labels: ArrayLike, matrix: BoolArray, directed: bool
             f"but adjacency there is {int(matrix[u, v])}"
         )
     if not directed and (array != array.T).any():
-        raise InvalidGraphError("edge_labels of an undirected graph must be symmetric")
+        u, v = np.argwhere(array != array.T)[0]
+        raise InvalidGraphError(
+            f"edge_labels of an undirected graph must be symmetric, but entries ({u}, {v}) and "
+            f"({v}, {u}) are {array[u, v]} and {array[v, u]}"
+        )
     return array.astype(np.int64)
 
 
@@ -393,6 +430,8 @@ def _all_or_none(values: list[Any], what: str) -> list[Any] | None:
 def _networkx_edge_labels(graph: Any, nodes: list[Any]) -> IntArray | None:
     edges = list(graph.edges(data="label"))
     given = [label is not None for _, _, label in edges]
+    if not edges and graph.graph.get("edge_labels"):
+        return np.zeros((len(nodes), len(nodes)), dtype=np.int64)
     if not any(given):
         return None
     if not all(given):
@@ -400,8 +439,11 @@ def _networkx_edge_labels(graph: Any, nodes: list[Any]) -> IntArray | None:
     index = {node: i for i, node in enumerate(nodes)}
     out = np.zeros((len(nodes), len(nodes)), dtype=np.int64)
     for u, v, label in edges:
-        if not isinstance(label, (int, np.integer)) or isinstance(label, bool) or label < 1:
-            raise InvalidGraphError(f"edge attribute 'label' must be an integer >= 1, got {label!r}")
+        whole = isinstance(label, (int, np.integer)) and not isinstance(label, bool)
+        if not whole or not 1 <= label <= _LARGEST:
+            raise InvalidGraphError(
+                f"edge attribute 'label' must be an integer from 1 to {_LARGEST}, got {label!r}"
+            )
         out[index[u], index[v]] = label
         if not graph.is_directed():
             out[index[v], index[u]] = label
@@ -415,8 +457,8 @@ def _graph_from_data(data: Any) -> Graph:
     unknown = set(data) - allowed
     if unknown or not {"n_nodes", "edges"} <= set(data):
         raise InvalidGraphError(
-            f"expected keys n_nodes and edges, optionally {sorted(allowed - {'n_nodes', 'edges'})}; "
-            f"got {sorted(map(str, data))}"
+            "expected keys n_nodes and edges, optionally "
+            f"{sorted(allowed - {'n_nodes', 'edges'})}; got {sorted(map(str, data))}"
         )
     n, edges, directed = data["n_nodes"], data["edges"], data.get("directed", False)
     if not isinstance(n, int) or isinstance(n, bool) or not 1 <= n <= 10_000:
@@ -433,8 +475,10 @@ def _graph_from_data(data: Any) -> Graph:
         raise InvalidGraphError(f"edge_labels must be a list of {len(edges)} integers")
     adjacency = np.zeros((n, n), dtype=np.int64)
     for (u, v), bond in zip(edges, bonds or [1] * len(edges), strict=True):
-        if type(bond) is not int or bond < 1:
-            raise InvalidGraphError(f"edge_labels must be integers >= 1, got {bond!r}")
+        if type(bond) is not int or not 1 <= bond <= _LARGEST:
+            raise InvalidGraphError(
+                f"edge_labels must be integers from 1 to {_LARGEST}, got {bond!r}"
+            )
         adjacency[u, v] = bond
         if not directed:
             adjacency[v, u] = bond
@@ -470,8 +514,10 @@ def _canonical_order(graph: Graph) -> list[int]:
         # An edge with a label becomes one vertex of a colour of its own; an arc becomes a tail and
         # a head vertex, so that reversing it changes the picture.
         edges, total = [], n
+        cells = graph.adjacency if graph.edge_labels is None else graph.edge_labels
+        order_of = {int(bond): i for i, bond in enumerate(np.unique(cells))}
         for u, v in graph.edges():
-            bond = 0 if graph.edge_labels is None else int(graph.edge_labels[u, v])
+            bond = order_of[int(cells[u, v])]
             colours.append(n + 2 * bond)
             if graph.directed:
                 colours.append(n + 2 * bond + 1)
@@ -481,5 +527,8 @@ def _canonical_order(graph: Graph) -> list[int]:
                 edges += [(u, total), (total, v)]
                 total += 1
     blown_up = igraph.Graph(n=total, edges=edges)
-    position = blown_up.canonical_permutation(color=colours)[:n]
-    return [int(v) for v in np.argsort(position)]
+    blown_up.vs["origin"] = range(total)
+    # Whether the permutation leads from old to new names or back depends on igraph's version;
+    # vertices that carry their old name along do not.
+    canonical = blown_up.permute_vertices(blown_up.canonical_permutation(color=colours))
+    return [origin for origin in canonical.vs["origin"] if origin < n]
