@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import networkx as nx
 import numpy as np
@@ -26,6 +26,7 @@ from .errors import InvalidGraphError
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
+_Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 class Graph:
@@ -310,7 +311,7 @@ def _rebuild(
 _LARGEST = 2**31 - 1  # of a label or an edge label
 
 
-def _frozen(array: Any) -> Any:
+def _frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
     array.setflags(write=False)
     return array
 
