@@ -71,12 +71,13 @@ def count(graphs: Sequence[Graph], n_labels: int | None = None, *, pairs: bool =
     >>> count([path]).lengths.tolist()
     [[3, 4, 2]]
     """
-    if not len(graphs):
+    if not n_given(graphs):
         raise InvalidInputError("expected at least one graph, got none")
     if not all(isinstance(graph, Graph) for graph in graphs):
-        other = next(type(g).__name__ for g in graphs if not isinstance(g, Graph))
+        other = next(type(g) for g in graphs if not isinstance(g, Graph))
         raise InvalidInputError(
-            f"expected bogrape Graph objects, got {other}; convert with Graph.from_networkx"
+            f"expected bogrape Graph objects, got {other.__module__}.{other.__qualname__}; "
+            "convert networkx graphs with Graph.from_networkx"
         )
     if len({(graph.directed, graph.n_features) for graph in graphs}) > 1:
         raise InvalidInputError(
@@ -112,6 +113,14 @@ def count(graphs: Sequence[Graph], n_labels: int | None = None, *, pairs: bool =
         if out.pairs is not None and batch.pairs is not None:
             out.pairs[where, :n] = batch.pairs
     return out
+
+
+def n_given(graphs: object) -> int:
+    """Number of graphs in what should be a list of them; one graph alone is a common slip."""
+    if isinstance(graphs, Graph) or not isinstance(graphs, (Sequence, np.ndarray)):
+        got = "one Graph; put it in a list" if isinstance(graphs, Graph) else type(graphs).__name__
+        raise InvalidInputError(f"expected a list of graphs, got {got}")
+    return len(graphs)
 
 
 def concatenate(first: Counts, second: Counts) -> Counts:
