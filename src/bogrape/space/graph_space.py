@@ -1,0 +1,379 @@
+"""`GraphSpace`: sizes, labels, features, direction, connectivity and rules, checked when built."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..batch import Batch
+from ..constraints import RULES, Acyclic, Rule, Shape, rule_from_dict
+from ..errors import InvalidInputError, InvalidSpaceError, NotInSpaceError
+from ..graph import Graph
+from .connectivity import unreached
+from .propagation import Known, propagate
+from .sampler import sample
+
+
+@dataclass(frozen=True)
+class GraphSpace:
+    """All graphs of some size, attributes and connectivity that satisfy some rules.
+
+    Args:
+        n_nodes: number of nodes, or ``(smallest, largest)``.
+        labels: number of node labels, or their names, or ``None`` for unlabelled nodes.
+        features: number of further binary features a node.
+        directed: whether edges have a direction.
+        connected: ``True`` for connected graphs (weakly, when directed), ``"strong"`` for strongly
+            connected ones, ``False`` for any.
+        rules: declarative rules from `bogrape.constraints`.
+        edge_labels: number of edge labels (1..edge_labels), 0 for edges without labels.
+        acyclic: short for the rule ``Acyclic()``: DAGs, or forests when undirected.
+
+    >>> from bogrape.constraints import DegreeRange
+    >>> space = GraphSpace(4, labels=("C", "O"), rules=[DegreeRange(maximum=2, label="O")])
+    >>> star = Graph([[0, 1, 1, 1], [1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]], labels=[1, 0, 0, 0])
+    >>> space.violations(star)
+    ["DegreeRange(maximum=2, label='O')"]
+    """
+
+    n_nodes: int | tuple[int, int] = 10
+    labels: int | tuple[str, ...] | None = None
+    features: int = 0
+    directed: bool = False
+    connected: bool | Literal["strong", "weak"] = True
+    rules: tuple[Rule, ...] = ()
+    _: KW_ONLY
+    edge_labels: int = 0
+    acyclic: bool = False
+
+    def __post_init__(self) -> None:
+        self._set("n_nodes", _sizes(self.n_nodes))
+        self._set("labels", _labels(self.labels))
+        self._set("features", _whole(self.features, "features", 0))
+        self._set("edge_labels", _whole(self.edge_labels, "edge_labels", 0))
+        for flag in ("directed", "acyclic"):
+            value = getattr(self, flag)
+            if not isinstance(value, (bool, np.bool_)):
+                raise InvalidSpaceError(f"expected {flag} to be True or False, got {value!r}")
+            self._set(flag, bool(value))
+        self._set("connected", _connected(self.connected, self.directed))
+        self._bind_rules()
+        self._refuse_contradictions()
+
+    def _set(self, field: str, value: object) -> None:
+        object.__setattr__(self, field, value)  # frozen: only while it is being built
+
+    def _bind_rules(self) -> None:
+        if isinstance(self.rules, (str, Rule)) or not isinstance(self.rules, Iterable):
+            raise InvalidSpaceError(
+                f"expected rules to be a list of rules, got {self.rules!r}; "
+                f"try rules=[...] with rules out of {', '.join(RULES)}"
+            )
+        rules = list(self.rules)
+        for rule in rules:
+            if not isinstance(rule, Rule):
+                raise InvalidSpaceError(
+                    f"expected every rule to be one of {', '.join(RULES)}, got {rule!r}; "
+                    "see bogrape.constraints"
+                )
+        if self.acyclic and Acyclic() not in rules:
+            rules.append(Acyclic())
+        names = {name: i for i, name in enumerate(self.label_names or ())}
+        bound = (rule.bind(names, self.shape(self.n_max)) for rule in rules)
+        self._set("rules", tuple(dict.fromkeys(bound)))  # a rule given twice says nothing new
+        self._set("acyclic", Acyclic() in self.rules)
+
+    def _refuse_contradictions(self) -> None:
+        reasons: set[str] = set()
+        for n in reversed(self.sizes):
+            found = self.known(n).conflict
+            if found is None:
+                return
+            reasons |= found
+        raise InvalidSpaceError(
+            f"expected rules that can hold together with {_span(self.sizes)} nodes, got "
+            f"{' and '.join(sorted(reasons))}; try dropping or loosening one of them"
+        )
+
+    # -- what it is ---------------------------------------------------------------------------
+
+    @property
+    def n_min(self) -> int:
+        """Smallest number of nodes."""
+        return self.n_nodes[0] if isinstance(self.n_nodes, tuple) else self.n_nodes
+
+    @property
+    def n_max(self) -> int:
+        """Largest number of nodes."""
+        return self.n_nodes[1] if isinstance(self.n_nodes, tuple) else self.n_nodes
+
+    @property
+    def sizes(self) -> range:
+        """All numbers of nodes."""
+        return range(self.n_min, self.n_max + 1)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of node labels; 1 when nodes are unlabelled."""
+        if isinstance(self.labels, tuple):
+            return len(self.labels)
+        return 1 if self.labels is None else self.labels
+
+    @property
+    def label_names(self) -> tuple[str, ...] | None:
+        """Names of the labels, if they have any."""
+        return self.labels if isinstance(self.labels, tuple) else None
+
+    @property
+    def n_features(self) -> int:
+        """Number of binary features beyond the label."""
+        return self.features
+
+    @property
+    def n_edge_labels(self) -> int:
+        """Number of edge labels, 0 for none."""
+        return self.edge_labels
+
+    def shape(self, n: int) -> Shape:
+        """What all graphs with n nodes of this space have in common."""
+        return Shape(
+            n,
+            self.n_labels,
+            self.n_features,
+            self.n_edge_labels,
+            self.directed,
+            self.connected is not False,
+        )
+
+    def interchangeable(self, n: int) -> tuple[int, ...]:
+        """The nodes of a graph with n nodes that no rule names: renaming them changes nothing."""
+        named = frozenset[int]().union(*(rule.nodes() for rule in self.rules))
+        return tuple(v for v in range(n) if v not in named)
+
+    def with_rules(self, rules: Iterable[Rule]) -> GraphSpace:
+        """The same space under exactly these rules (``Acyclic`` included only if it is given)."""
+        return replace(self, rules=tuple(rules), acyclic=False)
+
+    def known(self, n: int) -> Known:
+        """What the rules decide for all graphs with n nodes, as far as that is cheap to see."""
+        if n not in self._known:
+            self._known[n] = propagate(self.rules, self.shape(n), self.connected == "strong")
+        return self._known[n]
+
+    @cached_property
+    def _known(self) -> dict[int, Known]:
+        return {}
+
+    # -- which graphs it holds ----------------------------------------------------------------
+
+    def contains(self, graph: Graph) -> bool:
+        """Whether the graph is in the space."""
+        return not self._odd_kind(graph) and self.excess(Batch.of([graph]))[0] == 0
+
+    def violations(self, graph: Graph) -> list[str]:
+        """What is wrong with the graph, in words or names of rules; empty if it is in the space."""
+        odd = self._odd_kind(graph)
+        if odd:
+            return odd
+        batch = Batch.of([graph])
+        out = [words for words, excess in self._structural(batch) if excess[0] > 0]
+        return out + [rule.name for rule in self.rules if rule.excess(batch)[0] > 0]
+
+    def check(self, graph: Graph) -> None:
+        """Raise `NotInSpaceError` naming everything that is wrong with the graph."""
+        broken = self.violations(graph)
+        if broken:
+            raise NotInSpaceError(
+                f"expected a graph of the space, got one that breaks: {'; '.join(broken)}; "
+                "try space.sample(1) for an example, or fewer rules"
+            )
+
+    def excess(self, batch: Batch) -> NDArray[np.float64]:
+        """How far each graph is from the space, ``(B,)``: the sum over its rules, 0.0 inside."""
+        total = np.zeros(len(batch))
+        for _, excess in self._structural(batch):
+            total += excess
+        for rule in self.rules:
+            total += rule.excess(batch)
+        return total
+
+    def _structural(self, batch: Batch) -> list[tuple[str, NDArray[np.float64]]]:
+        """Everything but the rules: size, ranges of labels and edge labels, connectivity."""
+        n = batch.n_nodes
+        ones = np.ones(len(batch))
+        out = []
+        if n not in self.sizes:
+            off = max(self.n_min - n, n - self.n_max)
+            out.append((f"number of nodes {_span(self.sizes)}, got {n}", ones * off))
+        wrong = (batch.labels >= self.n_labels).sum(axis=1)
+        out.append((f"node labels below {self.n_labels}", wrong.astype(float)))
+        if batch.edge_labels is not None:
+            odd = (batch.edge_labels > self.n_edge_labels).sum(axis=(1, 2))
+            out.append((f"edge labels 1..{self.n_edge_labels}", odd.astype(float)))
+        if self.connected is not False:
+            words = "strongly connected" if self.connected == "strong" else "connected"
+            out.append((words, unreached(batch, strong=self.connected == "strong")))
+        return out
+
+    def _odd_kind(self, graph: Graph) -> list[str]:
+        """Differences that make the rules meaningless for the graph."""
+        if not isinstance(graph, Graph):
+            raise InvalidInputError(
+                f"expected a bogrape Graph, got {type(graph).__name__}; try Graph.from_networkx"
+            )
+        out = []
+        if graph.directed != self.directed:
+            out.append(f"directed={self.directed}, got {graph.directed}")
+        if graph.n_features != self.n_features:
+            out.append(f"{self.n_features} features a node, got {graph.n_features}")
+        if (graph.edge_labels is not None) != (self.n_edge_labels > 0):
+            wanted = "with" if self.n_edge_labels else "without"
+            out.append(f"edges {wanted} labels")
+        return out
+
+    def sample(
+        self,
+        k: int,
+        seed: int = 0,
+        *,
+        distinct: bool = False,
+        n_nodes: int | None = None,
+        exclude: Iterable[str] = (),
+    ) -> list[Graph]:
+        """k random graphs of the space, of varied size and density; the same for the same seed.
+
+        Args:
+            k: how many.
+            seed: an integer ``>= 0``.
+            distinct: whether no two of them may be isomorphic.
+            n_nodes: one size to draw from, instead of all.
+            exclude: canonical keys of graphs not to return.
+
+        Raises:
+            SamplingError: if too few graphs were found within the budget.
+        """
+        k = _whole(k, "the number of graphs", 0, InvalidInputError)
+        seed = _whole(seed, "seed", 0, InvalidInputError)
+        if n_nodes is not None and n_nodes not in self.sizes:
+            raise InvalidInputError(
+                f"expected n_nodes to be {_span(self.sizes)}, got {n_nodes!r}; try None for all"
+            )
+        sizes = tuple(self.sizes) if n_nodes is None else (int(n_nodes),)
+        return sample(self, k, seed, sizes, distinct=distinct, exclude=frozenset(exclude))
+
+    # -- in and out ---------------------------------------------------------------------------
+
+    def describe(self) -> str:
+        """The space in plain words."""
+        how = {True: "weakly connected" if self.directed else "connected", False: ""}
+        words = [
+            "strongly connected" if self.connected == "strong" else how[bool(self.connected)],
+            "directed" if self.directed else "undirected",
+            f"graphs with {_span(self.sizes)} nodes",
+        ]
+        lines = [" ".join(filter(None, words)).capitalize()]
+        if self.label_names:
+            lines.append(f"node labels: {', '.join(self.label_names)}")
+        elif self.n_labels > 1:
+            lines.append(f"node labels: 0..{self.n_labels - 1}")
+        if self.n_features:
+            lines.append(f"binary features a node: {self.n_features}")
+        if self.n_edge_labels:
+            lines.append(f"edge labels: 1..{self.n_edge_labels}")
+        return "\n  ".join(lines + [f"rule: {rule.name}" for rule in self.rules])
+
+    def to_json(self) -> str:
+        """A JSON text that `from_json` reads back as an equal space."""
+        data = {
+            "n_nodes": self.n_nodes,
+            "labels": self.labels,
+            "features": self.features,
+            "directed": self.directed,
+            "connected": self.connected,
+            "rules": [rule.to_dict() for rule in self.rules],
+            "edge_labels": self.edge_labels,
+        }
+        return json.dumps(data, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> GraphSpace:
+        """Read what `to_json` wrote; anything else is refused with the reason."""
+        try:
+            data: Any = json.loads(text)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise InvalidSpaceError(f"expected the JSON text of a space: {error}") from None
+        known = {"n_nodes", "labels", "features", "directed", "connected", "rules", "edge_labels"}
+        if not isinstance(data, dict) or not set(data) <= known:
+            raise InvalidSpaceError(f"expected an object with {', '.join(sorted(known))}")
+        rules = data.pop("rules", [])
+        if not isinstance(rules, list):
+            raise InvalidSpaceError(f"expected rules to be a list, got {rules!r}")
+        return cls(**data, rules=tuple(map(rule_from_dict, rules)))
+
+
+# -- checks -----------------------------------------------------------------------------------
+
+
+def _whole(
+    value: object, what: str, least: int, error: type[InvalidInputError] = InvalidSpaceError
+) -> int:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < least:
+        raise error(f"expected {what} to be an integer >= {least}, got {value!r}")
+    return int(value)
+
+
+def _sizes(n_nodes: object) -> int | tuple[int, int]:
+    if not isinstance(n_nodes, (tuple, list)):
+        return _whole(n_nodes, "n_nodes", 1)
+    if len(n_nodes) != 2:
+        raise InvalidSpaceError(
+            f"expected n_nodes to be a number or (smallest, largest), got {n_nodes!r}"
+        )
+    low, high = (_whole(n, "a size in n_nodes", 1) for n in n_nodes)
+    if low > high:
+        raise InvalidSpaceError(
+            f"expected n_nodes=(smallest, largest), got {(low, high)}; try {(high, low)}"
+        )
+    return low if low == high else (low, high)
+
+
+def _labels(labels: object) -> int | tuple[str, ...] | None:
+    if labels is None:
+        return None
+    if not isinstance(labels, (tuple, list)):
+        return _whole(labels, "labels (a number, a list of names or None)", 1)
+    names = tuple(labels)
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise InvalidSpaceError(
+            f"expected labels to be a number or non-empty names, got {labels!r}; "
+            "try labels=3 or labels=('C', 'N', 'O')"
+        )
+    if len(set(names)) < len(names):
+        raise InvalidSpaceError(f"expected different names for the labels, got {names}")
+    return names
+
+
+def _connected(connected: object, directed: bool) -> bool | Literal["strong"]:
+    if isinstance(connected, (bool, np.bool_)):
+        return bool(connected)
+    if connected not in ("strong", "weak"):
+        raise InvalidSpaceError(
+            f"expected connected to be True, False, 'weak' or 'strong', got {connected!r}"
+        )
+    if not directed:
+        raise InvalidSpaceError(
+            f"expected connected to be True or False for undirected graphs, got {connected!r}; "
+            "try connected=True or directed=True"
+        )
+    return "strong" if connected == "strong" else True
+
+
+def _span(sizes: range) -> str:
+    return f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]}..{sizes[-1]}"

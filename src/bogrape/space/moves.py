@@ -1,0 +1,80 @@
+"""Random small changes of a batch of graphs, used to walk towards and inside a space."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..batch import Batch
+from ..constraints import Shape
+from ..graph import BoolArray, IntArray
+from .construct import draw_edge_labels
+
+
+def variants(batch: Batch, shape: Shape, tries: int, rng: np.random.Generator) -> Batch:
+    """``tries`` random neighbours of every graph, in the order of the graphs.
+
+    A neighbour differs by one or two moves: an edge more or less, an edge moved, a node relabelled,
+    two labels exchanged, a feature flipped. Edge labels are drawn anew only on new edges.
+    """
+    adjacency = np.repeat(batch.adjacency, tries, axis=0)
+    labels = np.repeat(batch.labels, tries, axis=0)
+    features = np.repeat(batch.features, tries, axis=0)
+    for share in (1.0, 0.3):
+        kind = rng.integers(5, size=len(labels))
+        kind[rng.random(len(labels)) >= share] = -1
+        kind[(kind >= 2) & (kind <= 3) & (shape.n_labels == 1)] = 0
+        kind[(kind == 4) & (shape.n_features == 0)] = 1
+        if shape.n_nodes > 1:
+            _toggle(adjacency, np.flatnonzero(kind == 0), shape, rng)
+            _shift(adjacency, np.flatnonzero(kind == 1), shape, rng)
+        _relabel(labels, np.flatnonzero(kind == 2), shape, rng)
+        _exchange(labels, np.flatnonzero(kind == 3), rng)
+        _flip(features, np.flatnonzero(kind == 4), rng)
+    bonds = draw_edge_labels(adjacency, shape, rng)
+    if bonds is not None and batch.edge_labels is not None:
+        old = np.repeat(batch.edge_labels, tries, axis=0)
+        bonds = np.where(adjacency & (old > 0), old, bonds)
+    return Batch(adjacency, labels, features, bonds, batch.directed)
+
+
+def _set(adjacency: BoolArray, index: IntArray, u: IntArray, v: IntArray, shape: Shape) -> None:
+    """Turn the entries (u, v) over, and (v, u) too unless directed."""
+    adjacency[index, u, v] ^= True
+    if not shape.directed:
+        adjacency[index, v, u] ^= True
+
+
+def _toggle(adjacency: BoolArray, index: IntArray, shape: Shape, rng: np.random.Generator) -> None:
+    """Add or remove an edge at a random place."""
+    u = rng.integers(shape.n_nodes, size=len(index))
+    v = (u + rng.integers(1, shape.n_nodes, size=len(index))) % shape.n_nodes
+    _set(adjacency, index, u, v, shape)
+
+
+def _shift(adjacency: BoolArray, index: IntArray, shape: Shape, rng: np.random.Generator) -> None:
+    """Remove one random edge and add another; only the one that is possible if not both are."""
+    n = shape.n_nodes
+    keys = rng.random((len(index), n, n))
+    places = ~np.eye(n, dtype=bool) if shape.directed else np.triu(np.ones((n, n), dtype=bool), 1)
+    before = adjacency[index]
+    for there in (before & places, ~before & places):
+        flat = (keys * there).reshape(len(index), -1).argmax(axis=1)
+        some = there.any(axis=(1, 2))
+        _set(adjacency, index[some], flat[some] // n, flat[some] % n, shape)
+
+
+def _relabel(labels: IntArray, index: IntArray, shape: Shape, rng: np.random.Generator) -> None:
+    node = rng.integers(shape.n_nodes, size=len(index))
+    labels[index, node] = rng.integers(shape.n_labels, size=len(index))
+
+
+def _exchange(labels: IntArray, index: IntArray, rng: np.random.Generator) -> None:
+    u, v = rng.integers(labels.shape[1], size=(2, len(index)))
+    labels[index, u], labels[index, v] = labels[index, v], labels[index, u]
+
+
+def _flip(features: BoolArray, index: IntArray, rng: np.random.Generator) -> None:
+    _, n, n_features = features.shape
+    if n_features:
+        node = rng.integers(n, size=len(index))
+        features[index, node, rng.integers(n_features, size=len(index))] ^= True

@@ -1,0 +1,137 @@
+"""Cheap proof that some rules cannot hold together: bound propagation over their rows.
+
+Every row ``low <= sum c*x <= high`` over 0/1 atoms bounds its sum by the atoms that are already
+decided. If the bounds miss ``low..high``, the rules that decided those atoms contradict the rule
+of the row; if one value of an atom would make them miss, the atom is decided the other way. Rows
+over equal sums are also compared with each other. What this finds is a contradiction; what it
+does not find may still be one, which is for the exact engine to prove.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import combinations, permutations
+from math import inf
+
+from ..constraints.rows import (
+    Atom,
+    Edge,
+    HasLabel,
+    Row,
+    Shape,
+    Terms,
+    bounded,
+    edge,
+    total,
+    within,
+)
+from ..constraints.rule import Rule
+
+Reasons = frozenset[str]
+_ROUNDS = 10  # each round decides further atoms; contradictions people write need two or three
+
+
+@dataclass
+class Known:
+    """What some rules decide for all graphs of one shape."""
+
+    value: dict[Atom, bool] = field(default_factory=dict)  # atoms that can have one value only
+    why: dict[Atom, Reasons] = field(default_factory=dict)  # the rules that decided them
+    conflict: Reasons | None = None  # rules that cannot hold together, if some were found
+    n_edges: tuple[float, float] = (0, inf)  # bounds that rows put on the number of edges
+
+
+def propagate(rules: Iterable[Rule], shape: Shape, strong: bool) -> Known:
+    """What the rules decide together, and whether they plainly contradict each other."""
+    rows = [(row, frozenset({rule.name})) for rule in rules for row in rule.rows(shape)]
+    rows += [(row, frozenset({name})) for name, row in _structure(shape, strong)]
+    known = Known(conflict=_disjoint_ranges(rows), n_edges=_edge_range(rows, shape))
+    for _ in range(_ROUNDS):
+        before = len(known.value)
+        for row, why in rows:
+            known.conflict = known.conflict or _decide(row, why, known)
+        if known.conflict is not None:
+            known.conflict -= {""}
+            break
+        if len(known.value) == before:
+            break
+    return known
+
+
+def _structure(shape: Shape, strong: bool) -> list[tuple[str, Row]]:
+    """Rows every graph of the shape satisfies; "" names what needs no mention in a message."""
+    n = shape.n_nodes
+    out: list[tuple[str, Row]] = []
+    for v in range(n):
+        terms = total(HasLabel(v, label) for label in range(shape.n_labels))
+        out.append(("", Row("one label a node", terms, 1, 1)))
+    edges = total(Edge(u, v) for u, v in shape.pairs())
+    if shape.connected and n > 1:
+        name, least = ("connected='strong'", n) if strong else ("connected=True", n - 1)
+        out += [(name, row) for row in bounded("edges", edges, least, None)]
+        for v in range(n):
+            around = {edge(v, u, shape.directed) for u in range(n) if u != v}
+            around |= {edge(u, v, shape.directed) for u in range(n) if u != v}
+            out.append((name, Row("touches another node", total(around), low=1)))
+    for u, v in permutations(range(n), 2) if strong else ():
+        out.append(("connected='strong'", Row("path", total([within(u, v, n - 1, shape)]), low=1)))
+    return out
+
+
+def _edge_range(rows: list[tuple[Row, Reasons]], shape: Shape) -> tuple[float, float]:
+    """The bounds of all rows on the plain number of edges."""
+    edges = total(Edge(u, v) for u, v in shape.pairs())
+    same = [row for row, _ in rows if row.terms == edges and not row.when]
+    low = max((row.low for row in same), default=0)
+    return max(low, 0), min([row.high for row in same] + [len(edges)])
+
+
+def _disjoint_ranges(rows: list[tuple[Row, Reasons]]) -> Reasons | None:
+    """Two rows that bound the same sum by ranges that do not meet."""
+    groups: dict[Terms, list[tuple[Row, Reasons]]] = defaultdict(list)
+    for row, why in rows:
+        if not row.when:
+            groups[row.terms].append((row, why))
+    for group in groups.values():
+        for (a, why_a), (b, why_b) in combinations(group, 2):
+            if max(a.low, b.low) > min(a.high, b.high):
+                return why_a | why_b
+    return None
+
+
+def _decide(row: Row, why: Reasons, known: Known) -> Reasons | None:
+    """Decide what this row decides; the reasons if it cannot be satisfied."""
+    for atom, wanted in row.when:
+        if known.value.get(atom) is not wanted:
+            return None
+        why = why | known.why[atom]
+    least, most, free = 0, 0, []
+    for atom, c in row.terms:
+        if atom in known.value:
+            least += c * known.value[atom]
+            most += c * known.value[atom]
+        else:
+            least += min(c, 0)
+            most += max(c, 0)
+            free.append((atom, c))
+    if least <= row.high and most >= row.low and not _decides(row, least, most, free):
+        return None
+    for atom, _ in row.terms:
+        why = why | known.why.get(atom, frozenset())
+    if least > row.high or most < row.low:
+        return why
+    for atom, c in free:
+        if least + abs(c) > row.high:
+            known.value[atom], known.why[atom] = c < 0, why
+        elif most - abs(c) < row.low:
+            known.value[atom], known.why[atom] = c > 0, why
+    return None
+
+
+def _decides(row: Row, least: float, most: float, free: list[tuple[Atom, int]]) -> bool:
+    if row.high == inf and row.low == -inf:
+        return False
+    step = max((abs(c) for _, c in free), default=0)
+    return bool(free) and (least + step > row.high or most - step < row.low)

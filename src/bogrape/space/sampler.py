@@ -1,0 +1,194 @@
+"""Random graphs of a space: build, keep what fits, walk the rest in.
+
+1. `construct.build` makes a batch that respects the simple rules.
+2. What the remaining rules reject is repaired by a short walk: of a handful of random moves the
+   one with the least excess over all rules is taken, for all graphs of the batch together.
+3. If hardly any graph gets in that way, the ones found are walked on inside the space.
+
+All budgets are counted in rounds and steps, so a seed decides the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from ..batch import Batch
+from ..constraints import Rule, Shape
+from ..errors import SamplingError
+from ..graph import Graph, IntArray
+from .construct import Recipe, build
+from .moves import variants
+from .propagation import Known
+
+_ROUNDS = 60  # batches a size may cost
+_PATIENCE = 12  # rounds without a new graph before giving up
+_CHUNK = 1000  # graphs built at a time
+_WALKERS = 128  # graphs repaired at a time
+_STEPS = 40  # steps of a repair
+_TRIES = 12  # random moves looked at in a step
+_SKEWS = (1.0, 3.0, 1 / 3)  # densities over the rounds: uniform, sparse, dense
+
+
+class Sampled(Protocol):
+    """What the sampler asks of a space."""
+
+    @property
+    def rules(self) -> tuple[Rule, ...]: ...
+    @property
+    def connected(self) -> object: ...
+    def shape(self, n: int) -> Shape: ...
+    def known(self, n: int) -> Known: ...
+    def excess(self, batch: Batch) -> np.ndarray[tuple[int], np.dtype[np.float64]]: ...
+
+
+def sample(
+    space: Sampled,
+    k: int,
+    seed: int,
+    sizes: Sequence[int],
+    *,
+    distinct: bool,
+    exclude: frozenset[str],
+) -> list[Graph]:
+    """k graphs of the space with sizes drawn evenly from those where graphs are found."""
+    rng = np.random.default_rng(seed)
+    possible = [n for n in sizes if space.known(n).conflict is None]
+    draws = {n: _Draw(space, n, rng, distinct=distinct, exclude=exclude) for n in possible}
+    out: list[Graph] = []
+    while len(out) < k:
+        alive = [n for n in possible if not draws[n].exhausted]
+        if not alive:
+            raise SamplingError(_shortage(len(out), k, sizes, distinct, exclude))
+        wanted = rng.choice(alive, size=k - len(out))
+        fresh = {n: draws[n].take(int((wanted == n).sum())) for n in alive}
+        out += [fresh[int(n)].pop() for n in wanted if fresh[int(n)]]
+    return out
+
+
+def _shortage(
+    found: int, k: int, sizes: Sequence[int], distinct: bool, exclude: frozenset[str]
+) -> str:
+    span = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]}..{sizes[-1]}"
+    kind = "pairwise non-isomorphic " if distinct else ""
+    besides = f" besides the {len(exclude)} excluded ones" if exclude else ""
+    remedy = "fewer graphs, distinct=False or a larger space" if distinct else "looser rules"
+    return (
+        f"expected {k} {kind}graphs with {span} nodes{besides}, found {found} within the budget; "
+        f"try {remedy}, or propose(method='exact'), which proves whether there are any"
+    )
+
+
+class _Draw:
+    """Graphs of one size, drawn as they are asked for."""
+
+    def __init__(
+        self,
+        space: Sampled,
+        n: int,
+        rng: np.random.Generator,
+        *,
+        distinct: bool,
+        exclude: frozenset[str],
+    ) -> None:
+        self.space, self.rng, self.distinct = space, rng, distinct
+        self.shape = space.shape(n)
+        self.recipe = Recipe(self.shape, space.rules, space.known(n), space.connected == "strong")
+        self.seen = set(exclude)
+        self.checked = distinct or bool(exclude)
+        self.rounds = self.idle = 0
+        self.found: Batch | None = None
+        self.exhausted = False
+
+    def take(self, k: int) -> list[Graph]:
+        """Up to k further graphs; fewer when the budget ends, which sets ``exhausted``."""
+        out: list[Graph] = []
+        while len(out) < k and not self.exhausted:
+            fresh = self._accept(self._round(k - len(out)), k - len(out))
+            self.idle = 0 if fresh else self.idle + 1
+            self.rounds += 0 if len(fresh) > _WALKERS // 4 else 1
+            self.exhausted = self.idle >= _PATIENCE or self.rounds >= _ROUNDS
+            out += fresh
+        return out
+
+    def _accept(self, batch: Batch, k: int) -> list[Graph]:
+        out: list[Graph] = []
+        for i in range(len(batch)):
+            if len(out) == k:
+                break
+            graph = batch.graph(i)
+            if self.checked:
+                key = graph.canonical_key()
+                if key in self.seen:
+                    continue
+                if self.distinct:
+                    self.seen.add(key)
+            out.append(graph)
+        return out
+
+    def _round(self, missing: int) -> Batch:
+        """Some graphs of the space: built, or repaired, or walked on from earlier ones."""
+        number = self.rounds + self.idle
+        size = min(_CHUNK, missing if number == 0 else max(2 * missing, 64))
+        batch = build(self.recipe, size, self.rng, _SKEWS[number % len(_SKEWS)])
+        excess = self.space.excess(batch)
+        good = batch.select(excess == 0)
+        if len(good) < len(batch) // 8 + 1:
+            lost = self.rng.permutation(np.flatnonzero(excess > 0))[: min(_WALKERS, 4 * missing)]
+            good = _joined(good, self._repair(batch.select(lost)))
+            if self.found is not None and len(good) < missing:
+                good = _joined(good, self._wander(self.found))
+        if len(good):
+            self.found = good.select(slice(0, _WALKERS))
+        return good
+
+    def _repair(self, batch: Batch) -> Batch:
+        """The graphs that a walk downhill brings into the space."""
+        done = batch.select(slice(0, 0))
+        excess = self.space.excess(batch)
+        for _ in range(_STEPS):
+            batch, excess = self._step(batch, excess)
+            done = _joined(done, batch.select(excess == 0))
+            batch, excess = batch.select(excess > 0), excess[excess > 0]
+            if not len(batch):
+                break
+        return done
+
+    def _wander(self, batch: Batch) -> Batch:
+        """Graphs reached from these by a walk that stays inside the space."""
+        index = self.rng.integers(len(batch), size=_WALKERS)
+        batch = batch.select(index)
+        excess = np.zeros(len(batch))
+        for _ in range(self.shape.n_nodes):
+            batch, excess = self._step(batch, excess)
+        return batch
+
+    def _step(
+        self, batch: Batch, excess: np.ndarray[tuple[int], np.dtype[np.float64]]
+    ) -> tuple[Batch, np.ndarray[tuple[int], np.dtype[np.float64]]]:
+        """Move every graph to the best of some random neighbours, unless all are worse."""
+        options = variants(batch, self.shape, _TRIES, self.rng)
+        values = self.space.excess(options).reshape(len(batch), _TRIES)
+        best = values.argmin(axis=1)
+        everyone = np.arange(len(batch))
+        value = values[everyone, best]
+        # now and then a step uphill, to leave a dead end; never out of the space
+        moves = (value <= excess) | ((excess > 0) & (self.rng.random(len(batch)) < 0.03))
+        chosen: IntArray = everyone * _TRIES + best
+        both = _joined(batch, options.select(chosen))
+        return both.select(everyone + len(batch) * moves), np.where(moves, value, excess)
+
+
+def _joined(left: Batch, right: Batch) -> Batch:
+    bonds = None
+    if left.edge_labels is not None and right.edge_labels is not None:
+        bonds = np.concatenate([left.edge_labels, right.edge_labels])
+    return Batch(
+        np.concatenate([left.adjacency, right.adjacency]),
+        np.concatenate([left.labels, right.labels]),
+        np.concatenate([left.features, right.features]),
+        bonds,
+        left.directed,
+    )
