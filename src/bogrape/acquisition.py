@@ -56,7 +56,7 @@ class LCB:
 
 @dataclass(frozen=True)
 class EI:
-    """Minus the expected improvement below ``best - xi``; certain points improve as far as they do."""
+    """Minus the expected improvement below ``best - xi``; a certain point improves by its gain."""
 
     xi: float = 0.0
 
@@ -69,8 +69,9 @@ class EI:
 
         gain = best - self.xi - mean
         safe = np.where(std > 0, std, 1.0)
-        u = gain / safe
-        density = np.exp(-0.5 * u * u) / math.sqrt(2.0 * math.pi)
+        with np.errstate(over="ignore"):  # almost certain points: u is infinite, and that is fine
+            u = gain / safe
+            density = np.exp(-0.5 * u * u) / math.sqrt(2.0 * math.pi)
         improvement = gain * ndtr(u) + safe * density
         # Deep in the tail the two terms cancel; the true value is positive and tiny.
         return np.asarray(-np.where(std > 0, np.maximum(improvement, 0.0), np.maximum(gain, 0.0)))

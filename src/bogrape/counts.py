@@ -100,7 +100,7 @@ def count(graphs: Sequence[Graph], n_labels: int | None = None, *, pairs: bool =
         n_labels,
     )
     for n in np.unique(sizes):
-        where = np.flatnonzero(sizes == n)
+        where = [i for i, size in enumerate(sizes) if size == n]
         batch = count_batch(
             np.stack([graphs[i].adjacency for i in where]),
             np.stack([graphs[i].labels for i in where]),
@@ -129,7 +129,8 @@ def concatenate(first: Counts, second: Counts) -> Counts:
     n_lengths = max(first.lengths.shape[1], second.lengths.shape[1])
 
     def padded(array: IntArray, *shape: int) -> IntArray:
-        return np.pad(array, [(0, 0), *((0, m - k) for m, k in zip(shape, array.shape[1:], strict=True))])
+        widths = ((0, m - k) for m, k in zip(shape, array.shape[1:], strict=True))
+        return np.pad(array, [(0, 0), *widths])
 
     parts = (first, second)
     pairs = None
@@ -154,7 +155,7 @@ def count_batch(
     *,
     pairs: bool = True,
 ) -> Counts:
-    """Counts of B graphs of one size, given as stacked arrays ``(B, n, n)``, ``(B, n)``, ``(B, n, F)``.
+    """Counts of B graphs of one size, stacked as ``(B, n, n)``, ``(B, n)`` and ``(B, n, F)``.
 
     This is the hot loop of everything: nothing in it loops over graphs or pairs of nodes.
     """
@@ -241,7 +242,7 @@ def _label_masks(one_hot: BoolArray) -> NDArray[np.unsignedinteger]:
 
 
 def _within(adjacency: BoolArray) -> Iterator[NDArray[np.unsignedinteger]]:
-    """For s = 0, 1, ... the bit sets ``(words, n, B)`` of nodes within s steps; ends when all stay."""
+    """For s = 0, 1, ... bit sets ``(words, n, B)`` of nodes within s steps, until all stay."""
     n_graphs, n, _ = adjacency.shape
     kind, _ = _word(n)
     # steps[v, u, graph] is all ones where u -> v or u = v, so that AND selects row v for u

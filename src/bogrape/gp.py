@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
-from .counts import Counts, concatenate, count
+from .counts import Counts, concatenate, count, n_given
 from .errors import FitError, InvalidInputError
 from .graph import Graph
 from .kernels import (
@@ -60,7 +60,7 @@ class Posterior(Protocol):
         """Mean and standard deviation (of the noise-free function) of each graph."""
 
     def believe(self, graphs: Sequence[Graph]) -> Posterior:
-        """The posterior after observing each graph at its present mean, hyperparameters unchanged."""
+        """The posterior after observing each graph at its present mean, amplitudes unchanged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,14 +178,14 @@ class WeightPosterior:
         """Coordinates of z that occur in the data: path part flattened, then node features."""
         paths = self._model.kernel.features(counts)
         fitted = np.zeros((len(counts), *self._shape))
-        common = tuple(
-            slice(min(a, b)) for a, b in zip(paths.shape[1:], self._shape, strict=True)
-        )
+        common = tuple(slice(min(a, b)) for a, b in zip(paths.shape[1:], self._shape, strict=True))
         fitted[(slice(None), *common)] = paths[(slice(None), *common)]
         z = math.sqrt(self._model.alpha) * fitted.reshape(len(counts), -1)
         if not self._model.beta:
             return z
-        nodes = node_features(counts.with_labels(self._model.counts.n_labels), self._model.n_features)
+        nodes = node_features(
+            counts.with_labels(self._model.counts.n_labels), self._model.n_features
+        )
         return np.concatenate([z, math.sqrt(self._model.beta) * nodes], axis=1)
 
     def mean_std(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
@@ -234,15 +234,15 @@ class GraphGP:
         beta: float | None = None,
     ) -> None:
         self.kernel = get_kernel(kernel)
-        if noise != "fit" and (
-            not isinstance(noise, (int, float)) or not 0 < noise < math.inf
-        ):
+        if noise != "fit" and (not isinstance(noise, (int, float)) or not 0 < noise < math.inf):
             raise InvalidInputError(f"noise must be a variance > 0 or 'fit', got {noise!r}")
         for name, value in (("alpha", alpha), ("beta", beta)):
-            if value is not None and not 0 < value < math.inf:
+            number = isinstance(value, (int, float))
+            if value is not None and not (number and 0 < value < math.inf):
                 raise InvalidInputError(f"{name} must be a finite number > 0, got {value!r}")
-        if not isinstance(restarts, int) or restarts < 1:
-            raise InvalidInputError(f"restarts must be an integer >= 1, got {restarts!r}")
+        for name, whole in (("restarts", restarts), ("n_labels", n_labels)):
+            if whole is not None and (not isinstance(whole, int) or whole < 1):
+                raise InvalidInputError(f"{name} must be an integer >= 1, got {whole!r}")
         self.noise = noise
         self.feature_kernel = feature_kernel
         self.n_labels = n_labels
@@ -251,13 +251,20 @@ class GraphGP:
         self._fixed = {"alpha": alpha, "beta": beta if feature_kernel else None}
         self._posterior: Posterior | None = None
         self._likelihood = math.nan
+        self._directed = False
 
     def fit(self, graphs: Sequence[Graph], y: ArrayLike) -> GraphGP:
         """Fit the hyperparameters by maximal marginal likelihood; returns self."""
         values = _observations(graphs, y)
         counts = count(graphs, self.n_labels, pairs=self.kernel.labelled)
-        mean, scale = float(values.mean()), float(values.std())
-        if scale <= 1e-12 * max(1.0, abs(mean)):
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, scale = float(values.mean()), float(values.std())
+        if not math.isfinite(mean + scale):
+            raise FitError(
+                f"y is too extreme to standardise: it runs from {values.min():.3g} to "
+                f"{values.max():.3g}; rescale the objective"
+            )
+        if scale <= 1e-12 * abs(mean):
             scale = 1.0  # all equal: nothing to scale, and nothing to learn but that
         standard = (values - mean) / scale
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
@@ -277,6 +284,7 @@ class GraphGP:
                 FunctionPosterior(model) if self.kernel.exponential else WeightPosterior(model)
             )
         self._posterior, self._likelihood = posterior, likelihood
+        self._directed = graphs[0].directed
         return self
 
     @property
@@ -305,6 +313,12 @@ class GraphGP:
         """Posterior mean, and standard deviation of the noise-free function, of each graph."""
         model = self.posterior.model
         queries = count(graphs, pairs=self.kernel.labelled)
+        if graphs[0].directed != self._directed:
+            kinds = ("undirected", "directed")
+            raise InvalidInputError(
+                f"graphs must be {kinds[self._directed]} as the fitted ones are, "
+                f"got {kinds[not self._directed]} ones"
+            )
         if queries.n_extra != model.counts.n_extra:
             raise InvalidInputError(
                 f"graphs must have {model.counts.n_extra} features as the fitted ones do, "
@@ -402,7 +416,7 @@ def log_likelihood(
 
 
 def _cholesky(matrix: FloatArray) -> FloatArray:
-    """Lower Cholesky factor; jitter relative to the diagonal is added, and logged, only if needed."""
+    """Lower Cholesky factor; jitter (a share of the diagonal) is added, and logged, if needed."""
     scale = float(np.mean(np.diag(matrix)))
     for jitter in _JITTERS:
         try:
@@ -430,9 +444,10 @@ def _observations(graphs: Sequence[Graph], y: ArrayLike) -> FloatArray:
         values = np.array(y, dtype=float)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"y must be numbers, one a graph: {error}") from None
-    if values.ndim != 1 or len(values) != len(graphs):
+    if values.ndim != 1 or len(values) != n_given(graphs):
         raise InvalidInputError(
-            f"expected one value a graph, got {len(graphs)} graphs and y of shape {values.shape}"
+            f"expected one value a graph, got {n_given(graphs)} graphs "
+            f"and y of shape {values.shape}"
         )
     if len(values) < 2:
         raise InvalidInputError(f"expected at least two observations, got {len(values)}")
