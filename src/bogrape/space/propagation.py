@@ -9,25 +9,24 @@ does not find may still be one, which is for the exact engine to prove.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import combinations, permutations
-from math import inf
+from itertools import combinations
+from math import ceil, floor, gcd, inf
 
+from ..constraints import LabelCount, Rule
 from ..constraints.rows import (
     Atom,
     Edge,
     HasLabel,
     Row,
     Shape,
-    Terms,
     bounded,
     edge,
     total,
     within,
 )
-from ..constraints.rule import Rule
 
 Reasons = frozenset[str]
 _ROUNDS = 10  # each round decides further atoms; contradictions people write need two or three
@@ -45,9 +44,16 @@ class Known:
 
 def propagate(rules: Iterable[Rule], shape: Shape, strong: bool) -> Known:
     """What the rules decide together, and whether they plainly contradict each other."""
-    rows = [(row, frozenset({rule.name})) for rule in rules for row in rule.rows(shape)]
+    rules = tuple(rules)
+    rows: list[tuple[Row, Reasons]] = []
+    for rule in rules:
+        own = list(rule.rows(shape))
+        rows += [(row, frozenset({rule.name})) for row in own + _summed(own)]
     rows += [(row, frozenset({name})) for name, row in _structure(shape, strong)]
-    known = Known(conflict=_disjoint_ranges(rows), n_edges=_edge_range(rows, shape))
+    known = Known(
+        conflict=_disjoint_ranges(rows) or _label_counts(rules, shape),
+        n_edges=_edge_range(rows, shape),
+    )
     for _ in range(_ROUNDS):
         before = len(known.value)
         for row, why in rows:
@@ -75,25 +81,63 @@ def _structure(shape: Shape, strong: bool) -> list[tuple[str, Row]]:
             around = {edge(v, u, shape.directed) for u in range(n) if u != v}
             around |= {edge(u, v, shape.directed) for u in range(n) if u != v}
             out.append((name, Row("touches another node", total(around), low=1)))
-    for u, v in permutations(range(n), 2) if strong else ():
-        out.append(("connected='strong'", Row("path", total([within(u, v, n - 1, shape)]), low=1)))
+        if strong or not shape.directed:
+            paths = (Row("path", total([within(u, v, n - 1, shape)]), 1) for u, v in shape.pairs())
+            out += [(name, row) for row in paths if n > 2]
     return out
+
+
+def _summed(rows: list[Row]) -> list[Row]:
+    """The sum of a rule's rows, divided by what all weights share: degrees add up to edges."""
+    if len(rows) < 2 or any(row.when for row in rows):
+        return []
+    weights: Counter[Atom] = Counter()
+    low, high = 0.0, 0.0
+    for row in rows:
+        weights.update(dict(row.terms))
+        low += max(row.low, sum(min(c, 0) for _, c in row.terms))
+        high += min(row.high, sum(max(c, 0) for _, c in row.terms))
+    shared = gcd(*weights.values()) or 1
+    terms = tuple((atom, c // shared) for atom, c in weights.items())
+    return [Row("sum of its rows", terms, ceil(low / shared), floor(high / shared))]
+
+
+def _label_counts(rules: tuple[Rule, ...], shape: Shape) -> Reasons | None:
+    """Counts of labels that need more nodes than there are, or leave some without a label."""
+    low: dict[int, int] = dict.fromkeys(range(shape.n_labels), 0)
+    high: dict[int, int] = {}
+    why: dict[bool, set[str]] = {True: set(), False: set()}
+    for rule in rules:
+        if isinstance(rule, LabelCount):
+            label = rule.index(rule.label)
+            if rule.minimum > low[label]:
+                low[label] = rule.minimum
+                why[True].add(rule.name)
+            if rule.maximum is not None:
+                high[label] = min(rule.maximum, high.get(label, rule.maximum))
+                why[False].add(rule.name)
+    if sum(low.values()) > shape.n_nodes:
+        return frozenset(why[True])
+    if len(high) == shape.n_labels and sum(high.values()) < shape.n_nodes:
+        return frozenset(why[False])
+    return None
 
 
 def _edge_range(rows: list[tuple[Row, Reasons]], shape: Shape) -> tuple[float, float]:
     """The bounds of all rows on the plain number of edges."""
     edges = total(Edge(u, v) for u, v in shape.pairs())
-    same = [row for row, _ in rows if row.terms == edges and not row.when]
+    whole = frozenset(edges)
+    same = [row for row, _ in rows if not row.when and whole == frozenset(row.terms)]
     low = max((row.low for row in same), default=0)
     return max(low, 0), min([row.high for row in same] + [len(edges)])
 
 
 def _disjoint_ranges(rows: list[tuple[Row, Reasons]]) -> Reasons | None:
     """Two rows that bound the same sum by ranges that do not meet."""
-    groups: dict[Terms, list[tuple[Row, Reasons]]] = defaultdict(list)
+    groups: dict[frozenset[tuple[Atom, int]], list[tuple[Row, Reasons]]] = defaultdict(list)
     for row, why in rows:
         if not row.when:
-            groups[row.terms].append((row, why))
+            groups[frozenset(row.terms)].append((row, why))
     for group in groups.values():
         for (a, why_a), (b, why_b) in combinations(group, 2):
             if max(a.low, b.low) > min(a.high, b.high):
