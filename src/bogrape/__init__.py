@@ -1,22 +1,38 @@
-"""Bayesian optimisation over graphs: a graph space and a few observations go in, the best next graph
-comes out, with a proof of how good it is."""
+"""Bayesian optimisation over graphs: a graph space and a few observations go in, the best next
+graph comes out, with a proof of how good it is."""
 
 from . import constraints
 from .acquisition import EI, LCB
 from .errors import BoGrapeError
 from .gp import GraphGP
 from .graph import Graph
+from .optimize import minimize
 from .propose import Proposal, propose
 from .space import GraphSpace
+from .study import Dataset, Study, Trial
+from .study import store as _store
 
 __all__ = [
     "EI",
     "LCB",
     "BoGrapeError",
+    "Dataset",
     "Graph",
     "GraphGP",
     "GraphSpace",
     "Proposal",
+    "Study",
+    "Trial",
     "constraints",
+    "minimize",
     "propose",
 ]
+
+
+def _open_storage(url: str) -> _store.Storage:
+    from .storage import open_storage  # late: SQLAlchemy is loaded by those who use a database
+
+    return open_storage(url)
+
+
+_store.register_opener(_open_storage)

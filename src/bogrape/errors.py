@@ -7,12 +7,15 @@
     │   ├── InvalidGraphError            adjacency, labels, features or edge labels are malformed
     │   ├── InvalidSpaceError            a graph space or one of its rules makes no sense
     │   ├── NotInSpaceError              a graph breaks the rules of the space it is used with
-    │   └── UnsupportedError             a combination this method cannot do; says which ones it can
+    │   ├── UnsupportedError             a combination this method cannot do; says which ones it can
+    │   └── StudyError                   a study cannot do this now (told twice, other settings, …)
     ├── FitError                         the Gaussian process cannot be fitted to these data
     ├── InfeasibleSpaceError             no graph satisfies the rules; names the rules at fault
     ├── SearchSpaceExhausted             every graph of the space has been excluded
     ├── SamplingError                    the sampler found no graph within its budget
-    └── EngineError                      a solver's answer failed its re-check; never returned to you
+    ├── StorageError                     the database cannot be read or written; it was not changed
+    ├── TooManyFailures                  most evaluations of the objective fail; the study stopped
+    └── EngineError                      a solver's answer failed its re-check; never returned
 
 Messages say what was expected, what came, and what to try.
 """
@@ -46,6 +49,10 @@ class UnsupportedError(InvalidInputError):
     """The chosen method cannot do this; the message names what can."""
 
 
+class StudyError(InvalidInputError):
+    """A study cannot do this in its present state; it was not changed."""
+
+
 class FitError(BoGrapeError):
     """The Gaussian process cannot be fitted to these data."""
 
@@ -64,6 +71,14 @@ class SearchSpaceExhausted(BoGrapeError):
 
 class SamplingError(BoGrapeError):
     """The sampler found no (further) graph of the space within its budget."""
+
+
+class StorageError(BoGrapeError):
+    """A database of studies cannot be read or written. What was acknowledged before is safe."""
+
+
+class TooManyFailures(BoGrapeError):
+    """Most evaluations of the objective fail; the study stopped, and can go on later."""
 
 
 class EngineError(BoGrapeError):

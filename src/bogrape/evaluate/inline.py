@@ -1,0 +1,37 @@
+"""Evaluation in the same process, one at a time. Simple and quick, and unprotected:
+a hanging or crashing objective takes the study's process with it (though not its trials)."""
+
+from __future__ import annotations
+
+from typing import final
+
+from ..graph import Graph
+from .outcome import Objective, Outcome, evaluate
+
+
+@final
+class InlineEvaluator:
+    """Calls the objective during ``wait``."""
+
+    n_parallel = 1
+
+    def __init__(self, objective: Objective) -> None:
+        self._objective = objective
+        self._waiting: list[tuple[int, Graph]] = []
+
+    def submit(self, number: int, graph: Graph) -> None:
+        """Note the graph."""
+        self._waiting.append((number, graph))
+
+    def wait(self, timeout: float | None = None) -> list[tuple[int, Outcome]]:  # noqa: ARG002
+        """Evaluate the graph noted first; there is no way to stop it."""
+        if not self._waiting:
+            return []
+        number, graph = self._waiting[0]
+        outcome = evaluate(self._objective, graph)
+        del self._waiting[0]
+        return [(number, outcome)]
+
+    def close(self) -> None:
+        """Forget what was not begun."""
+        self._waiting.clear()

@@ -1,0 +1,86 @@
+"""`Outcome`: what became of one evaluation. It has a value, or a reason why not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+from ..errors import InvalidInputError
+from ..graph import Graph
+from ..study.values import as_value
+
+Kind = Literal[
+    "value", "exception", "not a value", "exit", "time limit", "memory", "killed", "lost"
+]
+Objective = Callable[[Graph], Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The end of an evaluation.
+
+    ``kind`` is ``value``; ``exception``; ``not a value`` (NaN, infinite, None, a wrong type);
+    ``exit`` (the objective called ``sys.exit`` or ended its process); ``time limit``; ``memory``;
+    ``killed`` (a signal, such as a segmentation fault); or ``lost`` (a worker or job vanished).
+    """
+
+    kind: Kind
+    value: float | None = None
+    reason: str | None = None
+
+    @property
+    def is_value(self) -> bool:
+        """Whether there is a value to tell."""
+        return self.kind == "value"
+
+    def to_json(self) -> str:
+        """As text, to cross the border of a process."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Outcome:
+        """Read what `to_json` wrote; anything else is an evaluation that was lost."""
+        try:
+            data = json.loads(text)
+            outcome = cls(data["kind"], data["value"], data["reason"])
+            if outcome.kind not in get_args(Kind):
+                raise ValueError(f"unknown kind {outcome.kind!r}")
+            if outcome.is_value:
+                as_value(outcome.value)
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            return cls("lost", reason=f"the evaluation's answer cannot be read: {error}")
+        return outcome
+
+
+def evaluate(objective: Objective, graph: Graph) -> Outcome:
+    """Call the objective here and now. All but Ctrl-C ends as an outcome."""
+    try:
+        value = objective(graph)
+    except MemoryError as error:
+        return Outcome("memory", reason=f"out of memory: {error}".rstrip(": "))
+    except SystemExit as error:
+        return Outcome("exit", reason=f"the objective called sys.exit({error.code!r})")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever it is, the study goes on
+        return Outcome("exception", reason=f"{type(error).__name__}: {_safe_text(error)}")
+    try:
+        return Outcome("value", as_value(value))
+    except InvalidInputError as error:
+        return Outcome("not a value", reason=str(error))
+    except Exception as error:  # a value whose own methods raise
+        return Outcome("not a value", reason=f"{type(value).__name__}: {_safe_text(error)}")
+
+
+def evaluate_json(objective: Objective, graph: str) -> str:
+    """`evaluate` with text on both sides: what executors elsewhere run."""
+    return evaluate(objective, Graph.from_json(graph)).to_json()
+
+
+def _safe_text(error: BaseException) -> str:
+    try:
+        return str(error)[:2000]
+    except Exception:
+        return "(its message cannot be shown)"

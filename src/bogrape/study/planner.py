@@ -1,0 +1,100 @@
+"""`Planner`: from the trials so far to the next graph. It stores nothing but caches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from ..gp import GraphGP
+from ..graph import Graph
+from ..propose import Proposal, propose
+from .design import Design, random_graph
+from .settings import StudySettings
+from .trial import Origin, Trial, observed
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The next graph and where it comes from."""
+
+    graph: Graph
+    origin: Origin
+    certificate: Mapping[str, Any] = field(default_factory=dict)
+    hyperparameters: Mapping[str, float] = field(default_factory=dict)
+
+
+@final
+class Planner:
+    """Initial design, then proposals. The same trials and seed give the same plan."""
+
+    def __init__(self, settings: StudySettings) -> None:
+        self._settings = settings
+        self._design: Design | None = None
+        self._fitted: tuple[tuple[int, ...], GraphGP, float] | None = None
+
+    def next(self, trials: Sequence[Trial], seed: int) -> Plan:
+        """What to try after these trials."""
+        settings = self._settings
+        complete = [trial for trial in trials if trial.state == "complete"]
+        if sum(trial.state != "failed" for trial in trials) < settings.n_initial:
+            graph = self._initial([trial.graph for trial in trials])
+            if graph is not None:
+                return Plan(graph, "initial")
+        if len(complete) < 2:
+            taken = {trial.graph.canonical_key() for trial in trials}
+            return Plan(random_graph(settings.space, seed, taken), "random")
+        gp, fit_seconds = self._fit(complete)
+        proposal = propose(
+            settings.space,
+            gp,
+            acquisition=settings.acquisition_at(sum(t.origin == "proposal" for t in trials)),
+            method=settings.method,
+            time_limit=settings.time_limit,
+            exclude=[trial.graph for trial in trials if trial.is_finished],
+            pending=[trial.graph for trial in trials if not trial.is_finished],
+            seed=seed,
+        )
+        certificate = {**_certificate(proposal, settings.sign), "fit_seconds": fit_seconds}
+        return Plan(proposal.graph, "proposal", certificate, gp.hyperparameters)
+
+    def _initial(self, present: list[Graph]) -> Graph | None:
+        if self._design is None:
+            settings = self._settings
+            self._design = Design(
+                settings.space, settings.kernel, settings.n_initial, settings.seed
+            )
+        return self._design.next(present)
+
+    def _fit(self, complete: Sequence[Trial]) -> tuple[GraphGP, float]:
+        """The Gaussian process of these observations; kept until there are new ones."""
+        ids = tuple(trial.id for trial in complete)
+        if self._fitted is None or self._fitted[0] != ids:
+            start = time.monotonic()
+            settings = self._settings
+            gp = GraphGP(
+                kernel=settings.kernel,
+                noise=settings.noise,
+                n_labels=settings.space.n_labels,
+                seed=settings.seed,
+            )
+            y = settings.sign * np.array(observed(complete))
+            gp.fit([trial.graph for trial in complete], y)
+            self._fitted = ids, gp, time.monotonic() - start
+        return self._fitted[1], self._fitted[2]
+
+
+def _certificate(proposal: Proposal, sign: float) -> dict[str, Any]:
+    """What is known about the proposal, in the user's units and as JSON can hold it."""
+    return {
+        "value": sign * proposal.value,
+        "bound": sign * proposal.bound if np.isfinite(proposal.bound) else None,
+        "gap": float(proposal.gap) if np.isfinite(proposal.gap) else None,
+        "status": proposal.status,
+        "seconds": proposal.seconds,
+        "method": proposal.method,
+        "n_evaluations": proposal.n_evaluations,
+    }

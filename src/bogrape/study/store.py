@@ -1,0 +1,71 @@
+"""What a `Study` needs from a place to keep trials: six operations, each one transaction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from ..errors import InvalidInputError, StudyError
+from .trial import Trial
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+-]{0,99}")
+
+
+class Storage(Protocol):
+    """Keeps studies by name. Whatever a method has returned survives a crash."""
+
+    def create(self, name: str, settings: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+        """Make the study unless it exists; returns its settings and whether it is new."""
+
+    def settings(self, name: str) -> dict[str, Any] | None:
+        """Settings of the study, or ``None`` if there is no such study."""
+
+    def names(self) -> list[str]:
+        """Names of all studies."""
+
+    def changes(self, name: str, since: int) -> tuple[int, list[Trial]]:
+        """Trials changed after revision ``since``, by id, and the revision they lead to."""
+
+    def insert(self, name: str, trials: Sequence[Trial], *, distinct: bool) -> list[Trial] | None:
+        """Append trials under the next ids; all or nothing.
+
+        A trial whose graph is isomorphic to one that is there already is refused (``None`` is
+        returned and nothing inserted) if ``distinct``, else kept as a repeat.
+        """
+
+    def update(self, name: str, trial: Trial, expected: Trial) -> bool:
+        """Replace the trial if its state and attempts are still as expected; says if it did."""
+
+
+# `bogrape.storage` is a layer above: it registers itself here, and is loaded when a URL needs it.
+_openers: list[Callable[[str], Storage]] = []
+
+
+def register_opener(opener: Callable[[str], Storage]) -> None:
+    """Say what turns a database URL into a `Storage`."""
+    _openers[:] = [opener]
+
+
+def open_url(url: str) -> Storage:
+    """The storage behind a URL."""
+    if not _openers:
+        raise InvalidInputError("no storage for URLs is registered; import bogrape first")
+    return _openers[0](url)
+
+
+def check_name(name: object) -> str:
+    """A study's name: short and plain, so that it can be part of file names and command lines."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        shown = repr(name)
+        raise InvalidInputError(
+            "a study's name must be 1 to 100 letters, digits, spaces or ._+- and begin with a "
+            f"letter or digit, got {shown if len(shown) < 120 else shown[:100] + '…'}"
+        )
+    return name
+
+
+def no_such_study(name: str, names: Sequence[str]) -> StudyError:
+    """The error for a study that is not there; lists those that are."""
+    there = ", ".join(map(repr, names[:10])) or "none"
+    return StudyError(f"there is no study {name!r} in this storage; it holds: {there}")

@@ -1,0 +1,101 @@
+"""`Trial`: one graph on its way from proposal to value.
+
+::
+
+    queued ──ask──► pending ──tell──► complete
+      ▲                │
+      └── fail, while ─┴─ fail, after the last retry ──► failed
+          retries are left
+
+A queued trial waits for the next ``ask``; a pending one is in somebody's hands. ``complete`` and
+``failed`` are final.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any, Literal, get_args
+
+from ..graph import Graph
+
+State = Literal["queued", "pending", "complete", "failed"]
+Origin = Literal["initial", "random", "proposal", "queued", "added", "repeat"]
+STATES: tuple[str, ...] = get_args(State)
+ORIGINS: tuple[str, ...] = get_args(Origin)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """One graph of a study and all that is known about it.
+
+    Attributes:
+        id: number within the study, 0, 1, 2, ...
+        graph: the graph to evaluate.
+        state: ``queued``, ``pending``, ``complete`` or ``failed``.
+        value: what the objective gave, in your units; ``None`` unless complete.
+        origin: ``initial`` (the space-filling design), ``random`` (too little is known to fit),
+            ``proposal``, ``queued`` (by `Study.enqueue`), ``added`` (by `Study.add`) or ``repeat``.
+        worker: name under which it was asked for.
+        attempts: how often it was handed out.
+        reason: why the last evaluation failed.
+        seed: of the design or proposal that made it.
+        certificate: the proposal's ``value``, ``bound``, ``gap``, ``status``, ``seconds``,
+            ``method`` and ``n_evaluations``; value and bound in your units, ``bound`` is ``None``
+            when there is none.
+        hyperparameters: fitted ``alpha``, ``beta``, ``noise`` and ``fit_seconds``.
+        created, asked, finished: when, in UTC (ISO 8601).
+        version: of the package that made it.
+    """
+
+    id: int
+    graph: Graph
+    state: State
+    value: float | None = None
+    origin: Origin = "proposal"
+    worker: str | None = None
+    attempts: int = 0
+    reason: str | None = None
+    seed: int | None = None
+    certificate: Mapping[str, Any] = field(default_factory=dict)
+    hyperparameters: Mapping[str, float] = field(default_factory=dict)
+    created: str = ""
+    asked: str | None = None
+    finished: str | None = None
+    version: str = ""
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether its state is final."""
+        return self.state in ("complete", "failed")
+
+    @property
+    def evaluation_seconds(self) -> float | None:
+        """Time from being handed out to its result."""
+        if self.asked is None or self.finished is None:
+            return None
+        start, end = datetime.fromisoformat(self.asked), datetime.fromisoformat(self.finished)
+        return max(0.0, (end - start).total_seconds())
+
+
+def observed(trials: Iterable[Trial]) -> list[float]:
+    """Values of the complete ones among the trials."""
+    return [trial.value for trial in trials if trial.value is not None]
+
+
+def now() -> str:
+    """The present time as trials record it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+@cache
+def package_version() -> str:
+    """Version of the installed package."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("bogrape")
+    except PackageNotFoundError:  # run from a source tree that was never installed
+        return "unknown"
