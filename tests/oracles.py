@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import networkx as nx
@@ -156,3 +158,142 @@ def textbook_posterior(
     solved = np.linalg.solve(K + noise * np.eye(len(K)), np.c_[(values - centre) / scale, k.T])
     variance = k_self - np.einsum("ij,ji->i", k, solved[:, 1:])
     return centre + scale * (k @ solved[:, 0]), scale * np.sqrt(np.maximum(variance, 0.0))
+
+
+# -- rules: networkx ----------------------------------------------------------------------------
+
+
+def rule_holds(rule: Any, graph: Graph) -> bool:
+    """The meaning of a rule, read off its documentation and decided by networkx."""
+    return bool(_RULES[type(rule).__name__](rule, graph, _facts(graph)[0]))
+
+
+def _in_range(rule: Any, value: float) -> bool:
+    low = -np.inf if rule.minimum is None else rule.minimum
+    high = np.inf if rule.maximum is None else rule.maximum
+    return bool(low <= value <= high)
+
+
+def _degrees_hold(rule: Any, graph: Graph, g: Any) -> bool:
+    degree = {"in": "in_degree", "out": "out_degree", None: "degree"}[rule.direction]
+    return all(
+        _in_range(rule, value)
+        for v, value in getattr(g, degree)()
+        if rule.node in (None, v) and rule.label in (None, graph.labels[v])
+    )
+
+
+def _no_adjacency(rule: Any, graph: Graph, g: Any) -> bool:
+    forbidden = {rule.label_a, rule.label_b}
+    return all({int(graph.labels[u]), int(graph.labels[v])} != forbidden for u, v in g.edges)
+
+
+def _subgraph_there(rule: Any, graph: Graph, g: Any) -> bool:
+    named = {v for e in rule.edges for v in e} | {v for v, _ in rule.labels}
+    if not named <= set(g):
+        return False
+    wanted = g.__class__(list(rule.edges))
+    wanted.add_nodes_from(named)
+    part = g.subgraph(named)
+    right = all(graph.labels[v] == label for v, label in rule.labels)
+    missing = [e for e in wanted.edges if not part.has_edge(*e)]
+    extra = [e for e in part.edges if not wanted.has_edge(*e)]
+    return right and not missing and not (rule.induced and extra)
+
+
+def _diameter(graph: Graph) -> float:
+    length = _facts(graph)[1]
+    return max(length.get(pair, np.inf) for pair in np.ndindex((graph.n_nodes,) * 2))
+
+
+def _linear_sum(rule: Any, graph: Graph, g: Any) -> Any:
+    terms = [(g.has_edge(u, v), c) for (u, v), c in rule.edges]
+    terms += [(v in g and graph.labels[v] == label, c) for (v, label), c in rule.labels]
+    terms += [(v in g and graph.features[v, m], c) for (v, m), c in rule.features]
+    return sum((Fraction(str(c)) for there, c in terms if there), Fraction(0))
+
+
+def _linear_holds(rule: Any, graph: Graph, g: Any) -> bool:
+    value = _linear_sum(rule, graph, g)
+    above = rule.minimum is None or value >= Fraction(str(rule.minimum))
+    return above and (rule.maximum is None or value <= Fraction(str(rule.maximum)))
+
+
+_RULES: dict[str, Any] = {
+    "NumberOfEdges": lambda rule, _, g: _in_range(rule, g.number_of_edges()),
+    "DegreeRange": _degrees_hold,
+    "LabelCount": lambda rule, graph, _: _in_range(rule, list(graph.labels).count(rule.label)),
+    "FixedLabel": lambda rule, graph, g: rule.node in g and graph.labels[rule.node] == rule.label,
+    "RequiredEdge": lambda rule, _, g: g.has_edge(rule.u, rule.v),
+    "ForbiddenEdge": lambda rule, _, g: not g.has_edge(rule.u, rule.v),
+    "ForbiddenAdjacency": _no_adjacency,
+    "RequiredSubgraph": _subgraph_there,
+    "DiameterRange": lambda rule, graph, _: _in_range(rule, _diameter(graph)),
+    "CycleRange": lambda rule, _, g: _in_range(rule, len(nx.cycle_basis(g))),
+    "Acyclic": lambda _, graph, g: (
+        nx.is_directed_acyclic_graph(g) if graph.directed else nx.is_forest(g)
+    ),
+    "LinearRule": _linear_holds,
+}
+
+
+def is_connected(graph: Graph, how: bool | str) -> bool:
+    """``how`` as in `GraphSpace`: True, False or "strong"."""
+    g = networkx_graph(graph)
+    if how == "strong":
+        return bool(nx.is_strongly_connected(g))
+    return how is False or bool(nx.is_weakly_connected(g) if graph.directed else nx.is_connected(g))
+
+
+def rows_hold(rows: Sequence[Any], graph: Graph) -> bool:
+    """Whether some values of the helpers satisfy all rows, the other atoms being the graph's."""
+    g, length = _facts(graph)
+    atoms = {atom for row in rows for atom, _ in (*row.terms, *row.when)}
+    helpers = sorted((atom for atom in atoms if type(atom).__name__ == "Aux"), key=str)
+    value = {atom: _atom(atom, graph, g, length) for atom in atoms if atom not in helpers}
+    for bits in itertools.product((False, True), repeat=len(helpers)):
+        value.update(zip(helpers, bits, strict=True))
+        if all(_row_holds(row, value) for row in rows):
+            return True
+    return False
+
+
+@lru_cache(maxsize=10_000)
+def _facts(graph: Graph) -> tuple[Any, dict[tuple[int, int], int]]:
+    return networkx_graph(graph), distances(graph)
+
+
+def _row_holds(row: Any, value: dict[Any, bool]) -> bool:
+    if any(value[atom] != wanted for atom, wanted in row.when):
+        return True
+    return bool(row.low <= sum(c * value[atom] for atom, c in row.terms) <= row.high)
+
+
+def _atom(atom: Any, graph: Graph, g: Any, length: dict[tuple[int, int], int]) -> bool:
+    kind = type(atom).__name__
+    if kind == "Edge":
+        assert graph.directed or atom.u < atom.v
+        return bool(g.has_edge(atom.u, atom.v))
+    if kind == "HasLabel":
+        return bool(graph.labels[atom.v] == atom.label)
+    if kind == "HasFeature":
+        return bool(graph.features[atom.v, atom.feature])
+    assert kind == "Within"
+    assert graph.directed or atom.u < atom.v
+    return length.get((atom.u, atom.v), np.inf) <= atom.s
+
+
+def all_graphs(n: int, *, n_labels: int = 1, directed: bool = False) -> list[Graph]:
+    """Every adjacency matrix on n nodes with every labelling."""
+    pairs = (itertools.permutations if directed else itertools.combinations)(range(n), 2)
+    cells = list(pairs)
+    out = []
+    for bits in itertools.product((0, 1), repeat=len(cells)):
+        matrix = np.zeros((n, n), dtype=int)
+        for (u, v), bit in zip(cells, bits, strict=True):
+            matrix[u, v] = bit
+            if not directed:
+                matrix[v, u] = bit
+        for labels in itertools.product(range(n_labels), repeat=n):
+            out.append(Graph(matrix, labels, directed=directed))
+    return out

@@ -77,3 +77,68 @@ def datasets(
 
 def _lists(elements: st.SearchStrategy[Any], size: int) -> st.SearchStrategy[list[Any]]:
     return st.lists(elements, min_size=size, max_size=size)
+
+
+# -- rules and spaces -------------------------------------------------------------------------
+
+
+@st.composite
+def rules(
+    draw: st.DrawFn,
+    *,
+    n_nodes: int = 6,
+    n_labels: int = 3,
+    n_features: int = 0,
+    directed: bool = False,
+) -> Any:
+    """Any rule that has a meaning in such a space, satisfiable or not."""
+    from bogrape import constraints as c
+
+    nodes, labels = st.integers(0, n_nodes - 1), st.integers(0, n_labels - 1)
+    weights = st.integers(-3, 3) | st.sampled_from([0.1, 0.2, -0.5, 1.25])
+    pairs = st.lists(nodes, min_size=2, max_size=2, unique=True).map(tuple)
+
+    def bounds(top: int) -> dict[str, Any]:
+        low = draw(st.integers(0, top))
+        return {"minimum": low, "maximum": draw(st.none() | st.integers(low, top + 1))}
+
+    def degree() -> Any:
+        where = {"node": draw(st.none() | nodes), "label": draw(st.none() | labels)}
+        arrow = st.sampled_from([None, "in", "out"]) if directed else st.none()
+        return c.DegreeRange(**bounds(n_nodes - 1), **where, direction=draw(arrow))
+
+    def linear() -> Any:
+        features = st.tuples(nodes, st.integers(0, max(n_features - 1, 0)))
+        low, high = sorted([draw(weights), draw(weights)])
+        return c.LinearRule(
+            edges=draw(st.dictionaries(pairs, weights, min_size=1, max_size=3)),
+            labels=draw(st.dictionaries(st.tuples(nodes, labels), weights, max_size=3)),
+            features=draw(st.dictionaries(features, weights, max_size=2 if n_features else 0)),
+            minimum=draw(st.sampled_from([None, low])),
+            maximum=high,
+        )
+
+    def subgraph() -> Any:
+        return c.RequiredSubgraph(
+            draw(st.lists(pairs, min_size=1, max_size=3)),
+            draw(st.dictionaries(nodes, labels, max_size=2)),
+            draw(st.booleans()),
+        )
+
+    makers = {
+        "NumberOfEdges": lambda: c.NumberOfEdges(**bounds(n_nodes * (n_nodes - 1) // 2)),
+        "DegreeRange": degree,
+        "LabelCount": lambda: c.LabelCount(draw(labels), **bounds(n_nodes)),
+        "FixedLabel": lambda: c.FixedLabel(draw(nodes), draw(labels)),
+        "RequiredEdge": lambda: c.RequiredEdge(*draw(pairs)),
+        "ForbiddenEdge": lambda: c.ForbiddenEdge(*draw(pairs)),
+        "ForbiddenAdjacency": lambda: c.ForbiddenAdjacency(draw(labels), draw(labels)),
+        "RequiredSubgraph": subgraph,
+        "DiameterRange": lambda: c.DiameterRange(**bounds(n_nodes)),
+        "CycleRange": lambda: c.CycleRange(**bounds(4)),
+        "Acyclic": c.Acyclic,
+        "LinearRule": linear,
+    }
+    if directed:
+        del makers["CycleRange"]
+    return makers[draw(st.sampled_from(sorted(makers)))]()

@@ -58,7 +58,7 @@ def _shift(adjacency: BoolArray, index: IntArray, shape: Shape, rng: np.random.G
     places = ~np.eye(n, dtype=bool) if shape.directed else np.triu(np.ones((n, n), dtype=bool), 1)
     before = adjacency[index]
     for there in (before & places, ~before & places):
-        flat = (keys * there).reshape(len(index), -1).argmax(axis=1)
+        flat = (keys * there).reshape(len(index), n * n).argmax(axis=1)
         some = there.any(axis=(1, 2))
         _set(adjacency, index[some], flat[some] // n, flat[some] % n, shape)
 

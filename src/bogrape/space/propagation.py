@@ -133,10 +133,12 @@ def _edge_range(rows: list[tuple[Row, Reasons]], shape: Shape) -> tuple[float, f
 
 
 def _disjoint_ranges(rows: list[tuple[Row, Reasons]]) -> Reasons | None:
-    """Two rows that bound the same sum by ranges that do not meet."""
+    """A row whose range is empty, or two that bound the same sum by ranges that do not meet."""
     groups: dict[frozenset[tuple[Atom, int]], list[tuple[Row, Reasons]]] = defaultdict(list)
     for row, why in rows:
         if not row.when:
+            if row.low > row.high:
+                return why
             groups[frozenset(row.terms)].append((row, why))
     for group in groups.values():
         for (a, why_a), (b, why_b) in combinations(group, 2):
