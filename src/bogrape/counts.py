@@ -16,6 +16,7 @@ a breadth-first search on bit sets: row ``u`` of a graph is one machine word who
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -160,39 +161,28 @@ def count_batch(
     This is the hot loop of everything: nothing in it loops over graphs or pairs of nodes.
     """
     n_graphs, n = labels.shape
-    one_hot = labels[:, :, None] == np.arange(n_labels)
-    sums = one_hot.sum(axis=1)
+    if labels.max(initial=0) >= n_labels:
+        raise InvalidInputError(f"labels must be below {n_labels}, got label {labels.max()}")
+    first = n_labels * np.arange(n_graphs)[:, None]
+    sums = np.bincount((first + labels).ravel(), minlength=n_graphs * n_labels)
+    sums = sums.reshape(n_graphs, n_labels)
     if features is not None and features.shape[2]:
         sums = np.concatenate([sums, features.sum(axis=1)], axis=1)
-    lengths = np.empty((n_graphs, n), dtype=np.int64)
-    by_label = np.empty((n_graphs, n, n_labels, n_labels), dtype=np.int64) if pairs else None
-    chunk = max(1, _CHUNK_CELLS // (n * n))
-    for start in range(0, n_graphs, chunk):
-        part = slice(start, start + chunk)
-        masks = _label_masks(one_hot[part])
-        weights = one_hot[part].astype(np.float32)
-        before: NDArray[np.int64] | int = 0
-        before_pairs: NDArray[np.float32] | int = 0
-        for s, within in enumerate(_within(adjacency[part])):
-            # within: (words, n, B): the nodes reached from u in at most s steps
-            now = np.bitwise_count(within).sum(axis=(0, 1), dtype=np.int64)
-            lengths[part, s] = now - before
-            before = now
-            if by_label is not None:
-                # popcount(row of u AND nodes of label b), then summed over the u of label a
-                hits = np.bitwise_count(within[:, :, None, :] & masks[:, None]).sum(
-                    axis=0, dtype=np.float32
-                )  # (n, L, B)
-                now_pairs = np.matmul(
-                    np.ascontiguousarray(weights.transpose(0, 2, 1)),
-                    np.ascontiguousarray(hits.transpose(2, 0, 1)),
-                )
-                by_label[part, s] = now_pairs - before_pairs
-                before_pairs = now_pairs
-        done = s + 1
-        lengths[part, done:] = 0
+    lengths = np.zeros((n_graphs, n), dtype=np.int64)
+    by_label = np.zeros((n_graphs, n, n_labels, n_labels), dtype=np.int64) if pairs else None
+    for part in _chunks(n_graphs, n):
+        reached = list(_within(adjacency[part]))
+        totals = [np.bitwise_count(within).sum(axis=(0, 1), dtype=np.int64) for within in reached]
+        lengths[part, : len(reached)] = np.diff(totals, axis=0, prepend=0).T
         if by_label is not None:
-            by_label[part, done:] = 0
+            # One bin for each graph, length and pair of labels; the last length is "no path".
+            shape = (len(totals[0]), len(reached) + 1, n_labels, n_labels)
+            bins = _distances(reached, n).astype(np.int64)
+            bins *= n_labels**2
+            bins += n_labels * labels[part, :, None]
+            bins += (np.arange(shape[0])[:, None] * math.prod(shape[1:]) + labels[part])[:, None, :]
+            found = np.bincount(bins.ravel(), minlength=math.prod(shape)).reshape(shape)
+            by_label[part, : len(reached)] = found[:, :-1]
     sizes = np.full(n_graphs, n, dtype=np.int64)
     return Counts(sizes, lengths, by_label, sums, n_labels)
 
@@ -200,15 +190,18 @@ def count_batch(
 def distances_batch(adjacency: BoolArray) -> IntArray:
     """All distances of B graphs ``(B, n, n)``; the number of nodes stands for "no path"."""
     n_graphs, n, _ = adjacency.shape
-    out = np.zeros((n_graphs, n, n), dtype=np.int64)
-    chunk = max(1, _CHUNK_CELLS // (n * n))
-    for start in range(0, n_graphs, chunk):
-        part = slice(start, start + chunk)
-        for within in _within(adjacency[part]):
-            near = _unpack(within, n)
-            out[part] += 1 - near
-        out[part][near == 0] = n
+    out = np.empty((n_graphs, n, n), dtype=np.int64)
+    for part in _chunks(n_graphs, n):
+        reached = list(_within(adjacency[part]))
+        found = _distances(reached, n)
+        out[part] = np.where(found == len(reached), n, found)
     return out
+
+
+def _chunks(n_graphs: int, n: int) -> list[slice]:
+    """Parts of a batch that are worked on at a time."""
+    chunk = max(1, _CHUNK_CELLS // (n * n))
+    return [slice(start, start + chunk) for start in range(0, n_graphs, chunk)]
 
 
 def _word(n: int) -> tuple[type[np.unsignedinteger], int]:
@@ -230,15 +223,15 @@ def _pack(rows: BoolArray) -> NDArray[np.unsignedinteger]:
     return np.moveaxis(packed, -1, 0)
 
 
-def _unpack(words: NDArray[np.unsignedinteger], n: int) -> IntArray:
-    """``(words, n, B)`` bit sets back to 0/1 arrays ``(B, n, n)``."""
-    rows = np.ascontiguousarray(words.transpose(2, 1, 0)).view(np.uint8)
-    return np.unpackbits(rows, axis=-1, count=n, bitorder="little").astype(np.int64)
-
-
-def _label_masks(one_hot: BoolArray) -> NDArray[np.unsignedinteger]:
-    """Bit set of the nodes of each label: ``(B, n, L)`` to ``(words, L, B)``."""
-    return np.ascontiguousarray(_pack(one_hot.transpose(2, 0, 1)))
+def _distances(reached: list[NDArray[np.unsignedinteger]], n: int) -> NDArray[np.unsignedinteger]:
+    """Distances ``(B, n, n)`` from the bit sets of `_within`; their number stands for "no path"."""
+    n_words, _, n_graphs = reached[0].shape
+    width = n_words * _word(n)[1]  # unpacking whole words and cutting is faster than the reverse
+    out = np.full(n_graphs * n * width, len(reached), dtype=np.min_scalar_type(n))
+    for within in reached:
+        rows = np.ascontiguousarray(within.transpose(2, 1, 0))
+        out -= np.unpackbits(rows.ravel().view(np.uint8), bitorder="little")
+    return out.reshape(n_graphs, n, width)[:, :, :n]
 
 
 def _within(adjacency: BoolArray) -> Iterator[NDArray[np.unsignedinteger]]:
@@ -246,12 +239,14 @@ def _within(adjacency: BoolArray) -> Iterator[NDArray[np.unsignedinteger]]:
     n_graphs, n, _ = adjacency.shape
     kind, _ = _word(n)
     # steps[v, u, graph] is all ones where u -> v or u = v, so that AND selects row v for u
-    steps = np.zeros((n, n, n_graphs), dtype=kind)
-    steps[np.ascontiguousarray(adjacency.transpose(2, 1, 0))] = np.iinfo(kind).max
+    steps = np.negative(np.ascontiguousarray(adjacency.transpose(2, 1, 0)).astype(kind))
     steps[np.arange(n), np.arange(n)] = np.iinfo(kind).max
     reached = np.repeat(_pack(np.eye(n, dtype=bool))[:, :, None], n_graphs, axis=2)
+    everything = _pack(np.ones((1, n), dtype=bool))[:, :, None]
     while True:
         yield reached
+        if (reached == everything).all():
+            return
         grown = np.stack([np.bitwise_or.reduce(steps & word[:, None], axis=0) for word in reached])
         if (grown == reached).all():
             return
