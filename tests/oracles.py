@@ -239,7 +239,7 @@ _RULES: dict[str, Any] = {
 
 def is_connected(graph: Graph, how: bool | str) -> bool:
     """``how`` as in `GraphSpace`: True, False or "strong"."""
-    g = networkx_graph(graph)
+    g = _facts(graph)[0]
     if how == "strong":
         return bool(nx.is_strongly_connected(g))
     return how is False or bool(nx.is_weakly_connected(g) if graph.directed else nx.is_connected(g))
@@ -283,6 +283,7 @@ def _atom(atom: Any, graph: Graph, g: Any, length: dict[tuple[int, int], int]) -
     return length.get((atom.u, atom.v), np.inf) <= atom.s
 
 
+@lru_cache(maxsize=20)
 def all_graphs(n: int, *, n_labels: int = 1, directed: bool = False) -> list[Graph]:
     """Every adjacency matrix on n nodes with every labelling."""
     pairs = (itertools.permutations if directed else itertools.combinations)(range(n), 2)

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ from ..batch import Batch
 from ..constraints import RULES, Acyclic, Rule, Shape, rule_from_dict
 from ..errors import InvalidInputError, InvalidSpaceError, NotInSpaceError
 from ..graph import Graph
+from .checks import checked_connected, checked_labels, checked_sizes, span, whole
 from .connectivity import unreached
 from .propagation import Known, propagate
 from .sampler import sample
@@ -54,16 +54,16 @@ class GraphSpace:
     acyclic: bool = False
 
     def __post_init__(self) -> None:
-        self._set("n_nodes", _sizes(self.n_nodes))
-        self._set("labels", _labels(self.labels))
-        self._set("features", _whole(self.features, "features", 0))
-        self._set("edge_labels", _whole(self.edge_labels, "edge_labels", 0))
+        self._set("n_nodes", checked_sizes(self.n_nodes))
+        self._set("labels", checked_labels(self.labels))
+        self._set("features", whole(self.features, "features", 0))
+        self._set("edge_labels", whole(self.edge_labels, "edge_labels", 0))
         for flag in ("directed", "acyclic"):
             value = getattr(self, flag)
             if not isinstance(value, (bool, np.bool_)):
                 raise InvalidSpaceError(f"expected {flag} to be True or False, got {value!r}")
             self._set(flag, bool(value))
-        self._set("connected", _connected(self.connected, self.directed))
+        self._set("connected", checked_connected(self.connected, self.directed))
         self._bind_rules()
         self._refuse_contradictions()
 
@@ -98,7 +98,7 @@ class GraphSpace:
                 return
             reasons |= found
         raise InvalidSpaceError(
-            f"expected rules that can hold together with {_span(self.sizes)} nodes, got "
+            f"expected rules that can hold together with {span(self.sizes)} nodes, got "
             f"{' and '.join(sorted(reasons))}; try dropping or loosening one of them"
         )
 
@@ -211,7 +211,7 @@ class GraphSpace:
         out = []
         if n not in self.sizes:
             off = max(self.n_min - n, n - self.n_max)
-            out.append((f"number of nodes {_span(self.sizes)}, got {n}", ones * off))
+            out.append((f"number of nodes {span(self.sizes)}, got {n}", ones * off))
         wrong = (batch.labels >= self.n_labels).sum(axis=1)
         out.append((f"node labels below {self.n_labels}", wrong.astype(float)))
         if batch.edge_labels is not None:
@@ -259,11 +259,11 @@ class GraphSpace:
         Raises:
             SamplingError: if too few graphs were found within the budget.
         """
-        k = _whole(k, "the number of graphs", 0, InvalidInputError)
-        seed = _whole(seed, "seed", 0, InvalidInputError)
+        k = whole(k, "the number of graphs", 0, InvalidInputError)
+        seed = whole(seed, "seed", 0, InvalidInputError)
         if n_nodes is not None and n_nodes not in self.sizes:
             raise InvalidInputError(
-                f"expected n_nodes to be {_span(self.sizes)}, got {n_nodes!r}; try None for all"
+                f"expected n_nodes to be {span(self.sizes)}, got {n_nodes!r}; try None for all"
             )
         sizes = tuple(self.sizes) if n_nodes is None else (int(n_nodes),)
         return sample(self, k, seed, sizes, distinct=distinct, exclude=frozenset(exclude))
@@ -276,7 +276,7 @@ class GraphSpace:
         words = [
             "strongly connected" if self.connected == "strong" else how[bool(self.connected)],
             "directed" if self.directed else "undirected",
-            f"graphs with {_span(self.sizes)} nodes",
+            f"graphs with {span(self.sizes)} nodes",
         ]
         lines = [" ".join(filter(None, words)).capitalize()]
         if self.label_names:
@@ -316,64 +316,3 @@ class GraphSpace:
         if not isinstance(rules, list):
             raise InvalidSpaceError(f"expected rules to be a list, got {rules!r}")
         return cls(**data, rules=tuple(map(rule_from_dict, rules)))
-
-
-# -- checks -----------------------------------------------------------------------------------
-
-
-def _whole(
-    value: object, what: str, least: int, error: type[InvalidInputError] = InvalidSpaceError
-) -> int:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < least:
-        raise error(f"expected {what} to be an integer >= {least}, got {value!r}")
-    return int(value)
-
-
-def _sizes(n_nodes: object) -> int | tuple[int, int]:
-    if not isinstance(n_nodes, (tuple, list)):
-        return _whole(n_nodes, "n_nodes", 1)
-    if len(n_nodes) != 2:
-        raise InvalidSpaceError(
-            f"expected n_nodes to be a number or (smallest, largest), got {n_nodes!r}"
-        )
-    low, high = (_whole(n, "a size in n_nodes", 1) for n in n_nodes)
-    if low > high:
-        raise InvalidSpaceError(
-            f"expected n_nodes=(smallest, largest), got {(low, high)}; try {(high, low)}"
-        )
-    return low if low == high else (low, high)
-
-
-def _labels(labels: object) -> int | tuple[str, ...] | None:
-    if labels is None:
-        return None
-    if not isinstance(labels, (tuple, list)):
-        return _whole(labels, "labels (a number, a list of names or None)", 1)
-    names = tuple(labels)
-    if not names or not all(isinstance(name, str) and name for name in names):
-        raise InvalidSpaceError(
-            f"expected labels to be a number or non-empty names, got {labels!r}; "
-            "try labels=3 or labels=('C', 'N', 'O')"
-        )
-    if len(set(names)) < len(names):
-        raise InvalidSpaceError(f"expected different names for the labels, got {names}")
-    return names
-
-
-def _connected(connected: object, directed: bool) -> bool | Literal["strong"]:
-    if isinstance(connected, (bool, np.bool_)):
-        return bool(connected)
-    if connected not in ("strong", "weak"):
-        raise InvalidSpaceError(
-            f"expected connected to be True, False, 'weak' or 'strong', got {connected!r}"
-        )
-    if not directed:
-        raise InvalidSpaceError(
-            f"expected connected to be True or False for undirected graphs, got {connected!r}; "
-            "try connected=True or directed=True"
-        )
-    return "strong" if connected == "strong" else True
-
-
-def _span(sizes: range) -> str:
-    return f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]}..{sizes[-1]}"
