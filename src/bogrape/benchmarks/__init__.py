@@ -1,0 +1,1 @@
+"""Problems, experiments and speed measurements; nothing else imports from here."""
