@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,10 @@ _CHUNK_CELLS = 400_000
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts of a batch of B graphs, the input of every kernel."""
+    """Counts of a batch of B graphs, the input of every kernel.
+
+    S is one more than the longest length that occurs in the batch; beyond it all counts are zero.
+    """
 
     sizes: IntArray  # (B,)
     lengths: IntArray  # (B, S): D_s for s = 0..S-1
@@ -92,28 +96,27 @@ def count(graphs: Sequence[Graph], n_labels: int | None = None, *, pairs: bool =
     n_labels = top if n_labels is None else n_labels
 
     sizes = np.array([graph.n_nodes for graph in graphs], dtype=np.int64)
-    n_lengths = int(sizes.max())
-    out = Counts(
+    found = []
+    for n in np.unique(sizes).tolist():
+        chosen = [graph for graph in graphs if graph.n_nodes == n]
+        found.append(
+            count_batch(
+                np.stack([graph.adjacency for graph in chosen]),
+                np.stack([graph.labels for graph in chosen]),
+                np.stack([graph.features for graph in chosen]),
+                n_labels,
+                pairs=pairs,
+            )
+        )
+    together = reduce(concatenate, found)
+    order = np.argsort(np.argsort(sizes, kind="stable"), kind="stable")
+    return Counts(
         sizes,
-        np.zeros((len(graphs), n_lengths), dtype=np.int64),
-        np.zeros((len(graphs), n_lengths, n_labels, n_labels), dtype=np.int64) if pairs else None,
-        np.zeros((len(graphs), n_labels + graphs[0].n_features), dtype=np.int64),
+        together.lengths[order],
+        None if together.pairs is None else together.pairs[order],
+        together.features[order],
         n_labels,
     )
-    for n in np.unique(sizes):
-        where = [i for i, size in enumerate(sizes) if size == n]
-        batch = count_batch(
-            np.stack([graphs[i].adjacency for i in where]),
-            np.stack([graphs[i].labels for i in where]),
-            np.stack([graphs[i].features for i in where]),
-            n_labels,
-            pairs=pairs,
-        )
-        out.lengths[where, :n] = batch.lengths
-        out.features[where] = batch.features
-        if out.pairs is not None and batch.pairs is not None:
-            out.pairs[where, :n] = batch.pairs
-    return out
 
 
 def n_given(graphs: object) -> int:
@@ -168,23 +171,38 @@ def count_batch(
     sums = sums.reshape(n_graphs, n_labels)
     if features is not None and features.shape[2]:
         sums = np.concatenate([sums, features.sum(axis=1)], axis=1)
-    lengths = np.zeros((n_graphs, n), dtype=np.int64)
-    by_label = np.zeros((n_graphs, n, n_labels, n_labels), dtype=np.int64) if pairs else None
-    for part in _chunks(n_graphs, n):
-        reached = list(_within(adjacency[part]))
-        totals = [np.bitwise_count(within).sum(axis=(0, 1), dtype=np.int64) for within in reached]
-        lengths[part, : len(reached)] = np.diff(totals, axis=0, prepend=0).T
+    parts = _chunks(n_graphs, n)
+    found = [_count_chunk(adjacency[part], labels[part], n_labels, pairs) for part in parts]
+    n_lengths = max((some.shape[1] for some, _ in found), default=1)
+    lengths = np.zeros((n_graphs, n_lengths), dtype=np.int64)
+    shape = (n_graphs, n_lengths, n_labels, n_labels)
+    by_label = np.zeros(shape, dtype=np.int64) if pairs else None
+    for part, (some, some_by_label) in zip(parts, found, strict=True):
+        lengths[part, : some.shape[1]] = some
         if by_label is not None:
-            # One bin for each graph, length and pair of labels; the last length is "no path".
-            shape = (len(totals[0]), len(reached) + 1, n_labels, n_labels)
-            bins = _distances(reached, n).astype(np.int64)
-            bins *= n_labels**2
-            bins += n_labels * labels[part, :, None]
-            bins += (np.arange(shape[0])[:, None] * math.prod(shape[1:]) + labels[part])[:, None, :]
-            found = np.bincount(bins.ravel(), minlength=math.prod(shape)).reshape(shape)
-            by_label[part, : len(reached)] = found[:, :-1]
+            by_label[part, : some.shape[1]] = some_by_label
     sizes = np.full(n_graphs, n, dtype=np.int64)
     return Counts(sizes, lengths, by_label, sums, n_labels)
+
+
+def _count_chunk(
+    adjacency: BoolArray, labels: IntArray, n_labels: int, pairs: bool
+) -> tuple[IntArray, IntArray | None]:
+    """``D`` as (B, S) and, when asked for, ``P`` as (B, S, L, L)."""
+    n_graphs, n = labels.shape
+    reached = list(_within(adjacency))
+    totals = [np.bitwise_count(within).sum(axis=(0, 1), dtype=np.int64) for within in reached]
+    lengths = np.diff(totals, axis=0, prepend=0).T
+    if not pairs:
+        return lengths, None
+    # One bin for each graph, length and pair of labels; the last length is "no path".
+    shape = (n_graphs, len(reached) + 1, n_labels, n_labels)
+    bins = _distances(reached, n).astype(np.int64)
+    bins *= n_labels**2
+    bins += n_labels * labels[:, :, None]
+    bins += (math.prod(shape[1:]) * np.arange(n_graphs)[:, None] + labels)[:, None, :]
+    by_label = np.bincount(bins.ravel(), minlength=math.prod(shape)).reshape(shape)
+    return lengths, by_label[:, :-1]
 
 
 def distances_batch(adjacency: BoolArray) -> IntArray:
