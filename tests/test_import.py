@@ -18,7 +18,7 @@ EXTRAS = {
     "torch",
     "torch_geometric",
 }
-LATE = {"igraph", "ortools", "pyscipopt", "sqlalchemy"}  # installed, but slow to load
+LATE = {"igraph", "networkx", "ortools", "pyscipopt", "sqlalchemy"}  # installed, but slow to load
 
 
 def test_importing_bogrape_loads_no_extra_and_nothing_slow() -> None:

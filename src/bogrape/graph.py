@@ -18,7 +18,6 @@ import json
 from functools import cached_property
 from typing import Any, TypeVar
 
-import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -234,6 +233,8 @@ class Graph:
         Nodes keep their order. Node attribute ``label`` is an integer, ``features`` a sequence of
         0/1; edge attribute ``label`` an integer ``>= 1``. Each is given for all or for none.
         """
+        import networkx as nx  # late: half the time of `import bogrape`
+
         if not isinstance(graph, nx.Graph):
             raise InvalidGraphError(
                 f"expected a networkx graph, got {type(graph).__name__}; "
@@ -257,6 +258,8 @@ class Graph:
 
     def to_networkx(self) -> Any:
         """A networkx ``Graph`` or ``DiGraph`` that `from_networkx` reads back as an equal graph."""
+        import networkx as nx
+
         out: Any = nx.DiGraph() if self._directed else nx.Graph()
         if self._edge_labels is not None:
             out.graph["edge_labels"] = True  # tells it from an unlabelled one if there is no edge
@@ -328,7 +331,7 @@ def _numeric(values: ArrayLike, what: str) -> NDArray[Any]:
 
 
 def _adjacency_matrix(adjacency: ArrayLike, directed: bool) -> BoolArray:
-    if isinstance(adjacency, nx.Graph):
+    if type(adjacency).__module__.startswith("networkx."):
         raise InvalidGraphError(
             "adjacency must be a matrix, got a networkx graph; use Graph.from_networkx"
         )
