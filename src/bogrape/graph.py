@@ -130,7 +130,8 @@ class Graph:
     def edges(self) -> list[tuple[int, int]]:
         """All edges as ``(u, v)``, with ``u < v`` unless directed."""
         matrix = self._adjacency if self._directed else np.triu(self._adjacency)
-        return [(int(u), int(v)) for u, v in np.argwhere(matrix)]
+        u, v = np.nonzero(matrix)
+        return list(zip(u.tolist(), v.tolist(), strict=True))
 
     def distances(self) -> NDArray[np.float64]:
         """Lengths of shortest paths; ``inf`` where there is no path (as in scipy)."""
@@ -183,17 +184,18 @@ class Graph:
 
     @cached_property
     def _canonical(self) -> tuple[str, list[int]]:
-        order = _canonical_order(self)
-        graph = self.permuted(order)
-        matrix = graph._adjacency if graph._edge_labels is None else graph._edge_labels
+        codes = _node_codes(self)
+        order = _canonical_order(self, codes)
+        bonds = self._edge_labels
+        matrix = (self._adjacency if bonds is None else bonds)[np.ix_(order, order)]
         cells = matrix.ravel() if self._directed else matrix[np.triu_indices(self.n_nodes, 1)]
         body = (
             np.packbits(cells).tobytes().hex()
-            if graph._edge_labels is None
+            if bonds is None
             else ".".join(map(str, cells.tolist()))
         )
-        colours = ",".join(map(str, _node_codes(graph)))
-        kind = f"{'d' if self._directed else 'u'}{'' if graph._edge_labels is None else 'e'}"
+        colours = ",".join(codes[v] for v in order)
+        kind = f"{'d' if self._directed else 'u'}{'' if bonds is None else 'e'}"
         return f"{kind}{self.n_nodes}f{self.n_features}:{colours}:{body}", order
 
     def permuted(self, order: ArrayLike) -> Graph:
@@ -340,10 +342,10 @@ def _adjacency_matrix(adjacency: ArrayLike, directed: bool) -> BoolArray:
         raise InvalidGraphError(
             f"adjacency must be a square matrix with at least one node, got shape {array.shape}"
         )
-    if not np.isin(array, (0, 1)).all():
-        odd = array[~np.isin(array, (0, 1))][0]
+    odd = array[(array != 0) & (array != 1)]
+    if odd.size:
         raise InvalidGraphError(
-            f"adjacency must hold only 0 and 1, got {odd!s}; bond orders go into edge_labels, "
+            f"adjacency must hold only 0 and 1, got {odd[0]!s}; bond orders go into edge_labels, "
             "and parallel edges are not supported"
         )
     matrix: BoolArray = array.astype(bool)
@@ -390,9 +392,9 @@ def _feature_matrix(features: ArrayLike | None, n: int) -> BoolArray:
             f"features must have {n} rows, one a node, and one column a feature; "
             f"got shape {array.shape}"
         )
-    if not np.isin(array, (0, 1)).all():
-        odd = array[~np.isin(array, (0, 1))][0]
-        raise InvalidGraphError(f"features must hold only 0 and 1, got {odd!s}")
+    odd = array[(array != 0) & (array != 1)]
+    if odd.size:
+        raise InvalidGraphError(f"features must hold only 0 and 1, got {odd[0]!s}")
     return array.astype(bool)
 
 
@@ -500,15 +502,18 @@ def _graph_from_data(data: Any) -> Graph:
 
 def _node_codes(graph: Graph) -> list[str]:
     """One text a node for what an isomorphism must preserve on it."""
-    bits = ["".join("1" if bit else "0" for bit in row) for row in graph.features]
-    return [f"{label}{'/' if b else ''}{b}" for label, b in zip(graph.labels, bits, strict=True)]
+    labels = graph.labels.tolist()
+    if not graph.n_features:
+        return [str(label) for label in labels]
+    bits = ["".join("1" if bit else "0" for bit in row) for row in graph.features.tolist()]
+    return [f"{label}/{row}" for label, row in zip(labels, bits, strict=True)]
 
 
-def _canonical_order(graph: Graph) -> list[int]:
+def _canonical_order(graph: Graph, codes: list[str]) -> list[int]:
+    """Old names of the nodes in canonical order; ``codes`` are those of `_node_codes`."""
     import igraph  # late: a tenth of a second that `import bogrape` need not pay
 
     n = graph.n_nodes
-    codes = _node_codes(graph)
     rank = {code: i for i, code in enumerate(sorted(set(codes)))}
     colours = [rank[code] for code in codes]
     if not graph.directed and graph.edge_labels is None:
