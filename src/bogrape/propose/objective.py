@@ -31,7 +31,7 @@ class Objective:
                 f"the Gaussian process was fitted to graphs with {data.n_extra} features, but the space "
                 f"has {self.space.n_features}"
             )
-        if data.n_labels > self.space.n_labels and data.features[:, self.space.n_labels :].any():
+        if data.features[:, self.space.n_labels : data.n_labels].any():
             raise InvalidInputError(
                 f"the Gaussian process was fitted to {data.n_labels} labels, but the space has "
                 f"{self.space.n_labels}"

@@ -52,8 +52,11 @@ class Elite:
         room = 4 if len(self.ties) < _TIES_KEPT else 0  # ties are massive: a few a round suffice
         for i in np.argsort(values, kind="stable"):
             better = values[i] < self.value - self.tolerance
+            if not np.isfinite(values[i]):
+                return
             if not better and (not room or values[i] > self.value + self.tolerance):
                 return
+            room -= not better  # known and excluded ties count too: keys are slow
             graph = batch.graph(int(i))
             key = graph.canonical_key()
             if key in self.excluded or key in self.ties:
@@ -62,7 +65,6 @@ class Elite:
                 self.value = float(values[i])
                 self.ties = {key: graph}
             else:
-                room -= 1
                 self.ties[key] = graph
 
 
