@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..counts import count
-from ..errors import SearchSpaceExhausted
+from ..errors import SamplingError, SearchSpaceExhausted
 from ..graph import Graph
 from ..kernels import get_kernel, node_features
 from ..space import GraphSpace
 
 _POOL = 20  # candidates for each initial graph
 _POOL_RANGE = (100, 1000)
-_RANDOM_DRAWS = (16, 64, 256, 1024)
 
 
 class Design:
@@ -57,14 +56,13 @@ class Design:
 
 def random_graph(space: GraphSpace, seed: int, taken: Collection[str]) -> Graph:
     """A random graph of the space that is not isomorphic to a taken one."""
-    for i, k in enumerate(_RANDOM_DRAWS):
-        for graph in space.sample(k, seed=_seed(seed, i + 1)):
-            if graph.canonical_key() not in taken:
-                return graph
-    raise SearchSpaceExhausted(
-        f"{sum(_RANDOM_DRAWS)} random graphs of the space were all tried before ({len(taken)} "
-        "different ones); the space is used up, or nearly so: widen it"
-    )
+    try:
+        return space.sample(1, seed=_seed(seed, 1), exclude=taken)[0]
+    except SamplingError:
+        raise SearchSpaceExhausted(
+            f"no random graph of the space is new: {len(taken)} different ones were tried before, "
+            "so the space is used up, or nearly; widen it"
+        ) from None
 
 
 def _seed(seed: int, stream: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,12 +10,15 @@ from typing import Any, final
 
 import numpy as np
 
+from ..errors import SamplingError
 from ..gp import GraphGP
 from ..graph import Graph
 from ..propose import Proposal, propose
 from .design import Design, random_graph
 from .settings import StudySettings
 from .trial import Origin, Trial, observed
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -45,19 +49,23 @@ class Planner:
             if graph is not None:
                 return Plan(graph, "initial")
         if len(complete) < 2:
-            taken = {trial.graph.canonical_key() for trial in trials}
-            return Plan(random_graph(settings.space, seed, taken), "random")
+            return Plan(random_graph(settings.space, seed, _keys(trials)), "random")
         gp, fit_seconds = self._fit(complete)
-        proposal = propose(
-            settings.space,
-            gp,
-            acquisition=settings.acquisition_at(sum(t.origin == "proposal" for t in trials)),
-            method=settings.method,
-            time_limit=settings.time_limit,
-            exclude=[trial.graph for trial in trials if trial.is_finished],
-            pending=[trial.graph for trial in trials if not trial.is_finished],
-            seed=seed,
-        )
+        step = sum(trial.origin == "proposal" for trial in trials)
+        try:
+            proposal = propose(
+                settings.space,
+                gp,
+                acquisition=settings.acquisition_at(step),
+                method=settings.method,
+                time_limit=settings.time_limit,
+                exclude=[trial.graph for trial in trials if trial.is_finished],
+                pending=[trial.graph for trial in trials if not trial.is_finished],
+                seed=seed,
+            )
+        except SamplingError as error:  # too few graphs are left to choose among: take any
+            logger.info("%s", error)
+            return Plan(random_graph(settings.space, seed, _keys(trials)), "random")
         certificate = {**_certificate(proposal, settings.sign), "fit_seconds": fit_seconds}
         return Plan(proposal.graph, "proposal", certificate, gp.hyperparameters)
 
@@ -85,6 +93,10 @@ class Planner:
             gp.fit([trial.graph for trial in complete], y)
             self._fitted = ids, gp, time.monotonic() - start
         return self._fitted[1], self._fitted[2]
+
+
+def _keys(trials: Sequence[Trial]) -> set[str]:
+    return {trial.graph.canonical_key() for trial in trials}
 
 
 def _certificate(proposal: Proposal, sign: float) -> dict[str, Any]:

@@ -36,8 +36,9 @@ class Trial:
         graph: the graph to evaluate.
         state: ``queued``, ``pending``, ``complete`` or ``failed``.
         value: what the objective gave, in your units; ``None`` unless complete.
-        origin: ``initial`` (the space-filling design), ``random`` (too little is known to fit),
-            ``proposal``, ``queued`` (by `Study.enqueue`), ``added`` (by `Study.add`) or ``repeat``.
+        origin: ``initial`` (the space-filling design), ``random`` (too little is known, or too
+            little left), ``proposal``, ``queued`` (by `Study.enqueue`), ``added`` (by `Study.add`)
+            or ``repeat``.
         worker: name under which it was asked for.
         attempts: how often it was handed out.
         reason: why the last evaluation failed.

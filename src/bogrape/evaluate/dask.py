@@ -1,0 +1,63 @@
+"""Evaluation on a Dask cluster.
+
+A worker that dies takes its evaluations with it; Dask runs them again elsewhere, and gives up on
+one that has cost several workers: that is a failed trial.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import InvalidInputError, UnsupportedError
+from .futures import FuturesEvaluator
+from .outcome import Objective, Outcome
+
+_CONNECT_SECONDS = 30.0
+
+
+def dask_evaluator(
+    objective: Objective,
+    cluster: Any,
+    n_parallel: int | None = None,
+    time_limit: float | None = None,
+) -> FuturesEvaluator:
+    """An evaluator on a Dask client, or on the scheduler at ``dask://host:port``."""
+    try:
+        import distributed
+    except ImportError:
+        raise UnsupportedError(
+            "evaluation on Dask needs the package distributed; try pip install 'bogrape[dask]'"
+        ) from None
+    connect: Any = distributed.Client  # has no types
+    own = isinstance(cluster, str)
+    if own:
+        address = cluster.removeprefix("dask://")
+        if not address or "/" in address:
+            raise InvalidInputError(f"expected dask://host:port, got {cluster!r}")
+        try:
+            client: Any = connect(f"tcp://{address}", timeout=_CONNECT_SECONDS)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise InvalidInputError(
+                f"no Dask scheduler answers at {address!r}: {str(error)[:200]}"
+            ) from None
+    else:
+        client = cluster
+
+    def submit(function: Any, *arguments: Any) -> Any:
+        # pure=False: the same graph evaluated twice is two evaluations, not one cached answer
+        return client.submit(function, *arguments, pure=False, retries=0)
+
+    return FuturesEvaluator(
+        objective,
+        submit,
+        n_parallel or max(1, sum(client.nthreads().values())),
+        time_limit,
+        explain=_explain,
+        close=client.close if own else None,
+    )
+
+
+def _explain(error: BaseException) -> Outcome | None:
+    if type(error).__name__ == "KilledWorker":
+        return Outcome("killed", reason="every Dask worker that evaluated this graph died")
+    return None

@@ -1,0 +1,116 @@
+"""Evaluation on anything with ``submit(function, *arguments)`` that returns futures.
+
+Such executors cannot stop an evaluation once it runs: over its time it is given up, not ended.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+from ..graph import Graph
+from .evaluator import check_limit, check_parallel
+from .outcome import Objective, Outcome, evaluate_json
+
+_POLL = (0.001, 0.05)  # seconds between two looks, growing from the first to the second
+
+
+@dataclass
+class _Running:
+    number: int
+    future: Any
+    deadline: float | None
+
+
+@final
+class FuturesEvaluator:
+    """Hands evaluations to an executor in the style of `concurrent.futures`.
+
+    Args:
+        objective: function of a graph, in a form the executor can send to its workers.
+        submit: ``submit(function, *arguments)`` of the executor.
+        n_parallel: evaluations in flight.
+        time_limit: seconds after which an evaluation is given up.
+        slowest_poll: longest pause between two looks at the futures.
+        explain: what an exception of a future means; ``None`` for the usual meaning.
+        close: called at the end.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        submit: Callable[..., Any],
+        n_parallel: int = 1,
+        time_limit: float | None = None,
+        *,
+        slowest_poll: float = _POLL[1],
+        explain: Callable[[BaseException], Outcome | None] | None = None,
+        close: Callable[[], None] | None = None,
+    ) -> None:
+        self._objective = objective
+        self._submit = submit
+        self.n_parallel = check_parallel(n_parallel)
+        self._time_limit = check_limit(time_limit, "time_limit")
+        self._slowest_poll = slowest_poll
+        self._explain = explain
+        self._close = close
+        self._running: list[_Running] = []
+        self._refused: list[tuple[int, Outcome]] = []
+
+    def submit(self, number: int, graph: Graph) -> None:
+        """Hand the graph to the executor."""
+        limit = self._time_limit
+        try:
+            future = self._submit(evaluate_json, self._objective, graph.to_json())
+        except Exception as error:  # a pool that broke, a scheduler that is gone
+            self._refused.append((number, self._meaning(error)))
+            return
+        deadline = None if limit is None else time.monotonic() + limit
+        self._running.append(_Running(number, future, deadline))
+
+    def wait(self, timeout: float | None = None) -> list[tuple[int, Outcome]]:
+        """Finished and given-up evaluations."""
+        until = None if timeout is None else time.monotonic() + timeout
+        pause = _POLL[0]
+        finished, self._refused = self._refused, []
+        while self._running and not finished:
+            now = time.monotonic()
+            for running in list(self._running):
+                if running.future.done():
+                    finished.append((running.number, self._result(running.future)))
+                    self._running.remove(running)
+                elif running.deadline is not None and now >= running.deadline:
+                    running.future.cancel()
+                    reason = f"no answer after {self._time_limit:g} s"
+                    finished.append((running.number, Outcome("time limit", reason=reason)))
+                    self._running.remove(running)
+            if finished or (until is not None and now >= until):
+                break
+            time.sleep(pause)
+            pause = min(2 * pause, self._slowest_poll)
+        return finished
+
+    def _result(self, future: Any) -> Outcome:
+        try:
+            text = future.result()
+        except Exception as error:
+            return self._meaning(error)
+        if not isinstance(text, str):
+            return Outcome("lost", reason=f"the executor gave {type(text).__name__}, not an answer")
+        return Outcome.from_json(text)
+
+    def _meaning(self, error: BaseException) -> Outcome:
+        known = self._explain(error) if self._explain is not None else None
+        words = str(error).strip().splitlines()
+        first = words[0][:500] if words else "no message"
+        return known or Outcome("lost", reason=f"{type(error).__name__}: {first}")
+
+    def close(self) -> None:
+        """Cancel what has not begun."""
+        for running in self._running:
+            running.future.cancel()
+        self._running.clear()
+        if self._close is not None:
+            self._close()

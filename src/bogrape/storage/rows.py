@@ -1,0 +1,95 @@
+"""Trials to rows and back. A row carries a checksum, and everything read is checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from ..errors import InvalidGraphError, StorageError
+from ..graph import Graph
+from ..study.trial import ORIGINS, STATES, Trial
+
+MAX_TEXT = 4_000_000  # characters of one text; a graph of 1000 nodes needs less
+_COPIED: tuple[str, ...] = ("state", "value", "origin", "worker", "attempts", "reason", "seed")
+_COPIED += ("created", "asked", "finished", "version")
+_OPTIONAL_TEXT = ("worker", "reason", "asked", "finished")
+
+
+def to_row(trial: Trial) -> dict[str, Any]:
+    """Columns of a trial, without study, revision and key."""
+    row = {name: getattr(trial, name) for name in _COPIED}
+    row["number"] = trial.id
+    row["graph"] = trial.graph.to_json()
+    row["certificate"] = _dump(trial.certificate)
+    row["hyperparameters"] = _dump(trial.hyperparameters)
+    row["checksum"] = _checksum(row)
+    return row
+
+
+def to_trial(row: Mapping[str, Any]) -> Trial:
+    """The trial of a row; a damaged or invented row is refused."""
+    number = row["number"]
+    try:
+        if row["checksum"] != _checksum(row):
+            raise ValueError("its checksum does not fit")
+        if row["state"] not in STATES or row["origin"] not in ORIGINS:
+            raise ValueError(f"unknown state {row['state']!r} or origin {row['origin']!r}")
+        value = row["value"]
+        if (row["state"] == "complete") != (isinstance(value, float) and math.isfinite(value)):
+            raise ValueError(f"state {row['state']!r} with value {value!r}")
+        if not all(row[name] is None or isinstance(row[name], str) for name in _OPTIONAL_TEXT):
+            raise ValueError("a text is not a text")
+        if not isinstance(row["attempts"], int) or not isinstance(row["seed"], (int, type(None))):
+            raise ValueError("a number is not a number")
+        return Trial(
+            id=number,
+            graph=Graph.from_json(row["graph"]),
+            certificate=load_object(row["certificate"]),
+            hyperparameters=load_object(row["hyperparameters"]),
+            **{name: row[name] for name in _COPIED},
+        )
+    except (ValueError, TypeError, InvalidGraphError) as error:
+        raise StorageError(
+            f"trial {number!r:.40} in the database is damaged: {str(error)[:200]}; nothing was "
+            "changed: restore the database from a copy"
+        ) from None
+
+
+def load_object(text: object) -> dict[str, Any]:
+    """A JSON object out of the database."""
+    if not isinstance(text, str) or len(text) > MAX_TEXT:
+        raise ValueError("expected a JSON text of moderate length")
+    try:
+        data = json.loads(text)
+    except RecursionError:
+        raise ValueError("expected JSON of moderate depth") from None
+    if not isinstance(data, dict):
+        raise ValueError(f"expected a JSON object, got {type(data).__name__}")
+    return data
+
+
+def class_key(graph: Graph) -> str:
+    """A short name of the graph's isomorphism class, fit for an index."""
+    return hashlib.sha256(graph.canonical_key().encode()).hexdigest()
+
+
+@cache
+def key_version() -> str:
+    """What the keys depend on: another igraph may order nodes in another way."""
+    from importlib.metadata import version
+
+    return f"igraph {version('igraph')}"
+
+
+def _dump(data: Mapping[str, Any]) -> str:
+    return json.dumps(dict(data), separators=(",", ":"), allow_nan=False)
+
+
+def _checksum(row: Mapping[str, Any]) -> str:
+    names = (*_COPIED, "number", "graph", "certificate", "hyperparameters")
+    text = json.dumps([row[name] for name in names], separators=(",", ":"))
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

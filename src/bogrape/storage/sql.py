@@ -1,0 +1,282 @@
+"""`SQLStorage`: the six operations of a `Storage`, each one transaction."""
+
+from __future__ import annotations
+
+import json
+import os
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, final
+
+from sqlalchemy import Connection, Engine, Pool, func, insert, select, update
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+
+from ..errors import StorageError
+from ..graph import Graph
+from ..study.store import no_such_study
+from ..study.trial import Trial
+from . import schema
+from .engines import WRITE, check_health, make_engine, prepare, set_journal
+from .rows import MAX_TEXT, class_key, key_version, load_object, to_row, to_trial
+from .schema import studies, trials
+
+_AT_ONCE = 500  # keys in one query; SQLite has a limit
+
+
+def open_storage(url: str) -> SQLStorage:
+    """The storage behind a database URL; its tables are made or migrated if need be."""
+    return SQLStorage(url)
+
+
+@final
+class SQLStorage:
+    """Studies in a SQLite file or on a PostgreSQL server; any number of processes may use them."""
+
+    def __init__(self, url: str) -> None:
+        self._engine = make_engine(url)
+        self._pid = os.getpid()
+        self._ids: dict[str, int] = {}
+        with self._transaction() as connection:
+            version = schema.version_of(connection)
+            if version is not None:
+                schema.refuse_newer(version)
+                check_health(connection)
+        if version != schema.SCHEMA_VERSION:
+            with self._transaction(write=True) as connection:
+                prepare(connection)
+                schema.bring_up_to_date(connection)
+        set_journal(self._engine)
+        weakref.finalize(self, _close, self._engine, self._pid)
+
+    def close(self) -> None:
+        """Close the connections; they are opened again when needed."""
+        self._engine.dispose()
+
+    # -- studies ------------------------------------------------------------------------------
+
+    def create(self, name: str, settings: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+        """Make the study unless it exists."""
+        found = self.settings(name)
+        if found is not None:
+            return found, False
+        row = {
+            "name": name,
+            "settings": json.dumps(settings, allow_nan=False),
+            "key_version": key_version(),
+            "revision": 0,
+            "n_trials": 0,
+        }
+        try:
+            with self._transaction(write=True) as connection:
+                connection.execute(insert(studies).values(**row))
+        except _Duplicate:  # another process made it at the same moment
+            pass
+        else:
+            return settings, True
+        found = self.settings(name)
+        if found is None:
+            raise StorageError(f"the study {name!r} appeared and vanished; try again")
+        return found, False
+
+    def settings(self, name: str) -> dict[str, Any] | None:
+        """Settings of the study, if it exists."""
+        with self._transaction() as connection:
+            where = studies.c.name == name
+            if (
+                length := connection.scalar(select(func.length(studies.c.settings)).where(where))
+            ) is None:
+                return None
+            if length > MAX_TEXT:
+                raise StorageError(f"the settings of study {name!r} are too long to be real")
+            text = connection.scalar(select(studies.c.settings).where(where))
+        try:
+            return load_object(text)
+        except ValueError as error:
+            raise StorageError(f"the settings of study {name!r} are damaged: {error}") from None
+
+    def names(self) -> list[str]:
+        """Names of all studies."""
+        with self._transaction() as connection:
+            return list(connection.scalars(select(studies.c.name).order_by(studies.c.name)))
+
+    # -- trials -------------------------------------------------------------------------------
+
+    def changes(self, name: str, since: int) -> tuple[int, list[Trial]]:
+        """Trials changed after revision ``since``."""
+        study = self._id(name)
+        with self._transaction() as connection:
+            # In this order: a change committed in between is then seen twice, never missed.
+            revision = connection.scalar(select(studies.c.revision).where(studies.c.id == study))
+            if revision == since:
+                return since, []
+            where = (trials.c.study == study) & (trials.c.revision > since)
+            if since == 0:
+                longest = connection.scalar(
+                    select(func.max(func.length(trials.c.graph))).where(where)
+                )
+                if longest is not None and longest > MAX_TEXT:
+                    raise StorageError(
+                        f"study {name!r} holds a graph of {longest} characters, over {MAX_TEXT}"
+                    )
+            rows = connection.execute(select(trials).where(where).order_by(trials.c.number))
+            found = [to_trial(dict(row)) for row in rows.mappings()]
+        assert revision is not None  # _id has found the study
+        return revision, found
+
+    def insert(self, name: str, new: Sequence[Trial], *, distinct: bool) -> list[Trial] | None:
+        """Append trials; all or nothing."""
+        keys = [class_key(trial.graph) for trial in new]
+        if distinct and len(set(keys)) < len(keys):
+            return None
+        study = self._id(name)
+        with self._transaction(write=True) as connection:
+            revision, first = self._advance(connection, study, len(new))
+            taken = _taken(connection, study, keys)
+            if distinct and taken:
+                connection.rollback()
+                return None
+            out, rows = [], []
+            for i, (trial, key) in enumerate(zip(new, keys, strict=True)):
+                numbered = replace(trial, id=first + i)
+                own = None if key in taken else key
+                taken.add(key)
+                rows.append({**to_row(numbered), "study": study, "revision": revision, "key": own})
+                out.append(numbered)
+            connection.execute(insert(trials), rows)
+        return out
+
+    def update(self, name: str, trial: Trial, expected: Trial) -> bool:
+        """Replace the trial if it is still as expected."""
+        study = self._id(name)
+        with self._transaction(write=True) as connection:
+            revision, _ = self._advance(connection, study, 0)
+            changed = connection.execute(
+                update(trials)
+                .where(
+                    trials.c.study == study,
+                    trials.c.number == trial.id,
+                    trials.c.state == expected.state,
+                    trials.c.attempts == expected.attempts,
+                )
+                .values(**to_row(trial), revision=revision)
+            )
+            if changed.rowcount != 1:
+                connection.rollback()
+                return False
+        return True
+
+    def _advance(self, connection: Connection, study: int, n_new: int) -> tuple[int, int]:
+        """Lock the study's row; its next revision, and the number of its next trial."""
+        row = studies.c.id == study
+        version = key_version()
+        connection.execute(
+            update(studies)
+            .where(row)
+            .values(revision=studies.c.revision + 1, n_trials=studies.c.n_trials + n_new)
+        )
+        found = connection.execute(
+            select(studies.c.revision, studies.c.n_trials, studies.c.key_version).where(row)
+        ).one()
+        if found.key_version != version:
+            raise StorageError(
+                f"the study was opened with {found.key_version} while this process has {version}; "
+                "use one version in all processes, then open the study again"
+            )
+        return found.revision, found.n_trials - n_new
+
+    def _id(self, name: str) -> int:
+        if name not in self._ids:
+            with self._transaction() as connection:
+                row = connection.execute(
+                    select(studies.c.id, studies.c.key_version).where(studies.c.name == name)
+                ).one_or_none()
+            if row is None:
+                raise no_such_study(name, self.names())
+            if row.key_version != key_version():
+                self._renew_keys(row.id)
+            self._ids[name] = row.id
+        return self._ids[name]
+
+    def _renew_keys(self, study: int) -> None:
+        """Compute all keys again: they were made by another version of igraph."""
+        with self._transaction(write=True) as connection:
+            rows = connection.execute(
+                select(trials.c.number, trials.c.graph, trials.c.key.is_not(None).label("own"))
+                .where(trials.c.study == study)
+                .order_by(trials.c.number)
+            ).all()
+            everywhere = trials.c.study == study
+            connection.execute(update(trials).where(everywhere).values(key=None))
+            for row in rows:
+                if row.own:
+                    key = class_key(Graph.from_json(row.graph))
+                    where = everywhere & (trials.c.number == row.number)
+                    connection.execute(update(trials).where(where).values(key=key))
+            connection.execute(
+                update(studies).where(studies.c.id == study).values(key_version=key_version())
+            )
+
+    # -- transactions -------------------------------------------------------------------------
+
+    @contextmanager
+    def _transaction(self, *, write: bool = False) -> Iterator[Connection]:
+        """One transaction: committed at the end, rolled back by any error."""
+        if os.getpid() != self._pid:
+            _inherited.append(self._engine.pool)
+            self._engine.dispose(close=False)
+            self._pid = os.getpid()
+        try:
+            with (
+                self._engine.connect().execution_options(**{WRITE: write}) as connection,
+                connection.begin(),
+            ):
+                yield connection
+        except IntegrityError as error:
+            raise _Duplicate(_words(error)) from error
+        except SQLAlchemyError as error:
+            raise StorageError(_words(error)) from error
+
+
+# Pools of a parent process. After a fork they must be neither used nor closed, so they are kept.
+_inherited: list[Pool] = []
+
+
+def _close(engine: Engine, pid: int) -> None:
+    if os.getpid() == pid:
+        engine.dispose()
+
+
+class _Duplicate(StorageError):
+    """A constraint of the database refused the change."""
+
+
+def _taken(connection: Connection, study: int, keys: Sequence[str]) -> set[str]:
+    """Which of the keys trials of the study have already."""
+    found: set[str] = set()
+    for i in range(0, len(keys), _AT_ONCE):
+        some = trials.c.key.in_(keys[i : i + _AT_ONCE])
+        found.update(connection.scalars(select(trials.c.key).where(trials.c.study == study, some)))
+    return found
+
+
+def _words(error: SQLAlchemyError) -> str:
+    """The database's own words, what they mean, and what to try."""
+    original = str(error.orig if isinstance(error, DBAPIError) else error).strip().splitlines()
+    said = original[0][:300] if original else type(error).__name__
+    advice = "the change was not made"
+    for sign, words in (
+        ("disk is full", "make room on the disk and try again; the change was not made"),
+        ("disk I/O error", "check the disk and its quota; the change was not made"),
+        ("locked", "another process holds the database; try again"),
+        ("readonly", "the file or its directory is not writable"),
+        ("unable to open", "check that path and permissions are right"),
+        ("malformed", "the file is damaged and was not changed; restore it from a copy"),
+        ("not a database", "the file is damaged or no database, and was not changed"),
+        ("connection", "check that the server runs and the URL is right"),
+    ):
+        if sign in said:
+            advice = words
+            break
+    return f"the database says: {said}; {advice}"

@@ -1,0 +1,395 @@
+"""Evaluations end as outcomes, whatever the objective does."""
+
+# ruff: noqa: ARG001  objectives take a graph even when they do not look at it
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import math
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bogrape import Graph, GraphSpace, Study, minimize
+from bogrape.errors import InvalidInputError, TooManyFailures, UnsupportedError
+from bogrape.evaluate import (
+    CommandObjective,
+    FuturesEvaluator,
+    InlineEvaluator,
+    Outcome,
+    ProcessEvaluator,
+    evaluate,
+    make_evaluator,
+)
+from bogrape.optimize import run
+
+SPACE = GraphSpace(n_nodes=4)
+PATH = Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+
+
+def n_edges(graph: Graph) -> float:
+    return float(graph.n_edges)
+
+
+def raises(graph: Graph) -> float:
+    raise RuntimeError("the flask broke")
+
+
+def hangs(graph: Graph) -> float:
+    time.sleep(600)
+    return 0.0
+
+
+def segfaults(graph: Graph) -> float:
+    faulthandler.disable()  # pytest's, which would print a page
+    return float(ctypes.string_at(0)[0])
+
+
+def eats_memory(graph: Graph) -> float:
+    return float(sum(bytearray(1 << 31)[:1]))
+
+
+def exits(graph: Graph) -> float:
+    sys.exit(3)
+
+
+def exits_hard(graph: Graph) -> float:
+    os._exit(7)
+
+
+def outcome_of(objective: Callable[[Graph], Any], **limits: float) -> Outcome:
+    evaluator = ProcessEvaluator(objective, **limits)  # type: ignore[arg-type]
+    try:
+        evaluator.submit(5, PATH)
+        ((number, outcome),) = evaluator.wait()
+    finally:
+        evaluator.close()
+    assert number == 5
+    return outcome
+
+
+# -- the nine outcomes ------------------------------------------------------------------------
+
+
+def test_a_value_comes_back() -> None:
+    assert outcome_of(n_edges) == Outcome("value", 2.0)
+
+
+def test_an_exception_is_a_failure_with_its_message() -> None:
+    outcome = outcome_of(raises)
+    assert outcome.kind == "exception"
+    assert outcome.reason == "RuntimeError: the flask broke"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [math.nan, math.inf, -math.inf, None, "1.5", b"2", 1j, True, [1.0], np.ones(1), {}, 10**400],
+    ids=str,
+)
+def test_what_is_not_a_finite_number_is_a_failure(value: Any) -> None:
+    outcome = outcome_of(lambda _: value)
+    assert outcome.kind == "not a value"
+    assert outcome.reason is not None
+    assert "finite number" in outcome.reason
+
+
+@pytest.mark.parametrize("value", [1, 1.5, np.float32(1.5), np.int64(3), np.array(2.5)], ids=repr)
+def test_numbers_of_any_kind_are_values(value: Any) -> None:
+    assert evaluate(lambda _: value, PATH) == Outcome("value", float(value))
+
+
+def test_a_hang_is_killed_within_its_limit_and_two_seconds() -> None:
+    start = time.monotonic()
+    outcome = outcome_of(hangs, time_limit=0.3)
+    assert time.monotonic() - start < 0.3 + 2
+    assert outcome.kind == "time limit"
+
+
+def test_a_hang_is_killed_with_all_the_programs_it_started() -> None:
+    def objective(graph: Graph) -> float:
+        import subprocess
+
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        Path(marker).write_text(str(child.pid), encoding="ascii")
+        child.wait()
+        return 0.0
+
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as directory:
+        marker = f"{directory}/pid"
+        assert outcome_of(objective, time_limit=1.0).kind == "time limit"
+        grandchild = int(Path(marker).read_text(encoding="ascii"))
+    deadline = time.monotonic() + 5
+    while _alive(grandchild) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not _alive(grandchild)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"  # a zombie has ended and only waits to be counted
+
+
+def test_a_segmentation_fault_is_a_failure_that_names_the_signal() -> None:
+    outcome = outcome_of(segfaults)
+    assert outcome.kind == "killed"
+    assert outcome.reason is not None
+    assert "SIGSEGV" in outcome.reason
+
+
+def test_running_out_of_memory_is_a_failure() -> None:
+    outcome = outcome_of(eats_memory, memory_limit=500e6)
+    assert outcome.kind == "memory"
+
+
+def test_being_killed_from_outside_is_a_failure() -> None:
+    outcome = outcome_of(lambda _: os.kill(os.getpid(), signal.SIGKILL))
+    assert outcome.kind == "killed"
+    assert "SIGKILL" in str(outcome.reason)
+
+
+def test_sys_exit_is_a_failure() -> None:
+    assert outcome_of(exits).kind == "exit"
+    assert evaluate(exits, PATH).kind == "exit"
+
+
+def test_ending_the_process_without_an_answer_is_a_failure() -> None:
+    outcome = outcome_of(exits_hard)
+    assert outcome.kind == "exit"
+    assert "7" in str(outcome.reason)
+
+
+def test_an_exception_that_cannot_be_shown_is_still_a_failure() -> None:
+    class Odd(Exception):
+        def __str__(self) -> str:
+            raise ValueError
+
+    def objective(graph: Graph) -> float:
+        raise Odd
+
+    assert evaluate(objective, PATH).kind == "exception"
+
+
+def test_ctrl_c_in_this_process_is_not_swallowed() -> None:
+    def objective(graph: Graph) -> float:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(objective, PATH)
+
+
+def test_processes_that_are_spawned_work_too() -> None:
+    evaluator = ProcessEvaluator(Graph.canonical_key, start_method="spawn")
+    try:
+        evaluator.submit(0, PATH)
+        ((_, outcome),) = evaluator.wait()
+    finally:
+        evaluator.close()
+    assert outcome.kind == "not a value"  # a text
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"kind": "x", "value": 1, "reason": null}'])
+def test_an_answer_that_cannot_be_read_is_a_lost_evaluation(text: str) -> None:
+    assert Outcome.from_json(text).kind == "lost"
+
+
+# -- the loop around them ---------------------------------------------------------------------
+
+
+def test_failures_do_not_stop_a_study_and_their_graphs_are_not_proposed_again() -> None:
+    def objective(graph: Graph) -> float:
+        if graph.n_edges == 4:
+            raise RuntimeError("four edges are too many")
+        return float(graph.n_edges)
+
+    study = minimize(
+        objective, GraphSpace(n_nodes=5), 6, 6, method="sample", progress=False, seed=3
+    )
+    states = [trial.state for trial in study.trials]
+    assert len(states) == 12
+    assert {"complete", "failed"} == set(states)
+    assert len({trial.graph.canonical_key() for trial in study.trials}) == 12
+    failed = next(trial for trial in study.trials if trial.state == "failed")
+    assert failed.reason == "exception: RuntimeError: four edges are too many"
+
+
+def test_a_study_stops_with_an_explanation_when_most_evaluations_fail() -> None:
+    study = Study(GraphSpace(n_nodes=6))
+    with pytest.raises(TooManyFailures, match=r"10 of the last 10 .* the flask broke"):
+        run(study, InlineEvaluator(raises), 40, progress=False)
+    assert [trial.state for trial in study.trials] == ["failed"] * 10
+    run(study, InlineEvaluator(n_edges), 12, progress=False)  # it goes on once that is mended
+    assert [trial.state for trial in study.trials][10:] == ["complete"] * 2
+
+
+def test_a_failed_evaluation_is_tried_again_as_often_as_configured() -> None:
+    tries: dict[str, int] = {}
+
+    def fails_once(graph: Graph) -> float:
+        key = graph.canonical_key()
+        tries[key] = tries.get(key, 0) + 1
+        if tries[key] == 1:
+            raise RuntimeError("a hiccup")
+        return float(graph.n_edges)
+
+    study = Study(GraphSpace(n_nodes=5), n_initial=4, retries=1)
+    run(study, InlineEvaluator(fails_once), 4, progress=False)
+    assert [trial.state for trial in study.trials] == ["complete"] * 4
+    assert set(tries.values()) == {2}
+    assert {trial.attempts for trial in study.trials} == {2}
+
+
+def test_evaluations_run_at_the_same_time_and_are_refilled_as_they_finish() -> None:
+    def naps(graph: Graph) -> float:
+        time.sleep(0.3)
+        return float(graph.n_edges)
+
+    start = time.monotonic()
+    study = minimize(
+        naps, GraphSpace(n_nodes=5), 0, 8, executor="process", n_parallel=4, progress=False
+    )
+    assert [trial.state for trial in study.trials] == ["complete"] * 8
+    assert time.monotonic() - start < 8 * 0.3
+
+
+def test_a_hanging_objective_costs_its_trials_and_not_the_study() -> None:
+    def objective(graph: Graph) -> float:
+        return hangs(graph) if graph.n_edges == 3 else float(graph.n_edges)
+
+    study = minimize(
+        objective,
+        GraphSpace(n_nodes=4),
+        0,
+        5,
+        n_parallel=2,
+        evaluation_time_limit=0.5,
+        progress=False,
+    )
+    states = {trial.graph.n_edges: trial.state for trial in study.trials}
+    assert states.pop(3) == "failed"
+    assert set(states.values()) == {"complete"}
+
+
+def test_a_space_that_is_used_up_ends_the_run() -> None:
+    study = minimize(n_edges, GraphSpace(n_nodes=3), 20, 2, method="sample", progress=False)
+    assert len(study.trials) == 2  # the path and the triangle
+
+
+@pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])
+def test_executors_of_the_standard_library_evaluate(pool: Any) -> None:
+    with pool(2) as executor:
+        study = minimize(
+            n_edges, GraphSpace(n_nodes=5), 0, 6, executor=executor, n_parallel=2, progress=False
+        )
+    assert all(trial.value == trial.graph.n_edges for trial in study.trials)
+    assert len(study.trials) == 6
+
+
+def test_a_pool_that_breaks_fails_its_trials_with_the_reason() -> None:
+    with ProcessPoolExecutor(1) as executor:
+        evaluator = FuturesEvaluator(exits_hard, executor.submit, 1)
+        for number in range(2):  # the second is refused by the broken pool
+            evaluator.submit(number, PATH)
+            ((_, outcome),) = evaluator.wait()
+            assert outcome.kind == "lost"
+            assert "BrokenProcessPool" in str(outcome.reason)
+
+
+def test_an_executor_that_cannot_kill_gives_up_on_time() -> None:
+    with ThreadPoolExecutor(1) as executor:
+        evaluator = FuturesEvaluator(lambda _: time.sleep(1.0), executor.submit, 1, time_limit=0.1)
+        evaluator.submit(0, PATH)
+        start = time.monotonic()
+        ((_, outcome),) = evaluator.wait()
+        assert outcome.kind == "time limit"
+        assert time.monotonic() - start < 0.9
+
+
+def test_waiting_ends_with_its_timeout() -> None:
+    evaluator = ProcessEvaluator(hangs)
+    try:
+        assert evaluator.wait() == []
+        evaluator.submit(0, PATH)
+        assert evaluator.wait(0.1) == []
+    finally:
+        evaluator.close()
+
+
+# -- programs as objectives -------------------------------------------------------------------
+
+
+def test_a_program_reads_the_graph_and_prints_its_value() -> None:
+    code = "import json, sys; print('thinking'); print(len(json.load(sys.stdin)['edges']))"
+    assert CommandObjective([sys.executable, "-c", code])(PATH) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("print('much')", "must be a number, got 'much'"),
+        ("pass", "must be a number"),
+        ("import sys; sys.exit('no flask')", "ended with code 1: no flask"),
+        ("import time; time.sleep(600)", "not finished after 0.5 s"),
+    ],
+)
+def test_a_program_that_fails_says_how(code: str, words: str) -> None:
+    outcome = evaluate(CommandObjective([sys.executable, "-c", code], time_limit=0.5), PATH)
+    if "sleep" not in code and outcome.reason and "not finished" in outcome.reason:
+        pytest.skip("the machine is too slow for the limit of this test")
+    assert outcome.kind == "exception"
+    assert words in str(outcome.reason)
+
+
+def test_a_program_that_is_not_there_is_a_failure_and_an_empty_command_a_mistake() -> None:
+    assert "cannot start" in str(evaluate(CommandObjective("no-such-program"), PATH).reason)
+    for command in ("", "'unclosed", []):
+        with pytest.raises(InvalidInputError):
+            CommandObjective(command)
+
+
+# -- choosing ---------------------------------------------------------------------------------
+
+
+def test_the_executor_argument_chooses_the_evaluator() -> None:
+    assert isinstance(make_evaluator(n_edges), InlineEvaluator)
+    assert isinstance(make_evaluator(n_edges, n_parallel=2), ProcessEvaluator)
+    assert isinstance(make_evaluator(n_edges, time_limit=5.0), ProcessEvaluator)
+    own = InlineEvaluator(n_edges)
+    assert make_evaluator(n_edges, own) is own
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"executor": "cloud"}, InvalidInputError),
+        ({"executor": 7}, InvalidInputError),
+        ({"executor": "dask://"}, InvalidInputError),
+        ({"n_parallel": 0}, InvalidInputError),
+        ({"time_limit": -1.0}, InvalidInputError),
+        ({"time_limit": math.nan}, InvalidInputError),
+        ({"memory_limit": "4GB"}, InvalidInputError),
+        ({"executor": "inline", "n_parallel": 2}, UnsupportedError),
+        ({"executor": "slurm", "memory_limit": 1e9}, UnsupportedError),
+    ],
+)
+def test_a_wrong_executor_or_limit_is_refused(arguments: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        make_evaluator(n_edges, **arguments)
+
+
+def test_an_objective_that_is_no_function_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="function of a graph"):
+        make_evaluator(3)  # type: ignore[arg-type]
