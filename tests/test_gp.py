@@ -96,13 +96,13 @@ def test_mean_and_deviation_equal_those_of_scikit_learn(name: str, directed: boo
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @names
 @pytest.mark.parametrize("noise", [1e-6, 1e-2])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_fitted_likelihood_is_never_worse_than_scikit_learns(
     name: str, seed: int, noise: float
 ) -> None:
-    graphs, values = problem(8 + 4 * seed, seed=seed)
-    if seed == 5:
-        values = np.random.default_rng(5).normal(size=len(values))  # nothing to learn
+    graphs, values = problem(8 + 6 * seed, seed=seed)
+    if seed == 3:
+        values = np.random.default_rng(3).normal(size=len(values))  # nothing to learn
     gp = fitted(graphs, values, name, noise=noise)
     counts = count(graphs)
     theirs = oracles.sklearn_process(
