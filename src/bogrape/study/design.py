@@ -8,6 +8,7 @@ depends on the seed and on the trials present only, so an interrupted design goe
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,35 +23,52 @@ _POOL = 20  # candidates for each initial graph
 _POOL_RANGE = (100, 1000)
 
 
+@final
 class Design:
     """A seeded pool of graphs and a rule for the next one."""
 
     def __init__(self, space: GraphSpace, kernel: str, n_initial: int, seed: int) -> None:
-        size = int(np.clip(_POOL * n_initial, *_POOL_RANGE))
-        pool = space.sample(size, seed=_seed(seed, 0))
-        self._pool = list({graph.canonical_key(): graph for graph in pool}.values())
         self._space = space
-        self._kernel = kernel
+        self._kernel = get_kernel(kernel)
+        size = int(np.clip(_POOL * n_initial, *_POOL_RANGE))
+        pool = {graph.canonical_key(): graph for graph in space.sample(size, seed=_seed(seed, 0))}
+        self._pool = list(pool.values())
+        self._index = {key: i for i, key in enumerate(pool)}
+        self._points = self._coordinates(self._pool)
+        self._nearest = np.full(len(pool), np.inf)  # squared distance to the graphs met so far
+        self._n_met = 0
 
-    def next(self, present: Sequence[Graph]) -> Graph | None:
-        """The graph of the pool farthest from all present ones; ``None`` if all are present."""
-        taken = {graph.canonical_key() for graph in present}
-        left = [graph for graph in self._pool if graph.canonical_key() not in taken]
-        if not left:
+    def next(self, present: Sequence[Graph], rank: int = 0) -> Graph | None:
+        """The graph of the pool farthest from all present ones; ``None`` if all are present.
+
+        With ``rank`` > 0 the second, third, ... farthest instead. From call to call ``present`` may
+        only grow at its end, as the trials of a study do.
+        """
+        self._meet(present[self._n_met :])
+        left = np.flatnonzero(self._nearest >= 0)
+        if not left.size:
             return None
-        if not present:
-            return left[0]
-        points = self._points([*present, *left])
-        old, new = points[: len(present)], points[len(present) :]
-        squares = (new**2).sum(1)[:, None] + (old**2).sum(1)[None, :] - 2.0 * new @ old.T
-        nearest = squares.min(axis=1)
         # Distances tie often; a rounded comparison keeps the choice the same on every machine.
-        return left[int(np.argmax(np.round(nearest, 12)))]
+        order = np.argsort(-np.round(self._nearest[left], 12), kind="stable")
+        return self._pool[int(left[order[min(rank, left.size - 1)]])]
 
-    def _points(self, graphs: Sequence[Graph]) -> NDArray[np.float64]:
-        kernel = get_kernel(self._kernel)
-        counts = count(graphs, self._space.n_labels, pairs=kernel.labelled)
-        paths = kernel.features(counts).reshape(len(graphs), -1)
+    def _meet(self, fresh: Sequence[Graph]) -> None:
+        if not fresh:
+            return
+        for point in self._coordinates(fresh):
+            distance = ((self._points - point) ** 2).sum(axis=1)
+            self._nearest = np.minimum(self._nearest, distance)
+        met = [self._index[key] for g in fresh if (key := g.canonical_key()) in self._index]
+        self._nearest[met] = -1.0  # and stays so: no distance is smaller
+        self._n_met += len(fresh)
+
+    def _coordinates(self, graphs: Sequence[Graph]) -> NDArray[np.float64]:
+        """What the kernel sees of each graph, with room for the longest path of the space."""
+        space, labelled = self._space, self._kernel.labelled
+        counts = count(graphs, space.n_labels, pairs=labelled)
+        paths = self._kernel.features(counts)
+        room = [(0, 0), (0, space.n_max - paths.shape[1]), *[(0, 0)] * (paths.ndim - 2)]
+        paths = np.pad(paths, room).reshape(len(graphs), -1)
         return np.concatenate([paths, node_features(counts, counts.features.shape[1])], axis=1)
 
 

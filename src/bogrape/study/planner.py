@@ -40,12 +40,12 @@ class Planner:
         self._design: Design | None = None
         self._fitted: tuple[tuple[int, ...], GraphGP, float] | None = None
 
-    def next(self, trials: Sequence[Trial], seed: int) -> Plan:
-        """What to try after these trials."""
+    def next(self, trials: Sequence[Trial], seed: int, rank: int = 0) -> Plan:
+        """What to try after these trials; from the initial design, the one at this rank."""
         settings = self._settings
         complete = [trial for trial in trials if trial.state == "complete"]
         if sum(trial.state != "failed" for trial in trials) < settings.n_initial:
-            graph = self._initial([trial.graph for trial in trials])
+            graph = self._initial([trial.graph for trial in trials], rank)
             if graph is not None:
                 return Plan(graph, "initial")
         if len(complete) < 2:
@@ -69,13 +69,13 @@ class Planner:
         certificate = {**_certificate(proposal, settings.sign), "fit_seconds": fit_seconds}
         return Plan(proposal.graph, "proposal", certificate, gp.hyperparameters)
 
-    def _initial(self, present: list[Graph]) -> Graph | None:
+    def _initial(self, present: list[Graph], rank: int) -> Graph | None:
         if self._design is None:
             settings = self._settings
             self._design = Design(
                 settings.space, settings.kernel, settings.n_initial, settings.seed
             )
-        return self._design.next(present)
+        return self._design.next(present, rank)
 
     def _fit(self, complete: Sequence[Trial]) -> tuple[GraphGP, float]:
         """The Gaussian process of these observations; kept until there are new ones."""

@@ -12,6 +12,7 @@ present, in the order of their ids. So a study that was cut off goes on as if it
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -228,8 +229,12 @@ class Study:
         """Reserve a graph nobody has had; begin again if another process was quicker."""
         for conflict in range(_CONFLICTS):
             trials = self._refresh()
-            seed = _derived_seed(self._settings.seed, len(trials), conflict)
-            plan = self._planner.next(trials, seed)
+            # After a lost race processes must part ways, so chance comes in.
+            chance = [time.time_ns(), os.getpid()] if conflict else []
+            rng = np.random.default_rng([self._settings.seed, len(trials), *chance])
+            seed = int(rng.integers(2**31))
+            rank = int(rng.integers(2 ** min(conflict + 2, 8))) if conflict else 0
+            plan = self._planner.next(trials, seed, rank)
             trial = replace(
                 self._draft(plan.graph, plan.origin),
                 state="pending",
@@ -401,9 +406,3 @@ class Study:
         states = [trial.state for trial in self._refresh()]
         counts = ", ".join(f"{states.count(s)} {s}" for s in dict.fromkeys(states)) or "no trials"
         return f"Study({self._name!r}: {counts})"
-
-
-def _derived_seed(seed: int, k: int, conflict: int) -> int:
-    """Seed of trial k. After a lost race processes must part ways, so chance comes in."""
-    entropy = [seed, k] if conflict == 0 else [seed, k, time.time_ns()]
-    return int(np.random.default_rng(entropy).integers(2**31))
