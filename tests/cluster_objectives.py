@@ -1,0 +1,48 @@
+"""Objectives that workers of a cluster import; each run leaves a line in a file."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from bogrape import Graph
+
+
+class Recorded:
+    """Counts edges and notes, in a directory, which process did so."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = str(directory)
+
+    def note(self) -> int:
+        """Leave a file that names this process; returns how many runs there were before."""
+        before = len(os.listdir(self.directory))
+        Path(self.directory, f"{before}-{os.getpid()}").touch()
+        return before
+
+    def __call__(self, graph: Graph) -> float:
+        self.note()
+        return float(graph.n_edges)
+
+
+class HangsOnce(Recorded):
+    """The first evaluation of all hangs, so that its worker can be killed."""
+
+    def __call__(self, graph: Graph) -> float:
+        if self.note() == 0:
+            time.sleep(600)
+        return float(graph.n_edges)
+
+
+class Deadly(Recorded):
+    """Ends every worker that evaluates it."""
+
+    def __call__(self, graph: Graph) -> float:  # noqa: ARG002
+        self.note()
+        os._exit(1)
+
+
+def broken(graph: Graph) -> float:
+    """Raises."""
+    raise ValueError(f"{graph.n_nodes} nodes are no good")
