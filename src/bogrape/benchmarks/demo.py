@@ -2,6 +2,12 @@
 
 The black box is a randomly initialised graph convolutional network on connected graphs with 10
 nodes and 5 labels, one of the paper's synthetic benchmarks.
+
+How typical it is: with one run each of the networks with seeds 0 to 11, BoGrape ended below all 20
+runs of random sampling on eleven; on seed 0 it ended where random sampling does on average. The
+kernel was chosen on seeds 0 to 5. The default, seed 5, is one of the smaller margins; it was chosen
+because its best graph is sparse, where most of these networks have the complete graph for their
+best. Runs of one seed differ a little, because proposals have a time limit.
 """
 
 from __future__ import annotations
@@ -31,7 +37,7 @@ from .problems import Problem, get_problem
 FloatArray = NDArray[np.float64]
 
 _KERNEL = "esp"  # labels matter to the network, and this kernel sees them along paths
-_PROPOSAL_SECONDS = 1.2  # a proposal; twenty of them and the rest stay well under a minute
+_PROPOSAL_SECONDS = 2.0  # twenty of them, fits and picture stay under a minute
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,7 @@ class DemoResult:
 
 def run(
     output: Path = Path("demo.png"),
-    seed: int = 0,
+    seed: int = 5,
     n_iterations: int = 20,
     *,
     n_initial: int = 10,
@@ -163,7 +169,12 @@ def _draw(
 ) -> None:
     figure = new_figure(11.0, 4.6)
     left, right = figure.subplots(1, 2, width_ratios=[1, 1.15])
-    draw_graph(best.graph, left, title=f"best graph found, value {best.value:.4f}")
+    draw_graph(
+        best.graph,
+        left,
+        label_names=[f"label {i}" for i in range(problem.space.n_labels)],
+        title=f"best graph found, value {best.value:.4f}",
+    )
     draw_convergence(
         [
             Curve("BoGrape", values),
