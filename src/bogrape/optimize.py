@@ -103,9 +103,19 @@ def run(
     *,
     progress: bool = True,
     worker: str = "main",
+    n_evaluations: int | None = None,
     max_failure_share: float = 0.5,
 ) -> Study:
     """Evaluate until the study has ``n_trials`` finished trials, not counting added ones.
+
+    Args:
+        study: what to work on; trials it has already count.
+        evaluator: where evaluations run.
+        n_trials: how many the study should have in the end.
+        progress: whether to show a progress bar (on a terminal) or log lines (elsewhere).
+        worker: name under which trials are asked for.
+        n_evaluations: the most to start in this call; ``None`` for no limit.
+        max_failure_share: share of failures, among the latest 20, above which to stop.
 
     Raises:
         TooManyFailures: if most of the latest evaluations failed; the study can go on later.
@@ -117,15 +127,18 @@ def run(
         )
     recent: deque[Outcome] = deque(maxlen=_FAILURE_WINDOW)
     running: set[int] = set()
-    used_up = False
+    used_up, started = False, 0
     with Progress(study, n_trials, show=progress) as shown:
         while True:
             while not used_up and len(running) < evaluator.n_parallel:
-                if _n_spent(study.trials, running) >= n_trials:
+                if _n_spent(study.trials, running, worker) >= n_trials:
+                    break
+                if n_evaluations is not None and started >= n_evaluations:
                     break
                 trial = _next(study, worker, running)
                 used_up = trial is None
                 if trial is not None:
+                    started += 1
                     running.add(trial.id)
                     evaluator.submit(trial.id, trial.graph)
             if not running:
@@ -139,10 +152,15 @@ def run(
             _stop_if_hopeless(recent, max_failure_share)
 
 
-def _n_spent(trials: tuple[Trial, ...], running: set[int]) -> int:
-    """Trials of the study itself that are finished or being evaluated here."""
-    own = [trial for trial in trials if trial.origin != "added"]
-    return sum(trial.is_finished or trial.id in running for trial in own)
+def _n_spent(trials: tuple[Trial, ...], running: set[int], worker: str) -> int:
+    """Trials of the study itself that are finished, or being evaluated here or by others."""
+    return sum(
+        trial.is_finished
+        or trial.id in running
+        or (trial.state == "pending" and trial.worker != worker)
+        for trial in trials
+        if trial.origin != "added"
+    )
 
 
 def _next(study: Study, worker: str, running: set[int]) -> Trial | None:

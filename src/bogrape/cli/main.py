@@ -1,30 +1,231 @@
-"""The group of commands, and what errors become on a command line."""
+"""The ``bogrape`` command and its subcommands."""
 
 from __future__ import annotations
 
+import logging
+import signal
+import sys
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import click
 
+from ..errors import InvalidInputError
+from ..optimize import run as run_study
+from ..study import Trial
 from ..study.trial import package_version
+from .config import read_study_file
+from .errors import explained, stop
+from .objective import make_file_evaluator
+from .output import print_json, print_status, print_trial, trial_data
+from .tables import kind_of, read_observations, render, write_whole
+
+_EXIT_CODES = """\b
+Exit codes:
+  0    done
+  1    any other error, for instance a fit that is impossible
+  2    wrong usage, study file or input, or not possible now
+  3    the database cannot be read or written
+  4    no graph is left to propose, or none satisfies the rules
+  5    most evaluations failed, so the study stopped
+  130  interrupted (143 by SIGTERM); run again to go on
+"""
+
+study_argument = click.argument("study_file", metavar="STUDY.TOML", type=click.Path(path_type=Path))
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
+trial_argument = click.argument("trial", type=click.IntRange(0))
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EXIT_CODES)
 @click.version_option(package_version(), prog_name="bogrape")
 def main() -> None:
-    """Bayesian optimisation over graphs."""
+    """Bayesian optimisation over graphs.
+
+    A study is described by a TOML file; 'bogrape init' writes one with comments.
+    """
+
+
+@main.command()
+@click.argument("path", default="study.toml", type=click.Path(path_type=Path))
+@explained
+def init(path: Path) -> None:
+    """Write a study file with comments, to be adapted."""
+    text = files("bogrape.cli").joinpath("example.toml").read_text(encoding="utf-8")
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise InvalidInputError(f"{str(path)!r} exists already; give another name") from None
+    except OSError as error:
+        raise InvalidInputError(f"cannot write {str(path)!r}: {error}") from None
+    click.echo(f"wrote {path}; adapt it, then start the study with: bogrape run {path}")
+
+
+@main.command()
+@study_argument
+@click.option("--worker", default="main", show_default=True, help="Name of this runner.")
+@click.option(
+    "--evaluations", type=click.IntRange(0), help="Stop after this many, to be run again later."
+)
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@json_option
+@explained
+def run(study_file: Path, worker: str, evaluations: int | None, quiet: bool, as_json: bool) -> None:
+    """Evaluate graphs until the budget of the study is spent.
+
+    Stop it with Ctrl-C at any time; run it again to go on. Several runners may work on one study,
+    on one machine or many, if each has a --worker name of its own.
+    """
+    file = read_study_file(study_file)
+    evaluator = make_file_evaluator(file)
+    study = file.open()
+    _log_to_stderr(quiet)
+    previous = signal.signal(signal.SIGTERM, _terminated)
+    try:
+        run_study(
+            study,
+            evaluator,
+            file.n_trials,
+            progress=not quiet,
+            worker=worker,
+            n_evaluations=evaluations,
+        )
+    except KeyboardInterrupt as reason:
+        code = 143 if isinstance(reason, _Terminated) else 130
+        kept = f"all {len(study.trials)} trials are kept"
+        raise stop(f"interrupted; {kept}. Run the same command to go on", code) from None
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+        evaluator.close()
+    print_status(study, file, as_json)
+
+
+@main.command()
+@study_argument
+@click.option("-n", "n", type=click.IntRange(1), default=1, help="How many graphs.")
+@click.option("--worker", help="Your name: after a restart it gets your unfinished trials back.")
+@json_option
+@explained
+def ask(study_file: Path, n: int, worker: str | None, as_json: bool) -> None:
+    """Print the next graph to evaluate, and its trial number."""
+    file = read_study_file(study_file)
+    asked = file.open().ask(n, worker=worker)
+    for trial in [asked] if isinstance(asked, Trial) else asked:
+        print_trial(trial, file.format, as_json)
+
+
+@main.command(context_settings={"ignore_unknown_options": True})  # values may be negative
+@study_argument
+@trial_argument
+@click.argument("value", type=float)
+@json_option
+@explained
+def tell(study_file: Path, trial: int, value: float, as_json: bool) -> None:
+    """Record the VALUE of a TRIAL. Telling it again does no harm."""
+    file = read_study_file(study_file)
+    print_trial(file.load().tell(trial, value), file.format, as_json)
+
+
+@main.command()
+@study_argument
+@trial_argument
+@click.argument("reason")
+@json_option
+@explained
+def fail(study_file: Path, trial: int, reason: str, as_json: bool) -> None:
+    """Record that a TRIAL gave no value, and the REASON."""
+    file = read_study_file(study_file)
+    print_trial(file.load().fail(trial, reason), file.format, as_json)
+
+
+@main.command()
+@study_argument
+@trial_argument
+@json_option
+@explained
+def release(study_file: Path, trial: int, as_json: bool) -> None:
+    """Give back a pending TRIAL whose worker is gone; the next ask hands it out."""
+    file = read_study_file(study_file)
+    print_trial(file.load().release(trial), file.format, as_json)
+
+
+@main.command()
+@study_argument
+@json_option
+@explained
+def status(study_file: Path, as_json: bool) -> None:
+    """Show where the study stands."""
+    file = read_study_file(study_file)
+    print_status(file.load(), file, as_json)
+
+
+@main.command()
+@study_argument
+@click.argument("output", default="-")
+@click.option("--format", "kind", type=click.Choice(["csv", "jsonl"]), help="By default as named.")
+@explained
+def export(study_file: Path, output: str, kind: str | None) -> None:
+    """Write all trials to OUTPUT (.csv or .jsonl; - for standard output)."""
+    file = read_study_file(study_file)
+    chosen = kind_of(output, kind or ("jsonl" if output == "-" else None))
+    trials = file.load().trials
+    text = render(trials, file.format, chosen)
+    if output == "-":
+        click.echo(text, nl=False)
+        return
+    write_whole(Path(output), text)
+    click.echo(f"wrote {len(trials)} trials to {output}")
+
+
+@main.command("import")
+@study_argument
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option("--format", "kind", type=click.Choice(["csv", "jsonl"]), help="By default as named.")
+@json_option
+@explained
+def import_(study_file: Path, source: Path, kind: str | None, as_json: bool) -> None:
+    """Add observations from SOURCE (.csv or .jsonl with graph and value), all or none."""
+    file = read_study_file(study_file)
+    observations = read_observations(source, file.format, kind_of(str(source), kind))
+    added = file.open().add_all(observations)
+    if as_json:
+        print_json([trial_data(trial, file.format) for trial in added])
+    else:
+        click.echo(f"added {len(added)} observations")
 
 
 @main.command()
 @click.option(
     "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("demo-output"),
+    type=click.Path(path_type=Path),
+    default=Path("demo.png"),
     show_default=True,
-    help="Directory for the pictures.",
+    help="The picture to write.",
 )
-def demo(output: Path) -> None:
+@click.option("--seed", type=click.IntRange(0), default=5, show_default=True)
+@click.option("--iterations", type=click.IntRange(0), default=20, show_default=True)
+@explained
+def demo(output: Path, seed: int, iterations: int) -> None:
     """Find a good graph and draw it (under a minute)."""
-    from ..benchmarks.demo import run
+    from ..benchmarks.demo import run as run_demo
 
-    run(output)
+    run_demo(output, seed, iterations, echo=click.echo)
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM: the end, as orderly as Ctrl-C."""
+
+
+def _terminated(number: int, frame: Any) -> None:  # noqa: ARG001
+    raise _Terminated
+
+
+def _log_to_stderr(quiet: bool) -> None:
+    """Warnings always, progress lines unless there is a bar or none is wanted."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logger = logging.getLogger("bogrape")
+    logger.addHandler(handler)
+    bar = sys.stderr.isatty()
+    logger.setLevel(logging.WARNING if quiet or bar else logging.INFO)

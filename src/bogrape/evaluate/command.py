@@ -6,12 +6,14 @@ import contextlib
 import os
 import shlex
 import signal
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from ..errors import InvalidInputError
 from ..graph import Graph
+from .parent import die_with_parent
 
 if TYPE_CHECKING:
     import subprocess
@@ -62,6 +64,7 @@ class CommandObjective:
                 text=True,
                 errors="replace",
                 start_new_session=self.time_limit is not None,
+                preexec_fn=_before_start(),
             )
         except OSError as error:
             raise CommandError(f"cannot start {self.command[0]!r}: {error}") from None
@@ -84,6 +87,14 @@ class CommandObjective:
             raise CommandError(
                 f"the last line {self.command[0]!r} prints must be a number, got {last!r}"
             ) from None
+
+
+def _before_start() -> Callable[[], None] | None:
+    """What to do in the new process. Nothing where threads make doing anything there unsafe."""
+    import threading
+
+    linux = sys.platform == "linux"
+    return die_with_parent if linux and threading.active_count() == 1 else None
 
 
 def _end(process: subprocess.Popen[str], *, with_group: bool) -> None:

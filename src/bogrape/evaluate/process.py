@@ -19,11 +19,11 @@ from ..errors import InvalidInputError
 from ..graph import Graph
 from .evaluator import check_limit, check_parallel
 from .outcome import Objective, Outcome, evaluate
+from .parent import die_with_parent
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-_PR_SET_PDEATHSIG = 1
 _GRACE = 0.5  # seconds a finished process may take to end after it has answered
 
 
@@ -168,13 +168,9 @@ def _settle(parent: int) -> None:
     """Lead a group of processes, and die with the parent."""
     if hasattr(os, "setsid"):
         os.setsid()  # Ctrl-C at the terminal reaches the parent only, which decides
-    if sys.platform == "linux":
-        import ctypes
-
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it died before prctl
-            os._exit(1)
+    die_with_parent()
+    if sys.platform == "linux" and os.getppid() != parent:  # it died before that
+        os._exit(1)
 
 
 def _limit_memory(limit: float) -> None:

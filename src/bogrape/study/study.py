@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple, final, overload
 
@@ -29,13 +29,13 @@ from .memory import InMemoryStorage
 from .planner import Planner
 from .settings import Direction, StudySettings
 from .store import Storage, check_name, no_such_study, open_url
+from .transitions import as_reason, failed, released, taken, told
 from .trial import Origin, Trial, now, observed, package_version
 from .values import as_value
 
 logger = logging.getLogger(__name__)
 
 _CONFLICTS = 100  # asks lost to other processes before giving up
-_REASON_LENGTH = 2000
 
 
 class Dataset(NamedTuple):
@@ -94,6 +94,9 @@ class Study:
             direction=direction,
             retries=retries,
         )
+        self._open(storage, name, settings)
+
+    def _open(self, storage: Storage | str | None, name: str, settings: StudySettings) -> None:
         check_name(name)
         opened = open_url(storage) if isinstance(storage, str) else storage
         if opened is None:
@@ -109,6 +112,13 @@ class Study:
                     "Study.load(storage, name) to go on with them, or another name"
                 )
         self._begin(opened, name, settings)
+
+    @classmethod
+    def open(cls, storage: Storage | str | None, name: str, settings: StudySettings) -> Study:
+        """As ``Study(...)``, with the settings in one piece."""
+        study = cls.__new__(cls)
+        study._open(storage, name, settings)
+        return study
 
     @classmethod
     def load(cls, storage: Storage | str, name: str = "study") -> Study:
@@ -219,11 +229,9 @@ class Study:
             waiting = next((t for t in self._refresh() if t.state == "queued"), None)
             if waiting is None:
                 return None
-            taken = replace(
-                waiting, state="pending", worker=worker, attempts=waiting.attempts + 1, asked=now()
-            )
-            if self._storage.update(self._name, taken, waiting):
-                return taken
+            trial = taken(waiting, worker)
+            if self._storage.update(self._name, trial, waiting):
+                return trial
 
     def _new(self, worker: str | None) -> Trial:
         """Reserve a graph nobody has had; begin again if another process was quicker."""
@@ -258,68 +266,27 @@ class Study:
     def tell(self, trial: Trial | int, value: float) -> Trial:
         """Record the value of a trial. Telling the same value again changes nothing."""
         number = as_value(value)
-        while True:
-            current = self._find(trial)
-            if current.state == "complete":
-                if current.value == number:
-                    return current
-                raise StudyError(
-                    f"trial {current.id} has the value {current.value!r} already, got {number!r}; "
-                    "record a repeated evaluation with study.add(trial.graph, value)"
-                )
-            if current.state == "failed":
-                raise StudyError(
-                    f"trial {current.id} was given up as failed ({current.reason}); record a late "
-                    "value with study.add(trial.graph, value)"
-                )
-            told = replace(current, state="complete", value=number, reason=None, finished=now())
-            if self._storage.update(self._name, told, current):
-                return told
+        return self._change(trial, lambda current: told(current, number))
 
     def fail(self, trial: Trial | int, reason: str) -> Trial:
         """Record that an evaluation gave no value; the graph is not proposed again.
 
         While retries are left the trial is queued for the next ``ask`` instead.
         """
-        if not isinstance(reason, str) or not reason.strip():
-            raise InvalidInputError(
-                f"reason must be a text that says what happened, got {reason!r}"
-            )
-        short = reason.strip()
-        if len(short) > _REASON_LENGTH:
-            short = short[: _REASON_LENGTH - 1] + "…"
-        while True:
-            current = self._find(trial)
-            if current.state in ("failed", "queued"):
-                return current  # told already
-            if current.state == "complete":
-                raise StudyError(
-                    f"trial {current.id} is complete, with the value {current.value!r}"
-                )
-            again = current.attempts <= self._settings.retries
-            failed = replace(
-                current,
-                state="queued" if again else "failed",
-                reason=short,
-                worker=None if again else current.worker,
-                finished=None if again else now(),
-            )
-            if self._storage.update(self._name, failed, current):
-                return failed
+        words, retries = as_reason(reason), self._settings.retries
+        return self._change(trial, lambda current: failed(current, words, retries))
 
     def release(self, trial: Trial | int) -> Trial:
         """Give back a pending trial whose worker is gone: the next ``ask`` hands it out again."""
+        return self._change(trial, released)
+
+    def _change(self, trial: Trial | int, transition: Callable[[Trial], Trial]) -> Trial:
+        """Make a transition; begin again if another process changed the trial meanwhile."""
         while True:
             current = self._find(trial)
-            if current.is_finished:
-                raise StudyError(
-                    f"trial {current.id} is {current.state}; only pending ones go back"
-                )
-            if current.state == "queued":
-                return current
-            queued = replace(current, state="queued", worker=None)
-            if self._storage.update(self._name, queued, current):
-                return queued
+            changed = transition(current)
+            if changed is current or self._storage.update(self._name, changed, current):
+                return changed
 
     # -- graphs from outside ------------------------------------------------------------------
 

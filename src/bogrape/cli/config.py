@@ -1,0 +1,221 @@
+"""Study files: TOML to checked, frozen values. Unknown keys are mistakes, and are said to be."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+from ..acquisition import EI, LCB
+from ..constraints import rule_from_dict
+from ..errors import InvalidInputError, StudyError
+from ..space import GraphSpace
+from ..study import Study, StudySettings
+from ..study.store import check_name
+from .formats import Format, get_format, get_module
+
+_MAX_BYTES = 1_000_000
+_SQLITE = "sqlite:///"
+_UNITS = {"B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+_TOP = ("name", "storage", "direction", "space", "search", "objective", "evaluation")
+_SPACE = (
+    *("n_nodes", "labels", "features", "directed", "connected", "edge_labels", "acyclic"),
+    "rules",
+)
+_MOLECULES = ("molecules", "n_atoms", "rules")
+_SEARCH = (
+    *("n_initial", "n_iterations", "seed", "kernel", "acquisition", "kappa", "xi", "method"),
+    *("time_limit", "noise", "retries"),
+)
+_OBJECTIVE = ("command", "function", "format")
+_EVALUATION = ("executor", "n_parallel", "time_limit", "memory_limit", "slurm", "slurm_folder")
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class StudyFile:
+    """What a study file says."""
+
+    path: Path
+    name: str
+    storage: str
+    settings: StudySettings
+    n_iterations: int
+    command: str | tuple[str, ...] | None
+    function: str | None
+    format: Format
+    executor: str
+    n_parallel: int
+    time_limit: float | None
+    memory_limit: float | None
+    slurm: Mapping[str, Any]
+    slurm_folder: str
+
+    @property
+    def n_trials(self) -> int:
+        """Evaluations in all."""
+        return self.settings.n_initial + self.n_iterations
+
+    def open(self) -> Study:
+        """The study, made if it does not exist yet."""
+        return Study.open(self.storage, self.name, self.settings)
+
+    def load(self) -> Study:
+        """The study as it was made; an error if it does not exist yet."""
+        database = self.storage.removeprefix(_SQLITE).partition("?")[0]
+        if self.storage.startswith(_SQLITE) and not Path(database).exists():
+            raise StudyError(f"{self.path}: the study has not been started; see 'bogrape run'")
+        return Study.load(self.storage, self.name)
+
+
+def read_study_file(path: Path) -> StudyFile:
+    """Read and check a study file."""
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise InvalidInputError(f"{str(path)!r} is too long for a study file")
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInputError(
+            f"the study file {str(path)!r} cannot be read: {error}; 'bogrape init' writes one"
+        ) from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InvalidInputError(f"{str(path)!r} is not TOML: {str(error)[:300]}") from None
+    try:
+        return _study_file(path, data)
+    except InvalidInputError as error:
+        raise type(error)(f"{path}: {error}") from None
+
+
+def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
+    _known(data, _TOP, "the study file")
+    search = _table(data, "search", _SEARCH)
+    objective = _table(data, "objective", _OBJECTIVE)
+    evaluation = _table(data, "evaluation", _EVALUATION)
+    settings = {key: search[key] for key in _SEARCH if key in search}
+    for key in ("n_iterations", "kappa", "xi", "acquisition"):
+        settings.pop(key, None)
+    if "direction" in data:
+        settings["direction"] = data["direction"]
+    command, function = objective.get("command"), objective.get("function")
+    if command is not None and function is not None:
+        raise InvalidInputError("[objective] must have a command or a function, got both")
+    if function is not None and not re.fullmatch(r"[\w.]+:[\w.]+", str(function)):
+        raise InvalidInputError(
+            f"[objective] function must be 'module:function', got {function!r:.100}"
+        )
+    if command is not None and not isinstance(command, (str, list)):
+        raise InvalidInputError(
+            f"[objective] command must be a text or a list, got {command!r:.100}"
+        )
+    slurm = evaluation.get("slurm", {})
+    if not isinstance(slurm, dict):
+        raise InvalidInputError("[evaluation.slurm] must be a table of parameters")
+    return StudyFile(
+        path=path,
+        name=check_name(data.get("name", "study")),
+        storage=_storage(data.get("storage", "sqlite:///study.db"), path),
+        settings=StudySettings(space=_space(data), acquisition=_acquisition(search), **settings),
+        n_iterations=_whole(search.get("n_iterations", 50), "[search] n_iterations", 0),
+        command=tuple(command) if isinstance(command, list) else command,
+        function=function,
+        format=get_format(objective.get("format", "json")),
+        executor=_text(evaluation.get("executor", "process"), "[evaluation] executor"),
+        n_parallel=_whole(evaluation.get("n_parallel", 1), "[evaluation] n_parallel", 1),
+        time_limit=_positive(evaluation.get("time_limit"), "[evaluation] time_limit"),
+        memory_limit=_bytes(evaluation.get("memory_limit")),
+        slurm=slurm,
+        slurm_folder=_text(evaluation.get("slurm_folder", "slurm-jobs"), "slurm_folder"),
+    )
+
+
+def _space(data: dict[str, Any]) -> GraphSpace:
+    if "space" not in data:
+        raise InvalidInputError("a study file needs a table [space]; see 'bogrape init'")
+    molecular = isinstance(data["space"], dict) and "molecules" in data["space"]
+    space = _table(data, "space", _MOLECULES if molecular else _SPACE)
+    rules = space.pop("rules", [])
+    if not isinstance(rules, list):
+        raise InvalidInputError("rules must be written as [[space.rules]] tables")
+    made = tuple(map(rule_from_dict, rules))
+    if molecular:
+        n_atoms = space.get("n_atoms", 10)
+        size = tuple(n_atoms) if isinstance(n_atoms, list) else n_atoms
+        found = get_module("molecules").molecule_space(space["molecules"], n_atoms=size, rules=made)
+        if not isinstance(found, GraphSpace):
+            raise InvalidInputError(f"there is no space of molecules {space['molecules']!r:.100}")
+        return found
+    if "n_nodes" not in space:
+        raise InvalidInputError("[space] needs n_nodes, e.g. n_nodes = 8 or n_nodes = [6, 10]")
+    return GraphSpace(**space, rules=made)
+
+
+def _acquisition(search: dict[str, Any]) -> Any:
+    name = search.get("acquisition", "lcb")
+    for key, owner in (("kappa", "lcb"), ("xi", "ei")):
+        if key in search and name != owner:
+            raise InvalidInputError(f"[search] {key} belongs to acquisition = '{owner}'")
+    if "kappa" in search:
+        return LCB(search["kappa"])
+    return EI(search["xi"]) if "xi" in search else name
+
+
+def _storage(url: Any, path: Path) -> str:
+    """The URL with the path of a SQLite file taken from where the study file is."""
+    text = _text(url, "storage")
+    if not text.startswith(_SQLITE):
+        return text
+    return _SQLITE + str(path.parent.resolve() / text.removeprefix(_SQLITE))
+
+
+# -- checks -----------------------------------------------------------------------------------
+
+
+def _known(data: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    unknown = sorted(set(data) - set(known))
+    if unknown:
+        raise InvalidInputError(
+            f"{where} has an unknown key {unknown[0]!r:.60}; known are {', '.join(known)}"
+        )
+
+
+def _table(data: dict[str, Any], name: str, known: tuple[str, ...]) -> dict[str, Any]:
+    table = data.get(name, {})
+    if not isinstance(table, dict):
+        raise InvalidInputError(f"{name} must be a table, written as [{name}]")
+    _known(table, known, f"[{name}]")
+    return dict(table)
+
+
+def _text(value: Any, what: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise InvalidInputError(f"{what} must be a text, got {value!r:.100}")
+    return value
+
+
+def _whole(value: Any, what: str, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InvalidInputError(f"{what} must be an integer >= {least}, got {value!r:.100}")
+    return value
+
+
+def _positive(value: Any, what: str) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+        raise InvalidInputError(f"{what} must be a number > 0, got {value!r:.100}")
+    return float(value)
+
+
+def _bytes(value: Any) -> float | None:
+    """A number of bytes, or a text such as ``4 GB``."""
+    if not isinstance(value, str):
+        return _positive(value, "[evaluation] memory_limit")
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?B)\s*", value, re.IGNORECASE)
+    if match is None:
+        raise InvalidInputError(
+            f"[evaluation] memory_limit must be a number of bytes or like '4 GB', got {value!r:.60}"
+        )
+    return _positive(float(match[1]) * _UNITS[match[2].upper()], "[evaluation] memory_limit")

@@ -1,0 +1,68 @@
+"""What errors become on a command line: a message and an exit code.
+
+====  ======================================================================================
+0     done
+1     any other error of BoGrape, for instance a Gaussian process that cannot be fitted
+2     wrong usage, a wrong study file or input, or a study that cannot do this now
+3     the database cannot be read or written
+4     no graph is left to propose, or the rules of the space cannot hold together
+5     most evaluations failed, so the study stopped
+130   interrupted (Ctrl-C); 143 if ended by SIGTERM. Run again to go on
+====  ======================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+import click
+
+from ..errors import (
+    BoGrapeError,
+    InfeasibleSpaceError,
+    InvalidInputError,
+    SamplingError,
+    SearchSpaceExhausted,
+    StorageError,
+    TooManyFailures,
+)
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_CODES: tuple[tuple[type[BoGrapeError], int], ...] = (
+    (InvalidInputError, 2),
+    (StorageError, 3),
+    (SearchSpaceExhausted, 4),
+    (InfeasibleSpaceError, 4),
+    (SamplingError, 4),
+    (TooManyFailures, 5),
+)
+
+
+def exit_code(error: BoGrapeError) -> int:
+    """The exit code of an error."""
+    return next((code for kind, code in _CODES if isinstance(error, kind)), 1)
+
+
+def stop(message: str, code: int) -> click.exceptions.Exit:
+    """Say why on standard error; raise what this returns to end the command with the code."""
+    click.echo(message, err=True)
+    return click.exceptions.Exit(code)
+
+
+def explained(command: Callable[P, R]) -> Callable[P, R]:
+    """A command whose errors are messages, not tracebacks."""
+
+    @wraps(command)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return command(*args, **kwargs)
+        except BoGrapeError as error:
+            raise stop(f"Error: {error}", exit_code(error)) from error
+        except KeyboardInterrupt:
+            raise stop("interrupted", 130) from None
+
+    return wrapper

@@ -1,0 +1,105 @@
+"""Trials and studies as text for people and as JSON for scripts."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import click
+
+from ..study import Study, Trial
+from .config import StudyFile
+from .formats import Format
+
+
+def trial_data(trial: Trial, form: Format) -> dict[str, Any]:
+    """A trial as plain data."""
+    return {
+        "id": trial.id,
+        "state": trial.state,
+        "value": trial.value,
+        "graph": form.plain(trial.graph),
+        "origin": trial.origin,
+        "worker": trial.worker,
+        "attempts": trial.attempts,
+        "reason": trial.reason,
+        "seed": trial.seed,
+        "certificate": dict(trial.certificate),
+        "hyperparameters": dict(trial.hyperparameters),
+        "created": trial.created,
+        "asked": trial.asked,
+        "finished": trial.finished,
+        "version": trial.version,
+    }
+
+
+def print_trial(trial: Trial, form: Format, as_json: bool) -> None:
+    """Show a trial in a line."""
+    if as_json:
+        print_json(trial_data(trial, form))
+        return
+    words = [f"trial {trial.id}", trial.state]
+    if trial.value is not None:
+        words.append(f"value {trial.value:g}")
+    elif trial.reason:
+        words.append(f"({trial.reason})")
+    click.echo("  ".join([*words, form.encode(trial.graph)]))
+
+
+def status_data(study: Study, file: StudyFile) -> dict[str, Any]:
+    """Where a study stands, as plain data."""
+    trials = study.trials
+    complete = [trial for trial in trials if trial.state == "complete"]
+    return {
+        "name": study.name,
+        "direction": study.settings.direction,
+        "n_trials": file.n_trials,
+        "states": dict(Counter(trial.state for trial in trials)),
+        "best": trial_data(study.best, file.format) if complete else None,
+        "pending": [
+            {"id": trial.id, "worker": trial.worker, "asked": trial.asked}
+            for trial in trials
+            if trial.state == "pending"
+        ],
+        "failures": dict(
+            Counter(trial.reason or "" for trial in trials if trial.state == "failed").most_common(
+                5
+            )
+        ),
+        "seconds": {
+            "fit": _total(trials, "fit_seconds"),
+            "propose": _total(trials, "seconds"),
+            "evaluate": sum(trial.evaluation_seconds or 0.0 for trial in trials),
+        },
+    }
+
+
+def print_status(study: Study, file: StudyFile, as_json: bool) -> None:
+    """Show where a study stands."""
+    data = status_data(study, file)
+    if as_json:
+        print_json(data)
+        return
+    states, best, seconds = data["states"], data["best"], data["seconds"]
+    done = sum(t.is_finished and t.origin != "added" for t in study.trials)
+    click.echo(f"study {study.name} ({data['direction']}): {done} of {file.n_trials} evaluations")
+    click.echo("  " + (", ".join(f"{n} {state}" for state, n in states.items()) or "no trials yet"))
+    if best is not None:
+        click.echo(f"  best value {best['value']:g} (trial {best['id']})")
+        click.echo(f"  best graph {file.format.encode(study.best.graph)}")
+    if seconds["evaluate"]:
+        click.echo("  seconds " + ", ".join(f"{k} {v:.3g}" for k, v in seconds.items()))
+    for trial in data["pending"]:
+        click.echo(f"  pending: trial {trial['id']}, worker {trial['worker']}, {trial['asked']}")
+    for reason, n in data["failures"].items():
+        click.echo(f"  failed {n} times: {reason[:200]}")
+
+
+def print_json(data: Any) -> None:
+    """One line of JSON on standard output."""
+    click.echo(json.dumps(data, allow_nan=False))
+
+
+def _total(trials: tuple[Trial, ...], key: str) -> float:
+    return float(sum(trial.certificate.get(key) or 0.0 for trial in trials))
