@@ -1,0 +1,399 @@
+"""`GraphEncoding`: all graphs of a `Structure` as a CP-SAT model.
+
+The model says which pairs are within s steps of each other, and derives everything from that:
+
+=============================  =====================================================================
+variable                       meaning
+=============================  =====================================================================
+``within[u, v, s]``            the distance from u to v is at most s; ``s = 1`` is the edge itself
+``before[u, v, w]``            w is the last node but one on some shortest path from u to v
+``label[v, l]``                node v has label l
+``feature[v, m]``              node v has feature m
+``bond[u, v, k]``              the edge u, v has edge label k
+``level[v, s]``                v is within s steps of node 0 when directions are forgotten
+=============================  =====================================================================
+
+Rows, in the order they are added:
+
+* ``monotone``:  within[u,v,s-1] implies within[u,v,s];
+* ``step``:      within[u,w,s-1] and edge w,v imply within[u,v,s];
+* ``long step``: within[u,w,a] and within[w,v,b] imply within[u,v,a+b] (implied; it propagates);
+* ``support``:   a pair that is not adjacent but connected has some before[u,v,w], and that means
+  edge w,v and, whenever within[u,v,s], also within[u,w,s-1];
+* ``connected``: what the connectivity asks for;
+* ``attributes``: one label a node, one edge label an edge;
+* ``diameter``:  no pair is farther apart, and one pair is that far;
+* ``symmetry``:  see `bogrape.encoding.symmetry`; only among nodes that no rule names;
+* ``rules``:     the rows of every rule, by the rule's own account of itself.
+
+By induction on s the first four rows leave exactly one value for every within[u,v,s], given the
+edges: step forces it true when a path of length s exists, support forces it false otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from ..constraints import Shape
+from ..constraints.rows import Atom, Aux, Edge, EdgeLabel, HasFeature, HasLabel, Row, Within
+from ..graph import Graph
+from .structure import Structure
+from .symmetry import fixed_within, symmetry_rows
+
+Literal = Any  # a CP-SAT Boolean variable (or its negation), or a Python bool where it is decided
+
+
+class GraphEncoding:
+    """A CP-SAT model of all graphs of a structure.
+
+    Args:
+        structure: which graphs.
+        attributes: whether nodes carry labels and features; without them the model is about bare
+            graphs, for callers that choose attributes apart.
+        symmetry: whether to leave out renamed copies of a graph where the rules allow it.
+        unique: whether every variable must be decided by the graph (for enumeration); otherwise
+            ``before`` may pick any one witness, which is smaller.
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        *,
+        attributes: bool = True,
+        symmetry: bool = True,
+        unique: bool = False,
+    ) -> None:
+        self.structure = structure
+        self.shape: Shape = structure.shape
+        self.model = cp_model.CpModel()
+        self.symmetry = symmetry
+        self._attributes = attributes
+        self._unique = unique
+        self._variables: dict[tuple[Any, ...], Any] = {}
+        n, diameter = self.shape.n_nodes, structure.diameter
+        self._everywhere = structure.connectivity == "strong"
+        # beyond this many steps nothing new can be reached
+        self.longest = (n - 1) if diameter is None else diameter
+        self._fixed = fixed_within(structure) if symmetry else None
+
+        self._add_paths()
+        self._add_connectivity()
+        self._add_attributes()
+        self._add_diameter()
+        if symmetry:
+            symmetry_rows(self)
+        for rule in structure.rules:
+            for row in rule.rows(self.shape):
+                self.add_row(row, rule.name)
+
+    # -- variables ----------------------------------------------------------------------------
+
+    def within(self, u: int, v: int, s: int) -> Literal:
+        """The literal "v is at most s steps from u"."""
+        if u == v:
+            return s >= 0
+        if s <= 0:
+            return False
+        if s >= self.longest:
+            if self._everywhere:
+                return True
+            s = self.longest
+        if not self.shape.directed and u > v:
+            u, v = v, u
+        if self._fixed is not None:
+            decided = self._fixed(u, v, s)
+            if decided is not None:
+                return decided
+        return self._variable("within", u, v, s)
+
+    def edge(self, u: int, v: int) -> Literal:
+        """The literal "there is an edge from u to v"."""
+        return self.within(u, v, 1)
+
+    def label(self, v: int, label: int) -> Literal:
+        """The literal "node v has this label"."""
+        return True if self.shape.n_labels == 1 else self._variable("label", v, label)
+
+    def feature(self, v: int, feature: int) -> Literal:
+        """The literal "node v has this feature"."""
+        return self._variable("feature", v, feature)
+
+    def bond(self, u: int, v: int, k: int) -> Literal:
+        """The literal "the edge u, v exists and has edge label k"."""
+        if not self.shape.directed and u > v:
+            u, v = v, u
+        return self._variable("bond", u, v, k)
+
+    def _variable(self, *key: Any) -> Any:
+        if key not in self._variables:
+            name = f"{key[0]}[{','.join(map(str, key[1:]))}]"
+            self._variables[key] = self.model.new_bool_var(name)
+        return self._variables[key]
+
+    def atom(self, atom: Atom) -> Literal:
+        """The literal an atom of `bogrape.constraints` stands for."""
+        match atom:
+            case Edge(u, v):
+                return self.edge(u, v)
+            case Within(u, v, s):
+                return self.within(u, v, s)
+            case HasLabel(v, label):
+                return self.label(v, label)
+            case HasFeature(v, feature):
+                return self.feature(v, feature)
+            case EdgeLabel(u, v, k):
+                return self.bond(u, v, k)
+            case Aux(name):
+                return self._variable("aux", name)
+
+    def degree(self, v: int) -> Any:
+        """Linear expression: number of edges at v (arcs in and out when directed)."""
+        ends = [self.edge(v, w) for w in self._others(v)]
+        if self.shape.directed:
+            ends += [self.edge(w, v) for w in self._others(v)]
+        return self.total(ends)
+
+    def _others(self, *nodes: int) -> list[int]:
+        return [w for w in range(self.shape.n_nodes) if w not in nodes]
+
+    def ordered_pairs(self) -> list[tuple[int, int]]:
+        """All ``(u, v)`` with ``u != v``."""
+        return [(u, v) for u in range(self.shape.n_nodes) for v in self._others(u)]
+
+    # -- clauses with decided literals --------------------------------------------------------
+
+    @staticmethod
+    def negated(literal: Literal) -> Literal:
+        """The opposite literal."""
+        return (not literal) if isinstance(literal, bool) else literal.negated()
+
+    @staticmethod
+    def total(literals: Iterable[Literal]) -> Any:
+        """Sum of literals as a linear expression (a plain int when all are decided)."""
+        literals = list(literals)
+        constant = sum(1 for literal in literals if literal is True)
+        free = [literal for literal in literals if not isinstance(literal, bool)]
+        return cp_model.LinearExpr.sum(free) + constant if free else constant
+
+    def clause(self, *literals: Literal) -> None:
+        """At least one of the literals holds."""
+        if any(literal is True for literal in literals):
+            return
+        self.model.add_bool_or([x for x in literals if not isinstance(x, bool)])
+
+    def add_row(self, row: Row, owner: str = "") -> None:
+        """Add one row of a rule, enforced when its ``when`` holds."""
+        conditions = [
+            self.atom(atom) if value else self.negated(self.atom(atom)) for atom, value in row.when
+        ]
+        if any(condition is False for condition in conditions):
+            return
+        conditions = [c for c in conditions if not isinstance(c, bool)]
+        constant, variables, weights = 0, [], []
+        for atom, weight in row.terms:
+            literal = self.atom(atom)
+            if isinstance(literal, bool):
+                constant += int(weight) * literal
+            else:
+                variables.append(literal)
+                weights.append(int(weight))
+        low = -math.inf if row.low == -math.inf else math.ceil(row.low) - constant
+        high = math.inf if row.high == math.inf else math.floor(row.high) - constant
+        if not variables:
+            if not low <= 0 <= high:
+                self.model.add_bool_or([c.negated() for c in conditions])
+            return
+        expression = cp_model.LinearExpr.weighted_sum(variables, weights)
+        for constraint in (
+            *([expression >= int(low)] if low > -math.inf else []),
+            *([expression <= int(high)] if high < math.inf else []),
+        ):
+            added = self.model.add(constraint).with_name(f"{owner}: {row.name}")
+            if conditions:
+                added.only_enforce_if(conditions)
+
+    # -- rows ---------------------------------------------------------------------------------
+
+    def _add_paths(self) -> None:
+        pairs = [(u, v) for u, v in self.ordered_pairs() if self.shape.directed or u < v]
+        for u, v in pairs:
+            self.edge(u, v)  # every place for an edge gets its variable, even if nothing binds it
+            for s in range(2, self.longest + 1):
+                self.clause(self.negated(self.within(u, v, s - 1)), self.within(u, v, s))
+        for u, v in self.ordered_pairs():
+            if self.within(u, v, self.longest) is not False:
+                self._add_steps(u, v)
+                self._add_support(u, v)
+
+    def _add_steps(self, u: int, v: int) -> None:
+        for w in self._others(u, v):
+            for s in range(2, self.longest + 1):
+                self.clause(
+                    self.negated(self.within(u, w, s - 1)),
+                    self.negated(self.edge(w, v)),
+                    self.within(u, v, s),
+                )
+            if not self.shape.directed and u > v:
+                continue
+            for a in range(2, self.longest - 1):
+                for b in range(2, self.longest - a + 1):
+                    if a + b == self.longest and self._everywhere:
+                        break
+                    self.clause(
+                        self.negated(self.within(u, w, a)),
+                        self.negated(self.within(w, v, b)),
+                        self.within(u, v, a + b),
+                    )
+
+    def _add_support(self, u: int, v: int) -> None:
+        adjacent = self.edge(u, v)
+        if adjacent is True:
+            return
+        witnesses = []
+        for w in self._others(u, v):
+            if self.edge(w, v) is False or self.within(u, w, self.longest) is False:
+                continue
+            before = self._variable("before", u, v, w)
+            witnesses.append(before)
+            self.clause(before.negated(), self.edge(w, v))
+            self.clause(before.negated(), self.negated(adjacent))
+            self.clause(before.negated(), self.within(u, v, self.longest))
+            for s in range(2, self.longest + 1):
+                near, nearer = self.within(u, v, s), self.within(u, w, s - 1)
+                self.clause(before.negated(), self.negated(near), nearer)
+                if self._unique:
+                    # an edge w,v with w nearer to u than v is a witness whether it is needed or not
+                    self.clause(
+                        before,
+                        self.negated(self.edge(w, v)),
+                        self.negated(nearer),
+                        self.within(u, v, s - 1),
+                    )
+        reached = self.within(u, v, self.longest)
+        self.clause(*witnesses, adjacent, self.negated(reached))
+
+    def _add_connectivity(self) -> None:
+        n = self.shape.n_nodes
+        if self.structure.connectivity != "weak" or n == 1:
+            return  # "strong" is in `within`; "any" asks for nothing
+        touching = {}
+        for u in range(n):
+            for v in range(u + 1, n):
+                either = self._variable("touching", u, v)
+                forth, back = self.edge(u, v), self.edge(v, u)
+                self.clause(either.negated(), forth, back)
+                self.clause(either, self.negated(forth))
+                self.clause(either, self.negated(back))
+                touching[u, v] = touching[v, u] = either
+        level: dict[tuple[int, int], Literal] = {(v, 0): v == 0 for v in range(n)}
+        for s in range(1, n):
+            for v in range(n):
+                if v == 0:
+                    level[v, s] = True
+                    continue
+                reasons = [level[v, s - 1]]
+                for w in self._others(v):
+                    if level[w, s - 1] is True:
+                        reasons.append(touching[w, v])
+                    elif level[w, s - 1] is not False:
+                        both = self._variable("step", w, v, s)
+                        self.clause(both.negated(), level[w, s - 1])
+                        self.clause(both.negated(), touching[w, v])
+                        self.clause(both, level[w, s - 1].negated(), touching[w, v].negated())
+                        reasons.append(both)
+                level[v, s] = self._variable("level", v, s)
+                self.clause(level[v, s].negated(), *reasons)
+                for reason in reasons:
+                    self.clause(level[v, s], self.negated(reason))
+        for v in range(1, n):
+            self.clause(level[v, n - 1])
+
+    def _add_attributes(self) -> None:
+        if self._attributes:
+            for v in range(self.shape.n_nodes):
+                if self.shape.n_labels > 1:
+                    self.model.add_exactly_one(
+                        [self.label(v, k) for k in range(self.shape.n_labels)]
+                    )
+                for feature in range(self.shape.n_features):
+                    self.feature(v, feature)
+        if self.shape.n_edge_labels:
+            for u, v in self.shape.pairs():
+                bonds = [self.bond(u, v, k + 1) for k in range(self.shape.n_edge_labels)]
+                self.model.add(self.total(bonds) == self.total([self.edge(u, v)]))
+
+    def _add_diameter(self) -> None:
+        diameter, n = self.structure.diameter, self.shape.n_nodes
+        if diameter is None or n == 1:
+            return
+        self.clause(
+            *(
+                self.negated(self.within(u, v, diameter - 1))
+                for u, v in self.ordered_pairs()
+                if u < v
+            )
+        )
+
+    # -- graphs in and out --------------------------------------------------------------------
+
+    def decode(self, value: Callable[[Any], int]) -> Graph:
+        """The graph that a solution stands for; ``value`` gives the value of a variable."""
+
+        def holds(literal: Literal) -> bool:
+            return literal if isinstance(literal, bool) else bool(value(literal))
+
+        n, shape = self.shape.n_nodes, self.shape
+        adjacency = np.zeros((n, n), dtype=bool)
+        for u, v in self.ordered_pairs():
+            adjacency[u, v] = holds(self.edge(u, v))
+        labels = np.zeros(n, dtype=np.int64)
+        features = np.zeros((n, shape.n_features), dtype=bool)
+        if self._attributes:
+            for v in range(n):
+                labels[v] = next(k for k in range(shape.n_labels) if holds(self.label(v, k)))
+                features[v] = [holds(self.feature(v, m)) for m in range(shape.n_features)]
+        bonds = None
+        if shape.n_edge_labels:
+            bonds = np.zeros((n, n), dtype=np.int64)
+            for u, v in self.ordered_pairs():
+                if adjacency[u, v]:
+                    orders = range(1, shape.n_edge_labels + 1)
+                    bonds[u, v] = next(k for k in orders if holds(self.bond(u, v, k)))
+        return Graph(adjacency, labels, features, shape.directed, edge_labels=bonds)
+
+    def lift(self, graph: Graph) -> dict[Any, int]:
+        """Values of all variables that the graph decides (helpers of rules are left to the solver).
+
+        The graph must have the right shape; whether it satisfies the rows is for the model to say.
+        """
+        distance = graph.distances()
+        around = np.minimum(graph.adjacency | graph.adjacency.T, 1)
+        hops = Graph(around).distances()[0]
+        out = {}
+        for (kind, *index), variable in self._variables.items():
+            match kind, index:
+                case "within", [u, v, s]:
+                    out[variable] = int(distance[u, v] <= s)
+                case "before", [u, v, w]:
+                    shorter = distance[u, v] >= 2 and distance[u, w] == distance[u, v] - 1
+                    finite = math.isfinite(distance[u, v])
+                    out[variable] = int(finite and shorter and bool(graph.adjacency[w, v]))
+                case "label", [v, label]:
+                    out[variable] = int(graph.labels[v] == label)
+                case "feature", [v, feature]:
+                    out[variable] = int(graph.features[v, feature])
+                case "bond", [u, v, k]:
+                    bonds = graph.edge_labels
+                    out[variable] = int(bonds is not None and bonds[u, v] == k)
+                case "touching", [u, v]:
+                    out[variable] = int(around[u, v])
+                case "level", [v, s]:
+                    out[variable] = int(hops[v] <= s)
+                case "step", [w, v, s]:
+                    out[variable] = int(hops[w] <= s - 1 and around[w, v])
+        return out

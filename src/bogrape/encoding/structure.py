@@ -1,0 +1,68 @@
+"""`Structure`: the graphs one model is about; a space is split into a few of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ..constraints import Acyclic, DiameterRange, Rule, Shape
+
+
+@dataclass(frozen=True)
+class Structure:
+    """All graphs of one shape under some rules, optionally of one diameter only.
+
+    ``connectivity`` is ``"strong"`` when every node reaches every other (what connected means for
+    undirected graphs), ``"weak"`` when that holds once directions are forgotten, else ``"any"``.
+    """
+
+    shape: Shape
+    connectivity: Literal["any", "weak", "strong"]
+    rules: tuple[Rule, ...] = ()
+    diameter: int | None = None  # of undirected connected graphs
+
+    @property
+    def alike(self) -> tuple[int, ...]:
+        """The nodes no rule names: renaming them leads from one graph of the structure to another."""
+        named = frozenset[int]().union(*(rule.nodes() for rule in self.rules))
+        return tuple(v for v in range(self.shape.n_nodes) if v not in named)
+
+    @property
+    def all_alike(self) -> bool:
+        """Whether no rule names any node."""
+        return len(self.alike) == self.shape.n_nodes
+
+    @property
+    def acyclic(self) -> bool:
+        """Whether every graph of the structure is directed and has no cycle."""
+        return self.shape.directed and Acyclic() in self.rules
+
+    def by_diameter(self) -> Iterator[Structure]:
+        """The same graphs, split by diameter where that is finite; else the structure itself."""
+        if self.shape.directed or self.connectivity != "strong":
+            yield self
+            return
+        n = self.shape.n_nodes
+        low, high = (0, 0) if n == 1 else (1, n - 1)
+        for rule in self.rules:
+            if isinstance(rule, DiameterRange):
+                low = max(low, rule.minimum)
+                high = high if rule.maximum is None else min(high, rule.maximum)
+        for diameter in range(low, high + 1):
+            yield replace(self, diameter=diameter)
+
+
+def structures(
+    shapes: Sequence[Shape], connected: bool | str, rules: Sequence[Rule]
+) -> list[Structure]:
+    """One structure a size, for a space with these shapes, connectivity and rules."""
+    out = []
+    for shape in shapes:
+        connectivity: Literal["any", "weak", "strong"] = "any"
+        if connected == "strong" or (connected and not shape.directed):
+            connectivity = "strong"
+        elif connected:
+            connectivity = "weak"
+        out.append(Structure(shape, connectivity, tuple(rules)))
+    return out
