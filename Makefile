@@ -43,8 +43,9 @@ format: setup ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: setup ## speed against GraKel, and of the local search
+bench: setup ## speed against GraKel, of the local search and of studies
 	$(BIN)/python -m bogrape.benchmarks.speed
+	$(BIN)/python -m bogrape.benchmarks.study_overhead
 
 clean: ## remove .venv, caches and builds
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .grimp_cache .hypothesis

@@ -12,6 +12,7 @@ import pytest
 from bogrape import EI, LCB, Graph, GraphSpace, Study, Trial
 from bogrape.constraints import NumberOfEdges
 from bogrape.errors import (
+    BudgetSpent,
     InvalidInputError,
     NotInSpaceError,
     SearchSpaceExhausted,
@@ -272,6 +273,19 @@ def test_a_trial_given_back_goes_to_the_next_who_asks(storage: Any) -> None:
     study.tell(taken, 1.0)
     with pytest.raises(StudyError, match="complete"):
         study.release(trial)
+
+
+def test_no_more_trials_are_handed_out_than_allowed(storage: Any) -> None:
+    study = new_study(storage)
+    study.add(SPACE.sample(1, seed=8)[0], 1.0)  # does not count
+    mine = study.ask(worker="me", most=1)
+    with pytest.raises(BudgetSpent, match="1 trials of its own, and 1 are allowed"):
+        study.ask(most=1)
+    assert study.ask(worker="me", most=1) == mine
+    more = study.ask(5, most=3)
+    assert isinstance(more, list)
+    assert len(more) == 2
+    assert len(study.trials) == 4
 
 
 def test_two_objects_on_one_storage_see_each_other(storage: Any) -> None:

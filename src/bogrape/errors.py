@@ -9,6 +9,7 @@
     │   ├── NotInSpaceError              a graph breaks the rules of the space it is used with
     │   ├── UnsupportedError             a combination this method cannot do; says which ones it can
     │   └── StudyError                   a study cannot do this now (told twice, other settings, …)
+    │       └── BudgetSpent              a study has as many trials as were allowed
     ├── FitError                         the Gaussian process cannot be fitted to these data
     ├── InfeasibleSpaceError             no graph satisfies the rules; names the rules at fault
     ├── SearchSpaceExhausted             every graph of the space has been excluded
@@ -51,6 +52,10 @@ class UnsupportedError(InvalidInputError):
 
 class StudyError(InvalidInputError):
     """A study cannot do this in its present state; it was not changed."""
+
+
+class BudgetSpent(StudyError):
+    """The study has as many trials as were allowed; nothing new is handed out."""
 
 
 class FitError(BoGrapeError):

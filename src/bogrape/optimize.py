@@ -12,7 +12,13 @@ from collections import Counter, deque
 from typing import Any, Literal
 
 from .acquisition import Acquisition
-from .errors import InvalidInputError, SearchSpaceExhausted, StudyError, TooManyFailures
+from .errors import (
+    BudgetSpent,
+    InvalidInputError,
+    SearchSpaceExhausted,
+    StudyError,
+    TooManyFailures,
+)
 from .evaluate import Evaluator, Objective, Outcome, make_evaluator
 from .progress import Progress
 from .space import GraphSpace
@@ -135,7 +141,7 @@ def run(
                     break
                 if n_evaluations is not None and started >= n_evaluations:
                     break
-                trial = _next(study, worker, running)
+                trial = _next(study, worker, running, n_trials)
                 used_up = trial is None
                 if trial is not None:
                     started += 1
@@ -163,14 +169,16 @@ def _n_spent(trials: tuple[Trial, ...], running: set[int], worker: str) -> int:
     )
 
 
-def _next(study: Study, worker: str, running: set[int]) -> Trial | None:
+def _next(study: Study, worker: str, running: set[int], n_trials: int) -> Trial | None:
     """An unfinished trial of this worker that is not running yet, or a new one."""
     for trial in study.trials:
         if trial.state == "pending" and trial.worker == worker and trial.id not in running:
             return trial
     try:
         # Under its own name the worker would be given what it is evaluating already.
-        asked = study.ask(len(running) + 1, worker=worker)
+        asked = study.ask(len(running) + 1, worker=worker, most=n_trials)
+    except BudgetSpent:  # other workers were quicker
+        return None
     except SearchSpaceExhausted as error:
         logger.warning("%s", error)
         return None

@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from ..errors import StorageError
 from ..graph import Graph
-from ..study.store import no_such_study
+from ..study.store import check_budget, no_such_study
 from ..study.trial import Trial
 from . import schema
 from .engines import WRITE, check_health, make_engine, prepare, set_journal
@@ -125,7 +125,9 @@ class SQLStorage:
         assert revision is not None  # _id has found the study
         return revision, found
 
-    def insert(self, name: str, new: Sequence[Trial], *, distinct: bool) -> list[Trial] | None:
+    def insert(
+        self, name: str, new: Sequence[Trial], *, distinct: bool, most: int | None = None
+    ) -> list[Trial] | None:
         """Append trials; all or nothing."""
         keys = [class_key(trial.graph) for trial in new]
         if distinct and len(set(keys)) < len(keys):
@@ -133,6 +135,10 @@ class SQLStorage:
         study = self._id(name)
         with self._transaction(write=True) as connection:
             revision, first = self._advance(connection, study, len(new))
+            if most is not None:
+                not_added = (trials.c.study == study) & (trials.c.origin != "added")
+                present = connection.scalar(select(func.count()).where(not_added))
+                check_budget(present or 0, len(new), most)
             taken = _taken(connection, study, keys)
             if distinct and taken:
                 connection.rollback()

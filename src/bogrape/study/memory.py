@@ -8,7 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
-from .store import no_such_study
+from .store import check_budget, no_such_study
 from .trial import Trial
 
 
@@ -60,10 +60,14 @@ class InMemoryStorage:
             ]
             return shelf.revision, fresh
 
-    def insert(self, name: str, trials: Sequence[Trial], *, distinct: bool) -> list[Trial] | None:
+    def insert(
+        self, name: str, trials: Sequence[Trial], *, distinct: bool, most: int | None = None
+    ) -> list[Trial] | None:
         """Append trials; all or nothing."""
         with self._lock:
             shelf = self._shelf(name)
+            own = sum(trial.origin != "added" for trial in shelf.trials)
+            check_budget(own, len(trials), most)
             keys = [trial.graph.canonical_key() for trial in trials]
             if distinct and (len(set(keys)) < len(keys) or shelf.keys.intersection(keys)):
                 return None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from ..errors import InvalidInputError, StudyError
+from ..errors import BudgetSpent, InvalidInputError, StudyError
 from .trial import Trial
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+-]{0,99}")
@@ -27,11 +27,14 @@ class Storage(Protocol):
     def changes(self, name: str, since: int) -> tuple[int, list[Trial]]:
         """Trials changed after revision ``since``, by id, and the revision they lead to."""
 
-    def insert(self, name: str, trials: Sequence[Trial], *, distinct: bool) -> list[Trial] | None:
+    def insert(
+        self, name: str, trials: Sequence[Trial], *, distinct: bool, most: int | None = None
+    ) -> list[Trial] | None:
         """Append trials under the next ids; all or nothing.
 
         A trial whose graph is isomorphic to one that is there already is refused (``None`` is
-        returned and nothing inserted) if ``distinct``, else kept as a repeat.
+        returned and nothing inserted) if ``distinct``, else kept as a repeat. `BudgetSpent` is
+        raised if the study would have more than ``most`` trials, not counting added ones.
         """
 
     def update(self, name: str, trial: Trial, expected: Trial) -> bool:
@@ -63,6 +66,12 @@ def check_name(name: object) -> str:
             f"letter or digit, got {shown if len(shown) < 120 else shown[:100] + '…'}"
         )
     return name
+
+
+def check_budget(n_present: int, n_new: int, most: int | None) -> None:
+    """Raise if a study would have more trials of its own than it may."""
+    if most is not None and n_present + n_new > most:
+        raise BudgetSpent(f"the study has {n_present} trials of its own, and {most} are allowed")
 
 
 def no_such_study(name: str, names: Sequence[str]) -> StudyError:

@@ -16,33 +16,26 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple, final, overload
+from typing import Literal, final, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..acquisition import Acquisition
-from ..errors import InvalidInputError, SearchSpaceExhausted, StudyError
+from ..errors import BudgetSpent, InvalidInputError, SearchSpaceExhausted, StudyError
 from ..graph import Graph
 from ..space import GraphSpace
 from .memory import InMemoryStorage
 from .planner import Planner
+from .results import Dataset, best_of, dataset_of
 from .settings import Direction, StudySettings
-from .store import Storage, check_name, no_such_study, open_url
+from .store import Storage, check_budget, check_name, no_such_study, open_url
 from .transitions import as_reason, failed, released, taken, told
-from .trial import Origin, Trial, now, observed, package_version
+from .trial import Origin, Trial, now, package_version
 from .values import as_value
 
 logger = logging.getLogger(__name__)
 
 _CONFLICTS = 100  # asks lost to other processes before giving up
-
-
-class Dataset(NamedTuple):
-    """Observations in the order of their trials, in your units."""
-
-    graphs: list[Graph]
-    values: NDArray[np.float64]
 
 
 @final
@@ -170,8 +163,7 @@ class Study:
     @property
     def dataset(self) -> Dataset:
         """Graphs and values of all complete trials."""
-        complete = [trial for trial in self._refresh() if trial.state == "complete"]
-        return Dataset([trial.graph for trial in complete], np.array(observed(complete)))
+        return dataset_of(self._refresh())
 
     @property
     def best(self) -> Trial:
@@ -180,22 +172,21 @@ class Study:
         Where a graph was evaluated several times its mean counts, and the first of its trials is
         given; of equally good ones the earliest.
         """
-        complete = [trial for trial in self._refresh() if trial.state == "complete"]
-        if not complete:
-            raise StudyError("no trial is complete yet: ask for one, evaluate it, tell its value")
-        repeats: dict[str, list[Trial]] = {}
-        for trial in complete:
-            repeats.setdefault(trial.graph.canonical_key(), []).append(trial)
-        sign = self._settings.sign
-        return min(repeats.values(), key=lambda group: sign * float(np.mean(observed(group))))[0]
+        return best_of(self._refresh(), self._settings.sign)
 
     # -- asking -------------------------------------------------------------------------------
 
     @overload
-    def ask(self, n: Literal[1] = ..., worker: str | None = ...) -> Trial: ...
+    def ask(
+        self, n: Literal[1] = ..., worker: str | None = ..., *, most: int | None = ...
+    ) -> Trial: ...
     @overload
-    def ask(self, n: int, worker: str | None = ...) -> Trial | list[Trial]: ...
-    def ask(self, n: int = 1, worker: str | None = None) -> Trial | list[Trial]:
+    def ask(
+        self, n: int, worker: str | None = ..., *, most: int | None = ...
+    ) -> Trial | list[Trial]: ...
+    def ask(
+        self, n: int = 1, worker: str | None = None, *, most: int | None = None
+    ) -> Trial | list[Trial]:
         """The next graph to evaluate, as a pending trial; a list of trials if ``n > 1``.
 
         Handed out are, in this order: what ``worker`` was given before and has not finished, what
@@ -206,6 +197,8 @@ class Study:
             n: how many; a list is shorter when the space is used up.
             worker: your name, if you want your unfinished trials back after a restart. Workers
                 that run at the same time need different names.
+            most: number of trials, not counting added ones, the study may have in the end; then
+                `BudgetSpent` is raised. Holds also if several processes ask at the same moment.
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise InvalidInputError(f"n must be an integer >= 1, got {n!r}")
@@ -216,8 +209,8 @@ class Study:
             out = [t for t in self._refresh() if t.state == "pending" and t.worker == worker][:n]
         while len(out) < n:
             try:
-                out.append(self._queued(worker) or self._new(worker))
-            except SearchSpaceExhausted:
+                out.append(self._queued(worker) or self._new(worker, most))
+            except (SearchSpaceExhausted, BudgetSpent):
                 if not out:
                     raise
                 break
@@ -233,10 +226,11 @@ class Study:
             if self._storage.update(self._name, trial, waiting):
                 return trial
 
-    def _new(self, worker: str | None) -> Trial:
+    def _new(self, worker: str | None, most: int | None) -> Trial:
         """Reserve a graph nobody has had; begin again if another process was quicker."""
         for conflict in range(_CONFLICTS):
             trials = self._refresh()
+            check_budget(sum(t.origin != "added" for t in trials), 1, most)  # before long thought
             # After a lost race processes must part ways, so chance comes in.
             chance = [time.time_ns(), os.getpid()] if conflict else []
             rng = np.random.default_rng([self._settings.seed, len(trials), *chance])
@@ -253,7 +247,7 @@ class Study:
                 hyperparameters=plan.hyperparameters,
                 asked=now(),
             )
-            inserted = self._storage.insert(self._name, [trial], distinct=True)
+            inserted = self._storage.insert(self._name, [trial], distinct=True, most=most)
             if inserted is not None:
                 return inserted[0]
             logger.debug("another process took the graph of trial %d first", len(trials))

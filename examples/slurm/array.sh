@@ -1,0 +1,12 @@
+#!/bin/sh
+#SBATCH --job-name=bogrape
+#SBATCH --array=1-8
+#SBATCH --time=04:00:00
+#SBATCH --cpus-per-task=1
+#SBATCH --output=task-%a.log
+#SBATCH --open-mode=append
+
+# Each task proposes and evaluates graphs until the budget in study.toml is spent. A task that is
+# cut off (time limit, node failure) finishes its trial when it is submitted again: its name is the
+# same. See how far the study is, from anywhere:   bogrape status study.toml
+exec bogrape run study.toml --worker "task-$SLURM_ARRAY_TASK_ID"

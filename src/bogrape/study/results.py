@@ -1,0 +1,37 @@
+"""What came out of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import StudyError
+from ..graph import Graph
+from .trial import Trial, observed
+
+
+class Dataset(NamedTuple):
+    """Observations in the order of their trials, in your units."""
+
+    graphs: list[Graph]
+    values: NDArray[np.float64]
+
+
+def dataset_of(trials: Iterable[Trial]) -> Dataset:
+    """Graphs and values of the complete ones among the trials."""
+    complete = [trial for trial in trials if trial.state == "complete"]
+    return Dataset([trial.graph for trial in complete], np.array(observed(complete)))
+
+
+def best_of(trials: Iterable[Trial], sign: float) -> Trial:
+    """The first trial of the graph whose mean value, times the sign, is smallest."""
+    repeats: dict[str, list[Trial]] = {}
+    for trial in trials:
+        if trial.state == "complete":
+            repeats.setdefault(trial.graph.canonical_key(), []).append(trial)
+    if not repeats:
+        raise StudyError("no trial is complete yet: ask for one, evaluate it, tell its value")
+    return min(repeats.values(), key=lambda group: sign * float(np.mean(observed(group))))[0]
