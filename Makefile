@@ -2,7 +2,7 @@ PYTHON ?= python3
 WORKERS ?= 2
 BIN := .venv/bin
 STAMP := .venv/.installed
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
 
 # Small matrices: threads inside BLAS only get in each other's way.
 export OMP_NUM_THREADS ?= 1

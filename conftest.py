@@ -1,6 +1,7 @@
 """What pytest runs besides ``tests/``: code blocks of the documents and doctests of ``src``."""
 
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 from sybil import Sybil
@@ -17,9 +18,13 @@ _NEEDS = {"rdkit": "src/bogrape/molecules/*"}
 collect_ignore_glob = [glob for package, glob in _NEEDS.items() if find_spec(package) is None]
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the blocks of a document, which share names, on one worker (``--dist loadgroup``)."""
-    for item in items:
-        if item.path.suffix == ".md":
-            item.add_marker(pytest.mark.xdist_group(item.path.name))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests go to whichever worker is free; the blocks of a document, which share names, to one."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByDocument(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return nodeid.split("::")[0] if ".md::" in nodeid else nodeid
+
+    return ByDocument(config, log)
