@@ -19,6 +19,7 @@ from click.testing import CliRunner, Result
 from bogrape import Graph, GraphSpace, Study
 from bogrape.cli import main
 from bogrape.cli.config import read_study_file
+from bogrape.cli.objective import load_objective
 from bogrape.errors import InvalidInputError
 from bogrape.study.trial import package_version
 
@@ -126,6 +127,21 @@ def test_run_takes_a_python_function_beside_the_study_file(
     (tmp_path / "beside.py").write_text("def edges(g):\n    return g.n_edges\n", encoding="utf-8")
     path = write('function = "beside:edges"', 'executor = "inline"')
     assert json.loads(call("run", path, "--quiet", "--json").stdout)["best"]["value"] == 4.0
+
+
+def test_a_function_travels_as_text_and_a_program_runs_beside_the_study_file(
+    write: Callable[..., Path], tmp_path: Path
+) -> None:
+    import pickle  # as executors elsewhere do
+
+    (tmp_path / "travels.py").write_text("def f(g):\n    return g.n_edges\n", encoding="utf-8")
+    graph = GraphSpace(n_nodes=5, labels=2).sample(1)[0]
+    objective = load_objective(read_study_file(write("function = 'travels:f'")))
+    assert pickle.loads(pickle.dumps(objective))(graph) == graph.n_edges
+    (tmp_path / "five.sh").write_text("#!/bin/sh\necho 5\n", encoding="utf-8")
+    (tmp_path / "five.sh").chmod(0o755)
+    objective = load_objective(read_study_file(write("command = './five.sh'")))
+    assert pickle.loads(pickle.dumps(objective))(graph) == 5.0
 
 
 def test_ask_and_tell_by_hand(write: Callable[..., Path]) -> None:
@@ -317,7 +333,7 @@ def test_a_wrong_study_file_is_explained(
 def test_an_objective_that_cannot_be_loaded_is_explained(
     objective: str, write: Callable[..., Path]
 ) -> None:
-    assert "objective" in call("run", write(objective), code=2).stderr or objective.endswith("pi'")
+    assert "objective" in call("run", write(objective), code=2).stderr
 
 
 @pytest.mark.parametrize("function", ["os.path", "a:b:c", "x y:z", ":f", "../a:f"])

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
+import io
 import math
 import os
 import signal
@@ -281,6 +282,54 @@ def test_a_hanging_objective_costs_its_trials_and_not_the_study() -> None:
     states = {trial.graph.n_edges: trial.state for trial in study.trials}
     assert states.pop(3) == "failed"
     assert set(states.values()) == {"complete"}
+
+
+def test_ctrl_c_leaves_a_study_that_goes_on(tmp_path: Path) -> None:
+    options: Any = {
+        "storage": f"sqlite:///{tmp_path}/study.db",
+        "method": "sample",
+        "progress": False,
+    }
+    seen: list[Graph] = []
+
+    def objective(graph: Graph) -> float:
+        seen.append(graph)
+        if len(seen) == 4:
+            raise KeyboardInterrupt
+        return float(graph.n_edges)
+
+    space = GraphSpace(n_nodes=5)
+    with pytest.raises(KeyboardInterrupt):
+        minimize(objective, space, 2, 4, **options)
+    study = minimize(objective, space, 2, 4, **options)
+    assert [trial.state for trial in study.trials] == ["complete"] * 6
+    assert seen[3] == seen[4]  # evaluated again, as the same trial
+    reference = minimize(n_edges, space, 2, 4, method="sample", progress=False)
+    assert [trial.graph for trial in study.trials] == [trial.graph for trial in reference.trials]
+
+
+def test_a_terminal_gets_a_progress_bar_with_best_value_gap_and_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    minimize(n_edges, GraphSpace(n_nodes=5, labels=2), 2, 4, method="sample", name="edges")
+    shown = terminal.getvalue()
+    assert "edges: 100%" in shown
+    for word in ("best=4", "gap=", "fit=", "propose=", "evaluate="):
+        assert word in shown
+
+
+def test_elsewhere_progress_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", "bogrape"):
+        minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample")
+    lines = [record.getMessage() for record in caplog.records if "trial" in record.getMessage()]
+    assert len(lines) == 5
+    assert "(5/5, best 4" in lines[-1]
 
 
 def test_a_space_that_is_used_up_ends_the_run() -> None:

@@ -141,6 +141,22 @@ def test_a_directory_and_a_missing_directory_are_refused(tmp_path: Path) -> None
         open_storage(url(tmp_path / "missing" / "study.db"))
 
 
+def test_loading_what_is_not_there_makes_no_file(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="there is no storage"):
+        load(tmp_path / "typo.db")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_graph_too_large_to_be_read_back_is_not_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = Study(SPACE, url(tmp_path / "study.db"))
+    monkeypatch.setattr(rows, "MAX_TEXT", 50)
+    with pytest.raises(InvalidInputError, match="too large"):
+        study.ask()
+    assert study.trials == ()
+
+
 def test_an_empty_file_becomes_a_storage(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     path.touch()

@@ -219,6 +219,15 @@ def test_a_failed_trial_takes_no_value_and_a_complete_one_does_not_fail(storage:
         study.fail(two, "too late")
 
 
+def test_reasons_of_any_kind_can_be_stored(storage: Any) -> None:
+    study = new_study(storage)
+    odd = study.fail(study.ask(), "null \0, half a pair \ud800, " + "long " * 1000)
+    assert odd.reason is not None
+    assert odd.reason.startswith("null \ufffd, half a pair ?, long")
+    assert len(odd.reason) == 2000
+    assert Study.load(study.storage).trials == (odd,)
+
+
 @pytest.mark.parametrize("reason", ["", "  ", None, 3])
 def test_a_failure_needs_a_reason(reason: Any) -> None:
     study = new_study()
@@ -298,7 +307,9 @@ def test_two_objects_on_one_storage_see_each_other(storage: Any) -> None:
     assert one.tell(trial, 2.0).value == 2.0
 
 
-@pytest.mark.parametrize(("n", "worker"), [(0, None), (True, None), (1.0, None), (1, ""), (1, 5)])
+@pytest.mark.parametrize(
+    ("n", "worker"), [(0, None), (True, None), (1.0, None), (1, ""), (1, 5), (1, "a\0")]
+)
 def test_wrong_arguments_of_ask_are_refused(n: Any, worker: Any) -> None:
     study = new_study()
     with pytest.raises(InvalidInputError):

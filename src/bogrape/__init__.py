@@ -29,10 +29,10 @@ __all__ = [
 ]
 
 
-def _open_storage(url: str) -> _store.Storage:
+def _open_storage(url: str, create: bool) -> _store.Storage:
     from .storage import open_storage  # late: SQLAlchemy is loaded by those who use a database
 
-    return open_storage(url)
+    return open_storage(url, create=create)
 
 
 _store.register_opener(_open_storage)

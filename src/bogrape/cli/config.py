@@ -67,7 +67,7 @@ class StudyFile:
         """The study as it was made; an error if it does not exist yet."""
         database = self.storage.removeprefix(_SQLITE).partition("?")[0]
         if self.storage.startswith(_SQLITE) and not Path(database).exists():
-            raise StudyError(f"{self.path}: the study has not been started; see 'bogrape run'")
+            raise StudyError(f"{self.path}: the study has not been started; try 'bogrape run'")
         return Study.load(self.storage, self.name)
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, final
 
 from ..errors import InvalidInputError
 from ..evaluate import CommandObjective, Evaluator, Objective, make_evaluator
 from ..evaluate.slurm import slurm_evaluator
+from ..graph import Graph
 from .config import StudyFile
+from .formats import get_format
 
 
 def load_objective(file: StudyFile) -> Objective:
@@ -17,40 +20,48 @@ def load_objective(file: StudyFile) -> Objective:
     if file.command is not None:
         # A process of its own is killed with all it started; elsewhere the command looks after it.
         limit = None if file.executor == "process" else file.time_limit
-        return CommandObjective(file.command, file.format.encode, limit)
+        directory = str(file.path.parent.resolve())
+        return CommandObjective(file.command, file.format.encode, limit, directory)
     if file.function is None:
         raise InvalidInputError(
             f"{file.path}: [objective] needs a command or a function; without one, use "
             "'bogrape ask' and 'bogrape tell'"
         )
-    module_name, _, name = file.function.partition(":")
-    directory = str(file.path.parent.resolve())
-    if directory not in sys.path:
-        sys.path.insert(0, directory)  # as Python does for a program
-    try:
-        found: Any = importlib.import_module(module_name)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise InvalidInputError(
-            f"{file.path}: the objective {file.function!r} cannot be loaded: {error}"
-        ) from None
-    if not callable(found):
-        raise InvalidInputError(f"{file.path}: {file.function!r} is not a function")
-    if file.format.name == "json":
-        return cast(Objective, found)
-    return _Translated(found, file)
+    objective = ModuleFunction(str(file.path.parent.resolve()), file.function, file.format.name)
+    objective.load()  # so that mistakes show now
+    return objective
 
 
-class _Translated:
-    """A function of a text (SMILES) as a function of a graph."""
+@final
+@dataclass(frozen=True)
+class ModuleFunction:
+    """A function found by name. It travels as three texts, so workers elsewhere can load it too."""
 
-    def __init__(self, function: Any, file: StudyFile) -> None:
-        self._function = function
-        self._encode = file.format.encode
+    directory: str
+    name: str  # module:function
+    format: str
 
-    def __call__(self, graph: Any) -> Any:
-        return self._function(self._encode(graph))
+    def load(self) -> Any:
+        """The function itself."""
+        module, _, name = self.name.partition(":")
+        if self.directory not in sys.path:
+            sys.path.insert(0, self.directory)  # as Python does for a program
+        try:
+            found: Any = importlib.import_module(module)
+            for part in name.split("."):
+                found = getattr(found, part)
+        except (ImportError, AttributeError) as error:
+            raise InvalidInputError(
+                f"the objective {self.name!r} cannot be loaded: {error}"
+            ) from None
+        if not callable(found):
+            raise InvalidInputError(f"the objective {self.name!r} is not a function")
+        return found
+
+    def __call__(self, graph: Graph) -> Any:
+        """Its value for a graph, which it gets as a graph or, if so wished, as SMILES."""
+        function = self.load()
+        return function(graph if self.format == "json" else get_format(self.format).encode(graph))
 
 
 def make_file_evaluator(file: StudyFile) -> Evaluator:

@@ -32,6 +32,7 @@ class CommandObjective:
         command: program and arguments; a text is split as a shell would, but no shell runs.
         encode: what to write to its standard input; the graph's JSON by default.
         time_limit: seconds before the program, and all it has started, is killed.
+        directory: where it runs; where we are, by default.
 
     The last line the program prints must be a number; an exit code other than 0 is a failure.
     """
@@ -39,6 +40,7 @@ class CommandObjective:
     command: str | Sequence[str]
     encode: Callable[[Graph], str] = Graph.to_json
     time_limit: float | None = None
+    directory: str | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -63,6 +65,7 @@ class CommandObjective:
                 stderr=subprocess.PIPE,
                 text=True,
                 errors="replace",
+                cwd=self.directory,
                 start_new_session=self.time_limit is not None,
                 preexec_fn=_before_start(),
             )

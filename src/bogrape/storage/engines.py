@@ -33,7 +33,7 @@ _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _LOCK_NUMBER = 0x626F4772  # of PostgreSQL's advisory lock while tables are made
 
 
-def make_engine(url: str) -> Engine:
+def make_engine(url: str, *, create: bool = True) -> Engine:
     """An engine for ``sqlite:///path`` or ``postgresql://…``."""
     try:
         parsed = make_url(url)
@@ -41,7 +41,7 @@ def make_engine(url: str) -> Engine:
         raise _bad_url(url) from None
     backend = parsed.get_backend_name()
     if backend == "sqlite":
-        return _sqlite(parsed)
+        return _sqlite(parsed, create)
     if backend in ("postgresql", "postgres"):
         return _postgresql(parsed)
     raise _bad_url(url)
@@ -54,7 +54,7 @@ def _bad_url(url: str) -> InvalidInputError:
     )
 
 
-def _sqlite(url: URL) -> Engine:
+def _sqlite(url: URL, create: bool) -> Engine:
     if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
         raise InvalidInputError(
             "a SQLite storage needs the path of a file, as in sqlite:///study.db; for a study in "
@@ -67,6 +67,8 @@ def _sqlite(url: URL) -> Engine:
             f"a SQLite storage takes no option but journal={' or '.join(JOURNALS)}, as in "
             f"sqlite:///study.db?journal=delete; got {dict(url.query)}"
         )
+    if not create and not path.exists():
+        raise StorageError(f"there is no storage {str(path)!r}; check its path")
     _inspect_file(path)
 
     def connect() -> sqlite3.Connection:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from ..errors import InvalidGraphError, StorageError
+from ..errors import InvalidGraphError, InvalidInputError, StorageError
 from ..graph import Graph
 from ..study.trial import ORIGINS, STATES, Trial
 
@@ -24,6 +24,11 @@ def to_row(trial: Trial) -> dict[str, Any]:
     row = {name: getattr(trial, name) for name in _COPIED}
     row["number"] = trial.id
     row["graph"] = trial.graph.to_json()
+    if len(row["graph"]) > MAX_TEXT:
+        raise InvalidInputError(
+            f"a graph of {trial.graph.n_nodes} nodes and {trial.graph.n_edges} edges is too large "
+            "for a database"
+        )
     row["certificate"] = _dump(trial.certificate)
     row["hyperparameters"] = _dump(trial.hyperparameters)
     row["checksum"] = _checksum(row)

@@ -25,17 +25,20 @@ from .schema import studies, trials
 _AT_ONCE = 500  # keys in one query; SQLite has a limit
 
 
-def open_storage(url: str) -> SQLStorage:
-    """The storage behind a database URL; its tables are made or migrated if need be."""
-    return SQLStorage(url)
+def open_storage(url: str, *, create: bool = True) -> SQLStorage:
+    """The storage behind a database URL; its tables are made or migrated if need be.
+
+    With ``create=False`` a SQLite file that is not there is an error.
+    """
+    return SQLStorage(url, create=create)
 
 
 @final
 class SQLStorage:
     """Studies in a SQLite file or on a PostgreSQL server; any number of processes may use them."""
 
-    def __init__(self, url: str) -> None:
-        self._engine = make_engine(url)
+    def __init__(self, url: str, *, create: bool = True) -> None:
+        self._engine = make_engine(url, create=create)
         self._pid = os.getpid()
         self._ids: dict[str, int] = {}
         with self._transaction() as connection:

@@ -42,19 +42,20 @@ class Storage(Protocol):
 
 
 # `bogrape.storage` is a layer above: it registers itself here, and is loaded when a URL needs it.
-_openers: list[Callable[[str], Storage]] = []
+Opener = Callable[[str, bool], Storage]  # of a URL, and whether to make what is not there
+_openers: list[Opener] = []
 
 
-def register_opener(opener: Callable[[str], Storage]) -> None:
+def register_opener(opener: Opener) -> None:
     """Say what turns a database URL into a `Storage`."""
     _openers[:] = [opener]
 
 
-def open_url(url: str) -> Storage:
+def open_url(url: str, *, create: bool) -> Storage:
     """The storage behind a URL."""
     if not _openers:
         raise InvalidInputError("no storage for URLs is registered; import bogrape first")
-    return _openers[0](url)
+    return _openers[0](url, create)
 
 
 def check_name(name: object) -> str:

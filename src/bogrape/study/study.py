@@ -91,7 +91,7 @@ class Study:
 
     def _open(self, storage: Storage | str | None, name: str, settings: StudySettings) -> None:
         check_name(name)
-        opened = open_url(storage) if isinstance(storage, str) else storage
+        opened = open_url(storage, create=True) if isinstance(storage, str) else storage
         if opened is None:
             opened = InMemoryStorage()
             opened.create(name, {})  # memory needs no plain data: any acquisition will do
@@ -117,7 +117,7 @@ class Study:
     def load(cls, storage: Storage | str, name: str = "study") -> Study:
         """Reopen a study with the settings it was made with."""
         check_name(name)
-        opened = open_url(storage) if isinstance(storage, str) else storage
+        opened = open_url(storage, create=False) if isinstance(storage, str) else storage
         found = opened.settings(name)
         if found is None:
             raise no_such_study(name, opened.names())
@@ -202,8 +202,10 @@ class Study:
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise InvalidInputError(f"n must be an integer >= 1, got {n!r}")
-        if worker is not None and (not isinstance(worker, str) or not 0 < len(worker) <= 200):
-            raise InvalidInputError(f"worker must be a short text or None, got {worker!r}")
+        if worker is not None and not (
+            isinstance(worker, str) and 0 < len(worker) <= 200 and worker.isprintable()
+        ):
+            raise InvalidInputError(f"worker must be a short text or None, got {worker!r:.100}")
         out: list[Trial] = []
         if worker is not None:
             out = [t for t in self._refresh() if t.state == "pending" and t.worker == worker][:n]

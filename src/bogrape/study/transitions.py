@@ -57,5 +57,7 @@ def as_reason(reason: object) -> str:
     """A reason for a failure, cut to a length fit for a table."""
     if not isinstance(reason, str) or not reason.strip():
         raise InvalidInputError(f"reason must be a text that says what happened, got {reason!r}")
-    short = reason.strip()
+    # Some databases take neither null characters nor halves of surrogate pairs.
+    short = reason.strip().replace("\0", "\N{REPLACEMENT CHARACTER}")
+    short = short.encode("utf-8", "replace").decode("utf-8")
     return short if len(short) <= _REASON_LENGTH else short[: _REASON_LENGTH - 1] + "…"
