@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bogrape import EI, LCB, Graph, GraphSpace, Study, Trial
 from bogrape.constraints import NumberOfEdges
 from bogrape.errors import (
+    BoGrapeError,
     BudgetSpent,
     InvalidInputError,
     NotInSpaceError,
@@ -148,6 +151,11 @@ def test_names_of_acquisitions_stand_for_their_defaults() -> None:
     assert new_study(acquisition="lcb").settings == new_study(acquisition=LCB(1.0)).settings
     growing = new_study(acquisition="lcb-growing").settings
     assert growing.acquisition_at(3) == LCB.growing(3)
+
+
+def test_a_study_in_memory_can_be_opened_again_from_its_storage() -> None:
+    study = fill(new_study(), 2)
+    assert Study.load(study.storage).trials == study.trials
 
 
 def test_an_acquisition_of_ones_own_works_in_memory_and_is_refused_by_a_file(
@@ -447,6 +455,25 @@ def test_settings_survive_the_way_through_plain_data() -> None:
 def test_settings_out_of_nowhere_are_refused(broken: Any) -> None:
     with pytest.raises(InvalidInputError):
         StudySettings.from_dict(broken)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 9) | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=6,
+)
+
+
+@given(st.data())
+def test_no_settings_out_of_a_database_raise_anything_but_our_own_errors(data: Any) -> None:
+    plain = StudySettings(space=SPACE).to_dict()
+    place = plain if data.draw(st.booleans()) else plain["space"]
+    place[data.draw(st.sampled_from(sorted(place)))] = data.draw(JSON)
+    try:
+        settings = StudySettings.from_dict(plain)
+    except BoGrapeError:
+        return
+    assert StudySettings.from_dict(settings.to_dict()) == settings
 
 
 def test_a_study_shows_itself_in_a_line() -> None:

@@ -153,7 +153,7 @@ def run(
                 running.discard(number)
                 recent.append(outcome)
                 finished = _record(study, number, outcome)
-                used_up = False  # a failed trial may be queued again
+                used_up = used_up and finished.state != "queued"  # that is there to be taken
                 shown.update(finished)
             _stop_if_hopeless(recent, max_failure_share)
 

@@ -112,6 +112,8 @@ class SQLStorage:
         with self._transaction() as connection:
             # In this order: a change committed in between is then seen twice, never missed.
             revision = connection.scalar(select(studies.c.revision).where(studies.c.id == study))
+            if revision is None:
+                raise StorageError(f"the study {name!r} is no longer in the storage")
             if revision == since:
                 return since, []
             where = (trials.c.study == study) & (trials.c.revision > since)
@@ -125,7 +127,6 @@ class SQLStorage:
                     )
             rows = connection.execute(select(trials).where(where).order_by(trials.c.number))
             found = [to_trial(dict(row)) for row in rows.mappings()]
-        assert revision is not None  # _id has found the study
         return revision, found
 
     def insert(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
@@ -34,4 +35,4 @@ def best_of(trials: Iterable[Trial], sign: float) -> Trial:
             repeats.setdefault(trial.graph.canonical_key(), []).append(trial)
     if not repeats:
         raise StudyError("no trial is complete yet: ask for one, evaluate it, tell its value")
-    return min(repeats.values(), key=lambda group: sign * float(np.mean(observed(group))))[0]
+    return min(repeats.values(), key=lambda group: sign * fmean(observed(group)))[0]

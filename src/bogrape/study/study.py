@@ -11,6 +11,7 @@ present, in the order of their ids. So a study that was cut off goes on as if it
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import time
@@ -21,7 +22,13 @@ from typing import Literal, final, overload
 import numpy as np
 
 from ..acquisition import Acquisition
-from ..errors import BudgetSpent, InvalidInputError, SearchSpaceExhausted, StudyError
+from ..errors import (
+    BudgetSpent,
+    InvalidInputError,
+    SearchSpaceExhausted,
+    StudyError,
+    UnsupportedError,
+)
 from ..graph import Graph
 from ..space import GraphSpace
 from .memory import InMemoryStorage
@@ -48,7 +55,8 @@ class Study:
         name: of the study within its storage. If it is there already, it is reopened, and its
             settings must be the ones given here; `Study.load` takes them from the storage.
 
-    The other arguments are described in `StudySettings`.
+    The other arguments are described in `StudySettings`. A study is for one thread: in others, and
+    in other processes, open it again.
 
     >>> from bogrape import GraphSpace
     >>> study = Study(GraphSpace(n_nodes=5), n_initial=2, seed=1)
@@ -94,7 +102,9 @@ class Study:
         opened = open_url(storage, create=True) if isinstance(storage, str) else storage
         if opened is None:
             opened = InMemoryStorage()
-            opened.create(name, {})  # memory needs no plain data: any acquisition will do
+            with contextlib.suppress(UnsupportedError):  # an acquisition of the user's own
+                opened.create(name, settings.to_dict())
+            opened.create(name, {})
         else:
             found, new = opened.create(name, settings.to_dict())
             there = settings if new else StudySettings.from_dict(found)
