@@ -73,6 +73,19 @@ class Batch:
             self.directed,
         )
 
+    def joined(self, other: Batch) -> Batch:
+        """The graphs of both batches, which must be of one size and kind."""
+        bonds = None
+        if self.edge_labels is not None and other.edge_labels is not None:
+            bonds = np.concatenate([self.edge_labels, other.edge_labels])
+        return Batch(
+            np.concatenate([self.adjacency, other.adjacency]),
+            np.concatenate([self.labels, other.labels]),
+            np.concatenate([self.features, other.features]),
+            bonds,
+            self.directed,
+        )
+
     def graph(self, i: int) -> Graph:
         """The i-th graph, checked and frozen."""
         return Graph(

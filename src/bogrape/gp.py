@@ -160,7 +160,7 @@ class WeightPosterior:
                 "weight space exists for ssp and sp"
             )
         self._model = model
-        self._shape = model.kernel.features(model.counts).shape[1:]
+        self.path_shape: tuple[int, ...] = model.kernel.features(model.counts).shape[1:]
         z = self.features(model.counts)
         u, s, vt = np.linalg.svd(z, full_matrices=False)
         keep = s > s[0] * 1e-12 if s[0] > 0 else np.zeros(len(s), dtype=bool)
@@ -177,8 +177,8 @@ class WeightPosterior:
     def features(self, counts: Counts) -> FloatArray:
         """Coordinates of z that occur in the data: path part flattened, then node features."""
         paths = self._model.kernel.features(counts)
-        fitted = np.zeros((len(counts), *self._shape))
-        common = tuple(slice(min(a, b)) for a, b in zip(paths.shape[1:], self._shape, strict=True))
+        fitted = np.zeros((len(counts), *self.path_shape))
+        common = tuple(slice(min(a, b)) for a, b in zip(paths.shape[1:], self.path_shape, strict=True))
         fitted[(slice(None), *common)] = paths[(slice(None), *common)]
         z = math.sqrt(self._model.alpha) * fitted.reshape(len(counts), -1)
         if not self._model.beta:

@@ -72,7 +72,7 @@ class GraphEncoding:
         self.shape: Shape = structure.shape
         self.model = cp_model.CpModel()
         self.symmetry = symmetry
-        self._attributes = attributes
+        self.has_attributes = attributes
         self._unique = unique
         self._variables: dict[tuple[Any, ...], Any] = {}
         n, diameter = self.shape.n_nodes, structure.diameter
@@ -314,7 +314,7 @@ class GraphEncoding:
             self.clause(level[v, n - 1])
 
     def _add_attributes(self) -> None:
-        if self._attributes:
+        if self.has_attributes:
             for v in range(self.shape.n_nodes):
                 if self.shape.n_labels > 1:
                     self.model.add_exactly_one(
@@ -353,7 +353,7 @@ class GraphEncoding:
             adjacency[u, v] = holds(self.edge(u, v))
         labels = np.zeros(n, dtype=np.int64)
         features = np.zeros((n, shape.n_features), dtype=bool)
-        if self._attributes:
+        if self.has_attributes:
             for v in range(n):
                 labels[v] = next(k for k in range(shape.n_labels) if holds(self.label(v, k)))
                 features[v] = [holds(self.feature(v, m)) for m in range(shape.n_features)]

@@ -16,16 +16,18 @@ from typing import Literal, overload
 
 import numpy as np
 
-from ..acquisition import LCB, Acquisition
+from ..acquisition import EI, LCB, Acquisition
 from ..errors import EngineError, InvalidInputError, SearchSpaceExhausted
 from ..gp import GraphGP, Posterior
 from ..graph import Graph
 from ..space import GraphSpace
+from .evolution import propose_evolve
 from .objective import Objective
 from .proposal import Proposal
 from .request import Request
 from .sampling import propose_sample
 from .search import search
+from .ties import break_tie
 
 Proposer = Callable[[Objective, Request], Proposal]
 
@@ -44,10 +46,10 @@ def propose_search(objective: Objective, request: Request) -> Proposal:
             "local search found no graph of the space that is not excluded; widen the space, or "
             'use method="exact" to learn whether one exists'
         )
-    graph = next(iter(elite.ties.values()))
+    graph = break_tie(elite.ties, request.exclude, request.seed)
     return Proposal(
         graph,
-        elite.value,
+        objective.of_graph(graph),
         -math.inf,
         "heuristic",
         request.seconds,
@@ -56,10 +58,26 @@ def propose_search(objective: Objective, request: Request) -> Proposal:
     )
 
 
+def propose_exact(objective: Objective, request: Request) -> Proposal:
+    """The globally best graph, with a proof (`bogrape.propose.exact`)."""
+    from .exact.engine import propose_exact as prove  # late: loads the solver
+
+    return prove(objective, request)
+
+
+def propose_auto(objective: Objective, request: Request) -> Proposal:
+    """Exact for the acquisitions it can prove, else local search."""
+    if isinstance(objective.acquisition, (LCB, EI)):
+        return propose_exact(objective, request)
+    return propose_search(objective, request)
+
+
 METHODS: dict[str, Proposer] = {
-    "auto": propose_search,
+    "auto": propose_auto,
+    "exact": propose_exact,
     "search": propose_search,
     "sample": propose_sample,
+    "evolve": propose_evolve,
 }
 
 
@@ -110,7 +128,8 @@ def propose(
         space: the graphs to choose from.
         gp: a fitted `GraphGP`, or its posterior.
         acquisition: what to minimise; ``LCB(1.0)`` by default.
-        method: ``auto``, ``search`` or ``sample``.
+        method: ``auto`` and ``exact`` prove how good the answer is; ``search``, ``evolve`` and
+            ``sample`` (best of 20 random graphs) are heuristics without a bound.
         time_limit: seconds for the whole call.
         exclude: graphs that must not be proposed again, up to isomorphism.
         n: how many graphs; more than one gives a list, chosen one after another.

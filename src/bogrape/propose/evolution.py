@@ -1,0 +1,72 @@
+"""Mutation-based search over the acquisition: the evolutionary baseline of graph BO.
+
+As in NAS-BOWL (Ru et al., 2021): a population starts from random graphs and the graphs seen so far;
+in each generation the best are mutated by one elementary move each, children outside the space are
+dropped, and the best survive. It is kept simple on purpose; `search` is the stronger heuristic.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+
+from ..batch import Batch
+from ..errors import SamplingError, SearchSpaceExhausted
+from .moves import MoveTable
+from .objective import Objective
+from .proposal import Proposal
+from .request import Request
+from .search import Elite
+
+_POPULATION = 50
+_GENERATIONS = 20
+_PARENTS = 10
+
+
+def propose_evolve(objective: Objective, request: Request) -> Proposal:
+    """The best graph that mutation and selection find; no bound."""
+    elite = Elite(request.excluded)
+    space = objective.space
+    rng = np.random.default_rng(request.seed)
+    for n in space.sizes:
+        known = [graph for graph in request.exclude if space.contains(graph)]
+        start = [graph for graph in known if graph.n_nodes == n][-_POPULATION // 2 :]
+        try:
+            seed = int(rng.integers(2**31))
+            start += space.sample(_POPULATION - len(start), seed=seed, n_nodes=n)
+        except SamplingError:
+            if not start:
+                continue
+        moves = MoveTable.of(space, n)
+        population = Batch.of(start)
+        values = objective.of_batch(population)
+        elite.offer(population, values)
+        elite.n_evaluations += len(values)
+        for _ in range(_GENERATIONS if len(moves) else 0):
+            if time.monotonic() > request.deadline:
+                break
+            parents = np.argsort(values, kind="stable")[:_PARENTS]
+            chosen = rng.choice(parents, _POPULATION)
+            mutations = rng.choice(len(moves), _POPULATION, p=moves.weights)
+            children = moves.apply(population.select(chosen), mutations, rng)
+            children = children.select(space.excess(children) == 0)
+            if not len(children):
+                continue
+            found = objective.of_batch(children)
+            elite.offer(children, found)
+            elite.n_evaluations += len(found)
+            population = population.joined(children)
+            values = np.concatenate([values, found])
+            best = np.argsort(values, kind="stable")[:_POPULATION]
+            population, values = population.select(best), values[best]
+    if not elite.ties:
+        raise SearchSpaceExhausted(
+            "mutation found no graph of the space that is not excluded; widen the space, or use "
+            'method="exact" to learn whether one exists'
+        )
+    graph = next(iter(elite.ties.values()))
+    return Proposal(
+        graph, elite.value, -math.inf, "heuristic", request.seconds, "evolve", elite.n_evaluations
+    )

@@ -1,0 +1,173 @@
+"""The counts of `Coordinates` as variables of a CP-SAT model, with or without a graph behind them.
+
+`bare_counts` makes count variables that obey what is known of all graphs (`bogrape.propose.exact.
+lengths`): a relaxation that is solved in no time. `graph_counts` ties the same variables to the
+edges and labels of a `GraphEncoding`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ortools.sat.python import cp_model
+
+from ...encoding import GraphEncoding, Structure
+from . import lengths
+from .attributes import FreeAttributes
+from .forms import Coordinates
+
+
+def bare_counts(
+    model: Any, structure: Structure, coordinates: Coordinates, free: FreeAttributes | None
+) -> list[Any]:
+    """Variables for the counts, with the rows that every graph of the structure satisfies."""
+    upper = coordinates.upper()
+    counts = [
+        model.new_int_var(0, int(top), f"count{key}")
+        for key, top in zip([*coordinates.paths, *coordinates.nodes], upper, strict=True)
+    ]
+    paths = dict(zip(coordinates.paths, counts, strict=False))
+    nodes = dict(zip(coordinates.nodes, counts[len(coordinates.paths) :], strict=True))
+    _path_rows(model, structure, coordinates, paths)
+    shape = structure.shape
+    if coordinates.composition is None:
+        model.add(
+            cp_model.LinearExpr.sum([nodes[k] for k in range(shape.n_labels)]) == shape.n_nodes
+        )
+    if free is not None:
+        for row in free.rows:
+            expression = cp_model.LinearExpr.weighted_sum(
+                [nodes[m] for m in sorted(nodes)], [row.weights[m] for m in sorted(nodes)]
+            )
+            if row.low > -float("inf"):
+                model.add(expression >= int(row.low))
+            if row.high < float("inf"):
+                model.add(expression <= int(row.high))
+    return counts
+
+
+def _path_rows(
+    model: Any,
+    structure: Structure,
+    coordinates: Coordinates,
+    paths: dict[tuple[int, ...], Any],
+) -> None:
+    by_type: dict[tuple[int, ...], list[Any]] = {}
+    by_length: dict[int, list[Any]] = {}
+    for key, count in paths.items():
+        by_type.setdefault(key[1:], []).append(count)
+        by_length.setdefault(key[0], []).append(count)
+    if coordinates.composition is not None or len(by_type) == 1:
+        for types, counts in by_type.items():
+            total = cp_model.LinearExpr.sum(counts)
+            if structure.connectivity == "strong":
+                model.add(total == coordinates.n_pairs(*types))
+            else:
+                model.add(total <= coordinates.n_pairs(*types))
+    if structure.diameter is not None and structure.shape.n_nodes > 1:
+        n, diameter = structure.shape.n_nodes, structure.diameter
+        for _, weights, low, high in lengths.rows(n, diameter):
+            expression = cp_model.LinearExpr.weighted_sum(
+                [count for s in weights for count in by_length[s]],
+                [weights[s] for s in weights for _ in by_length[s]],
+            )
+            if low > -float("inf"):
+                model.add(expression >= int(low))
+            if high < float("inf"):
+                model.add(expression <= int(high))
+
+
+def graph_counts(encoding: GraphEncoding, coordinates: Coordinates, counts: list[Any]) -> None:
+    """Tie count variables to the graph of an encoding."""
+    model, shape = encoding.model, encoding.shape
+    paths = dict(zip(coordinates.paths, counts, strict=False))
+    nodes = dict(zip(coordinates.nodes, counts[len(coordinates.paths) :], strict=True))
+    if coordinates.paths and len(coordinates.paths[0]) == 3:
+        _typed_counts(encoding, coordinates, paths)
+    else:
+        places = [(u, v) for u, v in encoding.ordered_pairs() if shape.directed or u < v]
+        before: Any = 0
+        for s in range(1, coordinates.longest + 1):
+            now = encoding.total(encoding.within(u, v, s) for u, v in places)
+            model.add(paths[(s,)] == now - before)
+            before = now
+    if encoding.has_attributes:
+        _node_counts(encoding, coordinates, nodes)
+
+
+def _node_counts(encoding: GraphEncoding, coordinates: Coordinates, nodes: dict[int, Any]) -> None:
+    shape, model = encoding.shape, encoding.model
+    everyone = range(shape.n_nodes)
+    for label in range(shape.n_labels):
+        total = encoding.total(encoding.label(v, label) for v in everyone)
+        if coordinates.composition is not None:
+            if not isinstance(total, int):
+                model.add(total == coordinates.composition[label])
+        else:
+            model.add(nodes[label] == total)
+    for m in range(shape.n_features):
+        total = encoding.total(encoding.feature(v, m) for v in everyone)
+        model.add(nodes[shape.n_labels + m] == total)
+
+
+def _typed_counts(
+    encoding: GraphEncoding, coordinates: Coordinates, paths: dict[tuple[int, ...], Any]
+) -> None:
+    """Pairs within s steps, split by the labels of their ends (erratum E7, in cumulative form)."""
+    model, shape = encoding.model, encoding.shape
+    types = sorted({key[1:] for key in coordinates.paths})
+    places = [(u, v) for u, v in encoding.ordered_pairs() if shape.directed or u < v]
+    if len(types) == 1 and coordinates.composition is not None:
+        before: Any = 0
+        for s in range(1, coordinates.longest + 1):
+            now = encoding.total(encoding.within(u, v, s) for u, v in places)
+            model.add(paths[(s, *types[0])] == now - before)
+            before = now
+        return
+    near: dict[tuple[int, tuple[int, ...]], list[Any]] = {}
+    for u, v in places:
+        kinds = {kind: _is_type(encoding, u, v, kind) for kind in types}
+        model.add_exactly_one(kinds.values())
+        for s in range(1, coordinates.longest + 1):
+            within = encoding.within(u, v, s)
+            for kind, is_kind in kinds.items():
+                if within is False:
+                    continue
+                if within is True:
+                    near.setdefault((s, kind), []).append(is_kind)
+                    continue
+                both = model.new_bool_var(f"near[{u},{v},{s},{kind}]")
+                model.add_implication(both, is_kind)
+                model.add_implication(both, within)
+                model.add_bool_or([both, is_kind.negated(), within.negated()])
+                near.setdefault((s, kind), []).append(both)
+    for kind in types:
+        earlier: Any = 0
+        for s in range(1, coordinates.longest + 1):
+            now = encoding.total(near.get((s, kind), []))
+            model.add(paths[(s, *kind)] == now - earlier)
+            earlier = now
+
+
+def _is_type(encoding: GraphEncoding, u: int, v: int, kind: tuple[int, ...]) -> Any:
+    """The literal "u and v have these two labels" (in this order when directed)."""
+    a, b = kind
+    model = encoding.model
+    out = model.new_bool_var(f"type[{u},{v},{a},{b}]")
+
+    def label(node: int, k: int) -> Any:
+        return encoding.label(node, k)
+
+    if encoding.shape.directed or a == b:
+        for literal in (label(u, a), label(v, b)):
+            encoding.clause(out.negated(), literal)
+        encoding.clause(out, encoding.negated(label(u, a)), encoding.negated(label(v, b)))
+        return out
+    for node in (u, v):
+        encoding.clause(out.negated(), label(node, a), label(node, b))
+    for k in (a, b):
+        encoding.clause(out.negated(), label(u, k), label(v, k))
+        encoding.clause(out.negated(), encoding.negated(label(u, k)), encoding.negated(label(v, k)))
+    encoding.clause(out, encoding.negated(label(u, a)), encoding.negated(label(v, b)))
+    encoding.clause(out, encoding.negated(label(u, b)), encoding.negated(label(v, a)))
+    return out

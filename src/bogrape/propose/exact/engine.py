@@ -1,0 +1,219 @@
+"""Search, then proof, then re-check: the globally best graph with a certificate.
+
+1. Local search supplies an incumbent.
+2. The space is cut into pieces: a size, a diameter where graphs are connected and undirected, and for
+   the labelled kernel SP a composition (how many nodes have each label). Pieces whose bound
+   (`bogrape.propose.exact.relaxation`) does not beat the incumbent are settled at once.
+3. CP-SAT settles the others, side by side, each asked for a graph better than the incumbent.
+4. The bound is the smallest over all pieces; an improvement becomes the answer, and a last local
+   search around it must not find anything better than what was proved.
+
+The method is explained, with the reasons why each step is exact, in ``docs/exact-engine.md``.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...acquisition import EI, LCB
+from ...encoding import Structure, structures
+from ...errors import EngineError, UnsupportedError
+from ...gp import WeightPosterior
+from ...graph import Graph
+from ..objective import Objective
+from ..proposal import Proposal, Status
+from ..request import Request
+from ..search import Elite, search
+from ..ties import break_tie
+from .attributes import compositions, count_compositions
+from .feasibility import explain_nothing_left
+from .forms import count_form
+from .piece import Answer, Piece, Task
+from .relaxation import composition_bounds, corner_bound, norm_bound
+from .worker import n_cores, solve_all
+
+logger = logging.getLogger(__name__)
+
+_TOLERANCE = 1e-7  # relative; what floating point may do to a proved bound
+_MOST_COMPOSITIONS = 200_000
+_SEARCH_SHARE = 0.3  # of the time limit, at most, for the incumbent
+
+
+@dataclass
+class _Open:
+    """A piece that is not settled, and the best bound known for it."""
+
+    piece: Piece
+    bound: float
+
+
+def propose_exact(objective: Objective, request: Request) -> Proposal:
+    """The best graph of the space that is not excluded, proved if time allows."""
+    if not isinstance(objective.acquisition, (LCB, EI)):
+        raise UnsupportedError(
+            f"method 'exact' can prove LCB and EI, got {type(objective.acquisition).__name__}; "
+            "use method='search' for other acquisition functions"
+        )
+    elite = search(
+        objective,
+        excluded=request.excluded,
+        deadline=min(request.deadline, time.monotonic() + _SEARCH_SHARE * request.time_limit),
+        seed=request.seed,
+        starts=request.exclude,
+    )
+    to_settle = _open_pieces(objective, elite.value)
+    answers, left = _settle(objective, request, elite, to_settle)
+    improved = [answer for answer in answers if answer.graph is not None]
+    method = "search+cp-sat"
+    if improved:
+        best = min(improved, key=lambda answer: answer.value)
+        elite = _polished(objective, request, elite, best)
+        method = "cp-sat"
+    bound = min((item.bound for item in left), default=math.inf)
+    if not elite.ties:
+        if left:
+            raise UnsupportedError(
+                "no graph of the space that is not excluded was found in time, and none was "
+                f"ruled out: {len(left)} parts of the space are open; raise time_limit"
+            )
+        raise explain_nothing_left(objective.space, request)
+    graph = break_tie(elite.ties, request.exclude, request.seed)
+    proved_value = min((answer.value for answer in improved), default=math.inf)
+    if not left and elite.value < proved_value - _slack(proved_value) < math.inf:
+        raise EngineError(
+            f"{proved_value:.9g} was proved optimal, but local search then found "
+            f"{elite.value:.9g}; please report this"
+        )
+    proved = bound >= elite.value - _slack(elite.value)
+    status: Status = "optimal" if proved else "time_limit"
+    bound = elite.value - _slack(elite.value) if proved else bound
+    value = objective.of_graph(graph)
+    return Proposal(graph, value, bound, status, request.seconds, method, elite.n_evaluations)
+
+
+def _slack(value: float) -> float:
+    return _TOLERANCE * max(1.0, abs(value))
+
+
+def _open_pieces(objective: Objective, value: float) -> list[_Open]:
+    """The pieces that could hold a value below the incumbent's, most promising first."""
+    space = objective.space
+    kernel = objective.posterior.model.kernel
+    weakest = norm_bound(objective)
+    out = []
+    shapes = [space.shape(n) for n in space.sizes]
+    for structure in structures(shapes, space.connected, space.rules):
+        split = [_Open(Piece(structure), weakest)]
+        if kernel.labelled and not kernel.exponential and isinstance(objective.acquisition, LCB):
+            split = _by_composition(objective, structure, weakest)
+        for item in split:
+            if item.bound >= value:
+                continue
+            for part in item.piece.structure.by_diameter():
+                piece = Piece(part, item.piece.composition)
+                bound = max(item.bound, _corner_bound(objective, piece))
+                if bound < value:
+                    out.append(_Open(piece, bound))
+    return sorted(out, key=lambda item: item.bound)
+
+
+def _by_composition(objective: Objective, structure: Structure, weakest: float) -> list[_Open]:
+    shape = structure.shape
+    if count_compositions(shape.n_nodes, shape.n_labels) > _MOST_COMPOSITIONS:
+        return [_Open(Piece(structure), weakest)]
+    posterior, acquisition = objective.posterior, objective.acquisition
+    assert isinstance(posterior, WeightPosterior) and isinstance(acquisition, LCB)
+    table = compositions(shape.n_nodes, shape.n_labels)
+    bounds = composition_bounds(posterior, shape, np.array(table), acquisition.kappa)
+    fitted = posterior.model
+    in_units = fitted.y_mean + fitted.y_scale * bounds
+    return [
+        _Open(Piece(structure, row), max(weakest, float(bound)))
+        for row, bound in zip(table, in_units, strict=True)
+    ]
+
+
+def _corner_bound(objective: Objective, piece: Piece) -> float:
+    posterior, acquisition = objective.posterior, objective.acquisition
+    if not isinstance(posterior, WeightPosterior) or not isinstance(acquisition, LCB):
+        return -math.inf
+    form = count_form(posterior, piece.coordinates(posterior.model.kernel))
+    bound = corner_bound(form, piece.structure, acquisition.kappa)
+    return posterior.model.y_mean + posterior.model.y_scale * bound
+
+
+def _settle(
+    objective: Objective, request: Request, elite: Elite, to_settle: Sequence[_Open]
+) -> tuple[list[Answer], list[_Open]]:
+    """Solve the pieces in rounds of growing limits; returns answers, and what stayed open."""
+    answers: list[Answer] = []
+    left = list(to_settle)
+    incumbent = next(iter(elite.ties.values()), None)
+    for share in (0.1, 0.35, 1.0):
+        remaining = request.deadline - time.monotonic()
+        if not left or remaining <= 0:
+            break
+        limit = max(1.0, share * remaining / math.ceil(len(left) / n_cores()))
+        best = min((answer.value for answer in answers), default=elite.value)
+        tasks = [
+            Task(
+                item.piece,
+                objective,
+                best,
+                request.excluded,
+                _known_counts(objective, item.piece, incumbent),
+                limit,
+                request.seed,
+            )
+            for item in left
+        ]
+        found = dict(solve_all(tasks, request.deadline))
+        for index, item in enumerate(left):
+            answer = found[index]
+            if answer is not None:
+                answers.append(answer)
+                item.bound = math.inf if answer.proved else max(item.bound, answer.bound)
+        best = min((answer.value for answer in answers), default=elite.value)
+        settled = len(left)
+        left = [item for item in left if item.bound < best]
+        logger.info("%d of %d pieces settled in %.1f s", settled - len(left), settled, limit)
+    return answers, left
+
+
+def _known_counts(
+    objective: Objective, piece: Piece, incumbent: Graph | None
+) -> list[tuple[int, ...]]:
+    """The counts of the incumbent, if it belongs to the piece: they need not be offered again."""
+    if incumbent is None or incumbent.n_nodes != piece.structure.shape.n_nodes:
+        return []
+    diameter = piece.structure.diameter
+    if diameter is not None and incumbent.distances().max() != diameter:
+        return []
+    numbers = np.bincount(incumbent.labels, minlength=piece.structure.shape.n_labels)
+    if piece.composition is not None and tuple(numbers.tolist()) != piece.composition:
+        return []
+    return [piece.coordinates(objective.posterior.model.kernel).values(incumbent)]
+
+
+def _polished(objective: Objective, request: Request, elite: Elite, best: Answer) -> Elite:
+    """Look around an improvement for ties (or better, while some pieces are open)."""
+    assert best.graph is not None
+    around = search(
+        objective,
+        excluded=request.excluded,
+        n_evaluations=20_000,
+        deadline=request.deadline,
+        seed=request.seed,
+        starts=[best.graph],
+    )
+    around.n_evaluations += elite.n_evaluations
+    key = best.graph.canonical_key()
+    if around.value > best.value + around.tolerance or not around.ties:
+        around.value, around.ties = best.value, {key: best.graph}
+    return around

@@ -1,0 +1,84 @@
+"""When there is nothing to propose: are all graphs excluded, or which rules are at fault?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+from ortools.sat.python import cp_model
+
+from ...constraints import Rule
+from ...encoding import GraphEncoding, Structure, structures
+from ...errors import BoGrapeError, InfeasibleSpaceError, SearchSpaceExhausted
+from ...space import GraphSpace
+from ..request import Request
+from .worker import solve_all
+
+_MOST_TRIALS = 400
+
+
+@dataclass
+class Feasible:
+    """A job: is there any graph in any of these structures? ``None`` if time runs out."""
+
+    structures: Sequence[Structure]
+    time_limit: float
+
+    def solve(self) -> bool | None:
+        """Whether some structure has a graph."""
+        deadline = time.monotonic() + self.time_limit
+        undecided = False
+        for structure in self.structures:
+            solver = cp_model.CpSolver()
+            solver.parameters.num_workers = 1
+            solver.parameters.max_time_in_seconds = max(0.01, deadline - time.monotonic())
+            status = solver.solve(GraphEncoding(structure).model)
+            if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+                return True
+            undecided |= status != cp_model.INFEASIBLE
+        return None if undecided else False
+
+
+def explain_nothing_left(space: GraphSpace, request: Request) -> BoGrapeError:
+    """The error for a space that has no graph left: all excluded, or rules that contradict."""
+    deadline = max(request.deadline, time.monotonic() + 1.0)
+    if request.excluded and _feasible(space, space.rules, deadline) is not False:
+        return SearchSpaceExhausted(
+            f"every graph of the space is among the {len(request.excluded)} excluded ones (up to "
+            "isomorphism); nothing is left to propose: widen the space or stop the study"
+        )
+    culprits = smallest_conflict(space, deadline)
+    names = [rule.name for rule in culprits]
+    what = " and ".join(names) if names else "the sizes and connectivity of the space"
+    return InfeasibleSpaceError(
+        f"no graph satisfies {what}; drop or loosen one of these rules", names
+    )
+
+
+def smallest_conflict(space: GraphSpace, deadline: float) -> list[Rule]:
+    """A smallest set of rules that no graph satisfies together (as far as time allows).
+
+    First rules are left out one by one as long as no graph appears, which gives a set none of whose
+    rules can be spared; then all smaller sets are tried.
+    """
+    culprits = list(space.rules)
+    for rule in space.rules:
+        fewer = [other for other in culprits if other is not rule]
+        if _feasible(space, fewer, deadline) is False:
+            culprits = fewer
+    for size in range(1, len(culprits)):
+        if comb(len(space.rules), size) > _MOST_TRIALS:
+            break
+        for some in combinations(space.rules, size):
+            if _feasible(space, some, deadline) is False:
+                return list(some)
+    return culprits
+
+
+def _feasible(space: GraphSpace, rules: Sequence[Rule], deadline: float) -> bool | None:
+    shapes = [space.shape(n) for n in space.sizes]
+    job = Feasible(structures(shapes, space.connected, tuple(rules)), deadline - time.monotonic())
+    return next((answer for _, answer in solve_all([job], deadline)), None)

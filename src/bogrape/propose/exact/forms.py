@@ -1,0 +1,204 @@
+r"""The posterior of a linear kernel as a function of a few integer counts.
+
+SSP and SP are linear kernels, so with ``x`` the integer counts of a graph of known size (see
+`Coordinates`) the standardised posterior is
+
+.. math:: \mu(x) = w_0 + w^\top x, \qquad \sigma(x) = \| R x + r_0 \| ,
+
+a linear function and the norm of an affine one. `count_form` computes ``w_0, w, R, r_0`` from the
+weight-space posterior: with ``z = C (x, 1)`` and ``S = I - B^\top B`` it factors
+:math:`C^\top S C` by its eigenvalues, so R has no more rows than there are counts, however many
+observations there are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...constraints import Shape
+from ...gp import WeightPosterior
+from ...graph import Graph
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """The integer counts that decide the posterior, in a fixed order.
+
+    ``paths`` holds ``(s,)`` or ``(s, a, b)``: pairs of nodes at distance s (with labels a and b).
+    Pairs are unordered, with ``a <= b``, unless the graph is directed. ``nodes`` holds indices of
+    node features (labels first). With a ``composition`` the number of nodes of each label is given,
+    so that only further features are left in ``nodes``.
+    """
+
+    shape: Shape
+    paths: tuple[tuple[int, ...], ...]
+    nodes: tuple[int, ...]
+    composition: tuple[int, ...] | None
+    longest: int
+
+    @classmethod
+    def of(
+        cls,
+        shape: Shape,
+        *,
+        labelled: bool,
+        longest: int,
+        composition: tuple[int, ...] | None = None,
+    ) -> Coordinates:
+        """Coordinates for graphs of one shape whose longest shortest path has ``longest`` edges."""
+        labels = [a for a in range(shape.n_labels) if composition is None or composition[a]]
+        types = [(a, b) for a in labels for b in labels if shape.directed or a <= b]
+        if composition is not None and not labelled:
+            types = []
+        lengths = range(1, longest + 1)
+        paths: tuple[tuple[int, ...], ...] = tuple((s,) for s in lengths)
+        if labelled:
+            paths = tuple((s, a, b) for a, b in types for s in lengths)
+        first = 0 if composition is None else shape.n_labels
+        nodes = tuple(range(first, shape.n_labels + shape.n_features))
+        return cls(shape, paths, nodes, composition, longest)
+
+    def __len__(self) -> int:
+        return len(self.paths) + len(self.nodes)
+
+    def upper(self) -> NDArray[np.int64]:
+        """Upper bounds of the counts."""
+        n = self.shape.n_nodes
+        out = [self.n_pairs(*path[1:]) for path in self.paths]
+        return np.array(out + [n] * len(self.nodes), dtype=np.int64)
+
+    def n_pairs(self, *types: int) -> int:
+        """Number of pairs of nodes (with these labels, as far as the composition tells)."""
+        n, directed = self.shape.n_nodes, self.shape.directed
+        if self.composition is None or not types:
+            return n * (n - 1) // (1 if directed else 2)
+        a, b = types
+        if a != b:
+            return self.composition[a] * self.composition[b]
+        return self.composition[a] * (self.composition[a] - 1) // (1 if directed else 2)
+
+    def values(self, graph: Graph) -> tuple[int, ...]:
+        """The counts of a graph."""
+        distance = graph.distances()
+        u, v = np.nonzero(~np.eye(graph.n_nodes, dtype=bool))
+        if not graph.directed:
+            u, v = u[u < v], v[u < v]
+        lengths, a, b = distance[u, v], graph.labels[u], graph.labels[v]
+        if not graph.directed:
+            a, b = np.minimum(a, b), np.maximum(a, b)
+        out = []
+        for path in self.paths:
+            hit = lengths == path[0]
+            if len(path) == 3:
+                hit &= (a == path[1]) & (b == path[2])
+            out.append(int(hit.sum()))
+        sums = [int((graph.labels == k).sum()) for k in range(self.shape.n_labels)]
+        sums += [int(total) for total in graph.features.sum(axis=0)]
+        return (*out, *(sums[m] for m in self.nodes))
+
+
+@dataclass(frozen=True, eq=False)
+class CountForm:
+    """Standardised mean ``w0 + w x`` and standard deviation ``|R x + r0|`` of counts x."""
+
+    coordinates: Coordinates
+    w0: float
+    w: FloatArray
+    R: FloatArray
+    r0: FloatArray
+    slack: float  # what the eigenvalues left out can add to the standard deviation
+
+    def mean(self, x: NDArray[np.int64]) -> FloatArray:
+        """Standardised mean of rows of counts."""
+        return np.asarray(self.w0 + x @ self.w)
+
+    def std(self, x: NDArray[np.int64]) -> FloatArray:
+        """Standardised deviation of rows of counts."""
+        return np.asarray(np.linalg.norm(x @ self.R.T + self.r0, axis=-1))
+
+
+def count_form(posterior: WeightPosterior, coordinates: Coordinates) -> CountForm:
+    """The posterior over the counts of graphs of one shape."""
+    weights, basis = embedded(posterior, coordinates)
+    columns = _columns(posterior, coordinates)  # z = columns @ (x, 1)
+    projected = basis @ columns
+    gram = columns.T @ columns - projected.T @ projected
+    values, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
+    keep = values > 1e-13 * max(values[-1], 1e-300)
+    factor = (vectors[:, keep] * np.sqrt(values[keep])).T
+    reach = float(np.linalg.norm([*coordinates.upper(), 1]))
+    slack = math.sqrt(max(0.0, float(np.abs(values[~keep]).sum()))) * reach
+    linear = weights @ columns
+    return CountForm(
+        coordinates, float(linear[-1]), linear[:-1], factor[:, :-1], factor[:, -1], slack
+    )
+
+
+def embedded(posterior: WeightPosterior, coordinates: Coordinates) -> tuple[FloatArray, FloatArray]:
+    """Weights, and ``B`` with ``S = I - B'B``, over all cells a graph of this shape can have."""
+    shape, fitted = coordinates.shape, posterior.model
+    cells = posterior.path_shape
+    full = (shape.n_nodes, *(shape.n_labels,) * (len(cells) - 1))
+    n_cells, n_known = math.prod(full), math.prod(cells)
+    n_labels = fitted.counts.n_labels
+    n_columns = n_cells + (shape.n_labels + shape.n_features if fitted.beta else 0)
+    rows = np.vstack(
+        [posterior.weights, np.sqrt(1.0 - posterior.shrink)[:, None] * posterior.basis]
+    )
+    out = np.zeros((len(rows), n_columns))
+    paths = np.zeros((len(rows), *full))
+    common = tuple(slice(min(a, b)) for a, b in zip(cells, full, strict=True))
+    known = rows[:, :n_known].reshape(len(rows), *cells)
+    paths[(slice(None), *common)] = known[(slice(None), *common)]
+    out[:, :n_cells] = paths.reshape(len(rows), -1)
+    if fitted.beta:
+        shared = min(n_labels, shape.n_labels)
+        out[:, n_cells : n_cells + shared] = rows[:, n_known : n_known + shared]
+        out[:, n_cells + shape.n_labels :] = rows[:, n_known + n_labels :]
+    return out[0], out[1:]
+
+
+def _columns(posterior: WeightPosterior, coordinates: Coordinates) -> FloatArray:
+    """The matrix C of ``z = C (x, 1)``."""
+    shape, fitted = coordinates.shape, posterior.model
+    n, n_labels = shape.n_nodes, shape.n_labels
+    labelled = fitted.kernel.labelled
+    full = (n, n_labels, n_labels) if labelled else (n,)
+    n_cells = math.prod(full)
+    n_columns = n_cells + (n_labels + shape.n_features if fitted.beta else 0)
+    path_scale = math.sqrt(fitted.alpha) / n**2
+    node_scale = math.sqrt(fitted.beta / fitted.n_features) / n
+    out = np.zeros((n_columns, len(coordinates) + 1))
+    both = 1 if shape.directed else 2  # an unordered pair is two ordered ones
+    for i, path in enumerate(coordinates.paths):
+        if not labelled:
+            out[path[0], i] = both * path_scale
+        else:
+            s, a, b = path
+            out[np.ravel_multi_index((s, a, b), full), i] += path_scale
+            if not shape.directed:
+                out[np.ravel_multi_index((s, b, a), full), i] += path_scale
+
+    def zero_length(label: int) -> int:
+        return int(np.ravel_multi_index((0, label, label), full)) if labelled else 0
+
+    for j, m in enumerate(coordinates.nodes, start=len(coordinates.paths)):
+        if labelled and m < n_labels:
+            out[zero_length(m), j] = path_scale
+        if fitted.beta:
+            out[n_cells + m, j] = node_scale
+    if not labelled:
+        out[0, -1] = n * path_scale
+    if coordinates.composition is not None:
+        for label, number in enumerate(coordinates.composition):
+            if labelled:
+                out[zero_length(label), -1] = number * path_scale
+            if fitted.beta:
+                out[n_cells + label, -1] = number * node_scale
+    return out

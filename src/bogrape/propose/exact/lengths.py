@@ -1,0 +1,120 @@
+r"""What is known of the numbers of pairs at each distance, for connected undirected graphs.
+
+Let ``h_s`` be the number of unordered pairs at distance s in a connected graph with n nodes and
+diameter d. Then
+
+* ``contiguous``: ``h_s >= d - s + 1`` (the pairs on a path of length d);
+* ``spread``: ``h_s >= n - s`` for ``s < d`` and ``s <= ceil(d / 2)``. *Proof.* Let P be a shortest
+  path of length d. A node v off P has distance at least d/2 from one end of P, and distances from v
+  to neighbours on P differ by at most one; so if v is within s of P, some node of P is at distance
+  exactly s from v. If v is farther, take the node at distance s on a shortest path from v to P; it is
+  off P and nearer to P than v. Give each such pair to its end that is off P and farther from P: the
+  pairs of different v are different, and so are the ``d - s + 1`` pairs on P.
+* ``Ore``: ``h_1 <= d + (n - d - 1)(n - d + 4) / 2`` (Ore, 1968);
+* ``tail``: ``sum_{t >= s} h_t <= n (n - s) / 2``: a node with a node at distance s or more has one
+  at each smaller distance, itself included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+
+
+def lower_bounds(n: int, diameter: int) -> IntArray:
+    """Smallest possible ``h_1 .. h_d`` (*contiguous* and *spread*)."""
+    s = np.arange(1, diameter + 1)
+    bound = diameter - s + 1
+    spread = (s < diameter) & (s <= (diameter + 1) // 2)
+    bound = np.where(spread, np.maximum(bound, n - s), bound)
+    bound[0] = max(bound[0], n - 1)
+    return bound.astype(np.int64)
+
+
+def most_edges(n: int, diameter: int) -> int:
+    """*Ore*: the largest number of edges."""
+    if diameter == 1:
+        return n * (n - 1) // 2
+    return diameter + (n - diameter - 1) * (n - diameter + 4) // 2
+
+
+def most_far(n: int, s: int) -> int:
+    """*tail*: the largest number of pairs at distance s or more."""
+    return n * (n - s) // 2 if s > 1 else n * (n - 1) // 2
+
+
+def count_histograms(n: int, diameter: int) -> int:
+    """How many rows `histograms` has, without making them."""
+    bounds = [int(b) for b in lower_bounds(n, diameter)]
+
+    @lru_cache(maxsize=None)
+    def ways(s: int, left: int) -> int:
+        if left > most_far(n, s):
+            return 0
+        if s == diameter:
+            return int(left >= bounds[s - 1] and (s > 1 or left <= most_edges(n, diameter)))
+        top = left - sum(bounds[s:])
+        if s == 1:
+            top = min(top, most_edges(n, diameter))
+        return sum(ways(s + 1, left - h) for h in range(bounds[s - 1], top + 1))
+
+    return ways(1, n * (n - 1) // 2)
+
+
+def histograms(n: int, diameter: int) -> IntArray:
+    """All ``(h_1, .., h_d)`` that satisfy the conditions above, in lexicographic order."""
+    bounds = lower_bounds(n, diameter)
+    rows = np.zeros((1, 0), dtype=np.int64)
+    left = np.array([n * (n - 1) // 2], dtype=np.int64)
+    for s in range(1, diameter + 1):
+        rest = int(bounds[s:].sum())
+        low, high = np.full(len(left), bounds[s - 1]), left - rest
+        if s == 1:
+            high = np.minimum(high, most_edges(n, diameter))
+        if s == diameter:
+            low = np.maximum(low, left)
+        else:
+            low = np.maximum(low, left - most_far(n, s + 1))
+        rows, left = _extend(rows, left, low, high)
+    return rows
+
+
+def _extend(
+    rows: IntArray, left: IntArray, low: IntArray, high: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Every row followed by every number between its ``low`` and ``high``."""
+    n_choices = np.maximum(high - low + 1, 0)
+    owner = np.repeat(np.arange(len(rows)), n_choices)
+    first = np.repeat(np.cumsum(n_choices) - n_choices, n_choices)
+    chosen = low[owner] + np.arange(len(owner)) - first
+    return np.column_stack([rows[owner], chosen]), left[owner] - chosen
+
+
+def general_histograms(n_pairs: int, longest: int, limit: int) -> IntArray | None:
+    """All ``(h_1, .., h_longest)`` with a sum of at most ``n_pairs`` and no gaps.
+
+    For graphs that may be directed or fall apart. ``None`` when there are more than ``limit``.
+    """
+    rows = np.zeros((1, 0), dtype=np.int64)
+    left = np.array([n_pairs], dtype=np.int64)
+    for s in range(1, longest + 1):
+        ended = (rows[:, -1] == 0) if s > 1 else np.zeros(1, dtype=bool)
+        high = np.where(ended, 0, left)
+        if int((high + 1).sum()) > limit:
+            return None
+        rows, left = _extend(rows, left, np.zeros(len(rows), dtype=np.int64), high)
+    return rows
+
+
+def rows(n: int, diameter: int) -> Iterator[tuple[str, dict[int, int], float, float]]:
+    """The conditions as linear rows ``low <= sum weight_s h_s <= high``, named as above."""
+    for s, bound in enumerate(lower_bounds(n, diameter), start=1):
+        yield f"spread[{s}]", {s: 1}, float(bound), np.inf
+    yield "ore", {1: 1}, -np.inf, float(most_edges(n, diameter))
+    for s in range(2, diameter + 1):
+        yield f"tail[{s}]", {t: 1 for t in range(s, diameter + 1)}, -np.inf, float(most_far(n, s))

@@ -1,0 +1,307 @@
+"""One piece of the proof: does any graph of this structure beat the incumbent?
+
+A piece is a `Structure` (a size, perhaps a diameter) and perhaps a composition (how many nodes have
+each label). Solving it answers with the best graph that beats the given value, if there is one, and
+with a bound that holds for all graphs of the piece that are not excluded.
+
+Integers stand for real numbers here, so near the incumbent the solver may offer graphs that are no
+better. Every offer is decoded and its value recomputed; its *counts* are then ruled out and the
+search goes on. All graphs with equal counts have equal values, so nothing is lost, except that a
+graph offered may be excluded while another with the same counts is not: `another_graph` looks.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from ortools.sat.python import cp_model
+
+from ...acquisition import LCB
+from ...encoding import GraphEncoding, Structure
+from ...gp import WeightPosterior
+from ...graph import Graph
+from ...kernels import GraphKernel
+from ..objective import Objective
+from .attributes import FreeAttributes, free_attributes
+from .counting import bare_counts, graph_counts
+from .forms import Coordinates, CountForm, count_form
+from .integers import IntegerForm
+from .tables import CountTable, TooManyCounts, count_table
+
+_MEMORY_MB = 3000
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What one solve is about."""
+
+    structure: Structure
+    composition: tuple[int, ...] | None = None
+
+    @property
+    def longest(self) -> int:
+        """The longest distance a graph of the piece can have."""
+        diameter = self.structure.diameter
+        return self.structure.shape.n_nodes - 1 if diameter is None else diameter
+
+    def coordinates(self, kernel: GraphKernel) -> Coordinates:
+        """The counts that decide the kernel on graphs of this piece."""
+        return Coordinates.of(
+            self.structure.shape,
+            labelled=kernel.labelled,
+            longest=self.longest,
+            composition=self.composition,
+        )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is known of a piece: ``bound <= every value``, and the best graph below the cut-off."""
+
+    proved: bool
+    bound: float  # valid for graphs of the piece that are not excluded
+    graph: Graph | None = None
+    value: float = math.inf
+    n_solves: int = 0
+
+
+@dataclass
+class Task:
+    """A piece, and what to beat."""
+
+    piece: Piece
+    objective: Objective
+    value: float  # only smaller values are of interest
+    excluded: Collection[str]
+    known: Collection[tuple[int, ...]]  # counts whose graphs need not be offered
+    time_limit: float
+    seed: int = 0
+    deadline: float = field(default=math.inf, init=False)
+
+    def solve(self) -> Answer:
+        """Solve the piece within the time limit."""
+        self.deadline = time.monotonic() + self.time_limit
+        state = _Solve(self)
+        try:
+            return state.run()
+        except _OutOfTime:
+            return state.answer(proved=False, bound=-math.inf)
+
+
+class _Solve:
+    """The state of one solve: the incumbent of the piece, and the counts already dealt with."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.piece = task.piece
+        self.objective = task.objective
+        kernel = task.objective.posterior.model.kernel
+        self.free: FreeAttributes | None = None
+        if not kernel.labelled:
+            self.free = free_attributes(self.piece.structure)
+        self.coordinates = self.piece.coordinates(kernel)
+        self.best = Answer(False, -math.inf, None, task.value)
+        self.n_solves = 0
+
+    def run(self) -> Answer:
+        posterior, acquisition = self.objective.posterior, self.objective.acquisition
+        if isinstance(posterior, WeightPosterior) and isinstance(acquisition, LCB):
+            form = count_form(posterior, self.coordinates)
+            return self._run_integers(form, IntegerForm.of(form, acquisition.kappa))
+        try:
+            table = count_table(self.piece.structure, self.coordinates, self.objective, self.free)
+        except TooManyCounts:
+            return self.answer(proved=False, bound=-math.inf)
+        return self._run_table(table)
+
+    # -- linear kernels: weight space in integers ---------------------------------------------
+
+    def _run_integers(self, form: CountForm, integers: IntegerForm) -> Answer:
+        fitted = self.objective.posterior.model
+
+        def standard(value: float) -> float:
+            return (value - fitted.y_mean) / fitted.y_scale
+
+        def in_units(value: float) -> float:
+            return fitted.y_mean + fitted.y_scale * value
+
+        model = cp_model.CpModel()
+        counts = bare_counts(model, self.piece.structure, self.coordinates, self.free)
+        self._forbid_known(model, counts)
+        objective = integers.objective(model, counts)
+        if math.isfinite(self.best.value):
+            model.add(objective <= integers.at_most(standard(self.best.value)))
+        model.minimize(objective)
+        solver, status = self._solve(model)
+        if status == cp_model.INFEASIBLE:
+            return self.answer(proved=True)
+        bound = in_units(integers.lower_bound(solver.best_objective_bound))
+
+        encoding = self._encoding()
+        model = encoding.model
+        counts = bare_counts(model, self.piece.structure, self.coordinates, self.free)
+        graph_counts(encoding, self.coordinates, counts)
+        self._forbid_known(model, counts)
+        objective = integers.objective(model, counts)
+        model.minimize(objective)
+        while True:
+            if math.isfinite(self.best.value):
+                model.add(objective <= integers.at_most(standard(self.best.value)))
+            solver, status = self._solve(model)
+            if status == cp_model.INFEASIBLE:
+                return self.answer(proved=True)
+            if status != cp_model.MODEL_INVALID and solver.best_objective_bound > -1e17:
+                bound = max(bound, in_units(integers.lower_bound(solver.best_objective_bound)))
+            if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+                return self.answer(proved=False, bound=bound)
+            found = tuple(int(solver.value(count)) for count in counts)
+            self._take(self._decoded(encoding, solver, found), found)
+            if status != cp_model.OPTIMAL:
+                return self.answer(proved=False, bound=bound)
+            self._forbid(model, counts, found)
+
+    # -- any kernel: tables of counts ---------------------------------------------------------
+
+    def _run_table(self, table: CountTable) -> Answer:
+        while True:
+            rows = table.better_than(self.best.value)
+            if not len(rows):
+                return self.answer(proved=True)
+            bound = float(table.values[rows[0]])
+            if time.monotonic() > self.task.deadline:
+                return self.answer(proved=False, bound=bound)
+            encoding = self._encoding()
+            model = encoding.model
+            counts = bare_counts(model, self.piece.structure, self.coordinates, self.free)
+            graph_counts(encoding, self.coordinates, counts)
+            rank = model.new_int_var(0, len(rows) - 1, "rank")
+            model.add_allowed_assignments(
+                [*counts[: table.n_columns], rank],
+                [(*map(int, table.counts[row]), i) for i, row in enumerate(rows)],
+            )
+            model.minimize(rank)
+            solver, status = self._solve(model)
+            if status == cp_model.INFEASIBLE:
+                return self.answer(proved=True)
+            if status != cp_model.OPTIMAL:
+                first = max(0, math.ceil(solver.best_objective_bound - 1e-6))
+                bound = float(table.values[rows[min(first, len(rows) - 1)]])
+                if status == cp_model.FEASIBLE:
+                    self._take_row(table, rows[int(solver.value(rank))], encoding, solver)
+                return self.answer(proved=False, bound=bound)
+            row = rows[int(solver.value(rank))]
+            # every better row was shown to have no graph
+            table.drop(rows[: int(solver.value(rank)) + 1])
+            self._take_row(table, row, encoding, solver)
+
+    def _take_row(self, table: CountTable, row: int, encoding: GraphEncoding, solver: Any) -> None:
+        bare = encoding.decode(solver.value)
+        if self.free is None:
+            self._take(bare, tuple(map(int, table.counts[row])))
+            return
+        # all choices of attributes are open: take the best that leads to a graph not excluded
+        for sums, value in table.attributes(row):
+            if value >= self.best.value:
+                return
+            counts = (*map(int, table.counts[row]), *map(int, sums))
+            self._take(self.free.dress(bare, sums), counts)
+
+    # -- offers -------------------------------------------------------------------------------
+
+    def _take(self, graph: Graph, counts: tuple[int, ...]) -> None:
+        """Take in an offered graph, or another one with the same counts if it is excluded."""
+        value = self.objective.of_graph(graph)
+        if not value < self.best.value:
+            return
+        if graph.canonical_key() in self.task.excluded:
+            other = self._another_graph(counts)
+            if other is None:
+                return
+            graph, value = other, self.objective.of_graph(other)
+        self.best = Answer(False, -math.inf, graph, value)
+
+    def _another_graph(self, counts: tuple[int, ...]) -> Graph | None:
+        """A graph with exactly these counts that is not excluded, if there is one."""
+        encoding = GraphEncoding(self.piece.structure, unique=True)
+        model = encoding.model
+        variables = bare_counts(model, self.piece.structure, self.coordinates, None)
+        graph_counts(encoding, self.coordinates, variables)
+        for variable, count in zip(variables, counts, strict=True):
+            model.add(variable == count)
+        finder = _FirstNotExcluded(encoding, self.task.excluded)
+        solver = self._solver()
+        solver.parameters.enumerate_all_solutions = True
+        self.n_solves += 1
+        status = solver.solve(model, finder)
+        if finder.found is None and status not in (cp_model.OPTIMAL, cp_model.INFEASIBLE):
+            raise _OutOfTime
+        return finder.found
+
+    # -- solver -------------------------------------------------------------------------------
+
+    def _encoding(self) -> GraphEncoding:
+        if self.free is None:
+            return GraphEncoding(self.piece.structure)
+        return GraphEncoding(self.free.bare, attributes=False)
+
+    def _decoded(self, encoding: GraphEncoding, solver: Any, counts: tuple[int, ...]) -> Graph:
+        graph = encoding.decode(solver.value)
+        if self.free is None:
+            return graph
+        return self.free.dress(graph, counts[len(self.coordinates.paths) :])
+
+    def _forbid_known(self, model: Any, counts: list[Any]) -> None:
+        for known in self.task.known:
+            if len(known) == len(counts):
+                self._forbid(model, counts, known)
+
+    @staticmethod
+    def _forbid(model: Any, counts: list[Any], values: tuple[int, ...]) -> None:
+        if counts:
+            model.add_forbidden_assignments(counts, [values])
+        else:
+            model.add_bool_or([])  # no counts: there was only this one to offer
+
+    def _solver(self) -> Any:
+        solver = cp_model.CpSolver()
+        left = self.task.deadline - time.monotonic()
+        solver.parameters.max_time_in_seconds = max(0.01, left)
+        solver.parameters.num_workers = 1  # the same answer every time; pieces run side by side
+        solver.parameters.random_seed = self.task.seed
+        solver.parameters.max_memory_in_mb = _MEMORY_MB
+        return solver
+
+    def _solve(self, model: Any) -> tuple[Any, Any]:
+        solver = self._solver()
+        self.n_solves += 1
+        return solver, solver.solve(model)
+
+    def answer(self, *, proved: bool, bound: float = math.inf) -> Answer:
+        best = self.best
+        if proved:
+            return Answer(True, best.value, best.graph, best.value, self.n_solves)
+        return Answer(False, min(bound, best.value), best.graph, best.value, self.n_solves)
+
+
+class _OutOfTime(Exception):
+    """The clock cut off a search whose outcome the proof depends on."""
+
+
+class _FirstNotExcluded(cp_model.CpSolverSolutionCallback):
+    """Stops at the first solution whose graph is not excluded."""
+
+    def __init__(self, encoding: GraphEncoding, excluded: Collection[str]) -> None:
+        super().__init__()
+        self._encoding = encoding
+        self._excluded = excluded
+        self.found: Graph | None = None
+
+    def on_solution_callback(self) -> None:
+        graph = self._encoding.decode(self.value)
+        if graph.canonical_key() not in self._excluded:
+            self.found = graph
+            self.stop_search()

@@ -1,0 +1,154 @@
+"""Tables of counts: any kernel and any acquisition that sees a graph through few counts.
+
+For SSP and ESSP the acquisition depends on ``(h, N)`` alone: pairs at each distance, nodes with each
+attribute. All h that satisfy the conditions of `bogrape.propose.exact.lengths` are listed and
+evaluated at once; nothing needs to be linear. The solver is then asked for a graph in the best row.
+
+With free attributes (`FreeAttributes`) the table lists h alone, valued at its best N. For LCB and EI
+the acquisition is concave in N once h is given: the mean is linear in N, the deviation is the norm of
+an affine function of N and so convex, and both acquisitions fall with the deviation and are concave in
+(mean, deviation). So, without rules on the N, its best N is a corner: one label for all nodes, and each
+feature on all nodes or on none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...counts import Counts
+from ...encoding import Structure
+from ..objective import Objective
+from . import lengths
+from .attributes import FreeAttributes, compositions, count_compositions
+from .forms import Coordinates
+
+_MOST_ROWS = 3_000_000
+_CHUNK = 100_000
+
+
+class TooManyCounts(Exception):
+    """The counts of this piece cannot be listed."""
+
+
+@dataclass(eq=False)
+class CountTable:
+    """Rows of counts in order of their acquisition values (the smallest first)."""
+
+    counts: NDArray[np.int64]  # (rows, columns): h, followed by N unless attributes are free
+    values: NDArray[np.float64]
+    alive: NDArray[np.bool_]  # rows not yet dealt with
+    sums: NDArray[np.int64] | None  # with free attributes: the N to choose from, for one row
+    objective: Objective
+    n_nodes: int
+    directed: bool
+
+    @property
+    def n_columns(self) -> int:
+        """Number of count variables the table is about."""
+        return int(self.counts.shape[1])
+
+    def better_than(self, value: float) -> NDArray[np.int64]:
+        """Indices of the rows below a value that are not dealt with yet, best first."""
+        end = int(np.searchsorted(self.values, value, side="left"))
+        return np.flatnonzero(self.alive[:end])
+
+    def drop(self, rows: NDArray[np.int64]) -> None:
+        """Mark rows as dealt with."""
+        self.alive[rows] = False
+
+    def attributes(self, row: int) -> list[tuple[NDArray[np.int64], float]]:
+        """With free attributes: every choice of N for a row with its value, best first."""
+        if self.sums is None:
+            return []
+        paths = np.repeat(self.counts[row][None], len(self.sums), axis=0)
+        values = evaluate(self.objective, self.n_nodes, self.directed, paths, self.sums)
+        order = np.argsort(values, kind="stable")
+        return [(self.sums[i], float(values[i])) for i in order]
+
+
+def count_table(
+    structure: Structure,
+    coordinates: Coordinates,
+    objective: Objective,
+    free: FreeAttributes | None,
+) -> CountTable:
+    """The table of a piece; raises `TooManyCounts` if it would be too large."""
+    if objective.posterior.model.kernel.labelled:
+        raise TooManyCounts
+    shape = structure.shape
+    n = shape.n_nodes
+    paths = _histograms(structure, coordinates)
+    all_sums = (free or FreeAttributes(structure, ())).sums(_MOST_ROWS)
+    if all_sums is None:
+        raise TooManyCounts
+    if free is not None:
+        corners = all_sums if free.rows else _corners(n, shape.n_labels, shape.n_features)
+        values = np.full(len(paths), np.inf)
+        for corner in corners:
+            sums = np.broadcast_to(corner, (len(paths), len(corner)))
+            values = np.minimum(values, evaluate(objective, n, shape.directed, paths, sums))
+        counts, sums_left = paths, all_sums
+    else:
+        if len(paths) * len(all_sums) > _MOST_ROWS:
+            raise TooManyCounts
+        first = np.repeat(np.arange(len(paths)), len(all_sums))
+        second = np.tile(np.arange(len(all_sums)), len(paths))
+        values = evaluate(objective, n, shape.directed, paths[first], all_sums[second])
+        counts, sums_left = np.column_stack([paths[first], all_sums[second]]), None
+    order = np.argsort(values, kind="stable")
+    alive = np.ones(len(order), dtype=bool)
+    return CountTable(counts[order], values[order], alive, sums_left, objective, n, shape.directed)
+
+
+def evaluate(
+    objective: Objective,
+    n: int,
+    directed: bool,
+    paths: NDArray[np.int64],
+    sums: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Acquisition values of rows of pair counts and node feature sums."""
+    out = np.empty(len(paths))
+    both = 1 if directed else 2
+    n_labels = objective.space.n_labels
+    for start in range(0, len(paths), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        rows = paths[part]
+        n_all = np.column_stack([np.full(len(rows), n), both * rows])
+        counts = Counts(np.full(len(rows), n), n_all, None, np.asarray(sums[part]), n_labels)
+        out[part] = objective.of_counts(counts)
+    return out
+
+
+def _histograms(structure: Structure, coordinates: Coordinates) -> NDArray[np.int64]:
+    n, diameter = structure.shape.n_nodes, structure.diameter
+    if n == 1:
+        return np.zeros((1, 0), dtype=np.int64)
+    if diameter is not None:
+        if lengths.count_histograms(n, diameter) > _MOST_ROWS:
+            raise TooManyCounts
+        return lengths.histograms(n, diameter)
+    found = lengths.general_histograms(coordinates.n_pairs(), coordinates.longest, _MOST_ROWS)
+    if found is None:
+        raise TooManyCounts
+    return found
+
+
+def _corners(n: int, n_labels: int, n_features: int) -> NDArray[np.int64]:
+    labels = [tuple(n if k == a else 0 for k in range(n_labels)) for a in range(n_labels)]
+    extras = list(product((0, n), repeat=n_features))
+    return np.array([(*a, *b) for a in labels for b in extras], dtype=np.int64)
+
+
+__all__ = [
+    "CountTable",
+    "TooManyCounts",
+    "compositions",
+    "count_compositions",
+    "count_table",
+    "evaluate",
+]

@@ -1,0 +1,227 @@
+"""Solves run in processes of their own, so that any of them can be stopped at any moment.
+
+A worker is ``python -m bogrape.propose.exact.worker``: it reads tasks from its standard input and
+writes answers to its standard output. (It is not a `multiprocessing` process: those import the
+user's script again, which surprises scripts without a main guard.) Workers are kept between calls,
+since starting one takes half a second. One that misses its deadline is killed; all end with the
+process that started them, however that ends, because their standard input closes.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import pickle
+import queue
+import selectors
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from copy import copy
+from typing import IO, Any, Protocol
+
+
+class Job(Protocol):
+    """What a worker can be asked to do."""
+
+    time_limit: float  # seconds
+
+    def solve(self) -> Any:
+        """The answer; runs in the worker."""
+
+
+_HEADER = struct.Struct("<Q")
+_GRACE = 0.7  # seconds a worker may take beyond its limit before it is killed
+
+
+def n_cores() -> int:
+    """Number of processor cores this process may use."""
+    try:
+        return max(1, len(os.sched_getaffinity(0)))
+    except AttributeError:  # not on Linux
+        return max(1, os.cpu_count() or 1)
+
+
+class _Worker:
+    """A running worker process."""
+
+    def __init__(self) -> None:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+            environment[name] = "1"
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "bogrape.propose.exact.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,  # Ctrl-C is for the parent, which then ends its workers
+        )
+        self.owner = os.getpid()
+        self.busy_with = -1
+        self.due = 0.0
+
+    @property
+    def output(self) -> IO[bytes]:
+        """Where answers come from."""
+        return self._process.stdout  # type: ignore[return-value]
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs, and is ours (not a forked parent's)."""
+        return self.owner == os.getpid() and self._process.poll() is None
+
+    def start(self, index: int, job: Job) -> None:
+        """Hand over a job."""
+        self.busy_with, self.due = index, time.monotonic() + job.time_limit + _GRACE
+        with contextlib.suppress(OSError):  # it died: the answer will say so
+            _write(self._process.stdin, job)
+
+    def answer(self) -> Any:
+        """Read the answer; ``None`` if the process died instead."""
+        self.busy_with = -1
+        try:
+            found = _read(self.output)
+        except (EOFError, pickle.UnpicklingError, OSError):
+            self.kill()
+            return None
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self.busy_with = -1
+        if self.owner == os.getpid():
+            self._process.kill()
+            self._process.wait()
+            for pipe in (self._process.stdin, self._process.stdout):
+                with contextlib.suppress(OSError):
+                    pipe.close()  # type: ignore[union-attr]
+
+
+_idle: list[_Worker] = []
+
+
+def _shut_down() -> None:
+    while _idle:
+        _idle.pop().kill()
+
+
+atexit.register(_shut_down)
+
+
+def solve_all(jobs: Sequence[Job], deadline: float) -> Iterator[tuple[int, Any]]:
+    """Do jobs side by side; yields ``(index, answer)`` as they come, each index once.
+
+    The answer is ``None`` for a job whose worker died or missed the deadline, and for jobs whose
+    turn did not come. An exception raised by a job is raised here.
+    """
+    waiting = list(enumerate(jobs))[::-1]
+    limit = min(n_cores(), len(jobs))
+    busy: list[_Worker] = []
+    try:
+        while waiting or busy:
+            while waiting and len(busy) < limit:
+                index, job = waiting.pop()
+                job = copy(job)
+                job.time_limit = min(job.time_limit, deadline - time.monotonic())
+                if job.time_limit <= 0:
+                    yield index, None
+                    continue
+                worker = _ready_worker()
+                busy.append(worker)
+                worker.start(index, job)
+            for worker in _answered_or_late(busy):
+                index = worker.busy_with
+                late = time.monotonic() > worker.due and not _has_output(worker)
+                busy.remove(worker)
+                answer = None
+                if late:
+                    worker.kill()
+                else:
+                    answer = worker.answer()
+                if worker.alive:
+                    _idle.append(worker)
+                yield index, answer
+    finally:  # Ctrl-C, an error, or a caller that stops listening: leave nothing behind
+        for worker in busy:
+            worker.kill()
+
+
+def _ready_worker() -> _Worker:
+    while _idle:
+        worker = _idle.pop()
+        if worker.alive:
+            return worker
+    return _Worker()
+
+
+def _answered_or_late(workers: list[_Worker]) -> list[_Worker]:
+    """The workers that answered or are overdue; waits for the first one."""
+    with selectors.DefaultSelector() as selector:
+        for worker in workers:
+            selector.register(worker.output, selectors.EVENT_READ, worker)
+        next_due = min((worker.due for worker in workers), default=0.0)
+        ready = selector.select(max(0.0, next_due - time.monotonic())) if workers else []
+    now = time.monotonic()
+    out = [key.data for key, _ in ready]
+    return out + [w for w in workers if w not in out and now > w.due]
+
+
+def _has_output(worker: _Worker) -> bool:
+    with selectors.DefaultSelector() as selector:
+        selector.register(worker.output, selectors.EVENT_READ)
+        return bool(selector.select(0))
+
+
+def _write(stream: Any, item: object) -> None:
+    data = pickle.dumps(item)
+    stream.write(_HEADER.pack(len(data)) + data)
+    stream.flush()
+
+
+def _read(stream: Any) -> Any:
+    (length,) = _HEADER.unpack(_exactly(stream, _HEADER.size))
+    return pickle.loads(_exactly(stream, length))
+
+
+def _exactly(stream: Any, size: int) -> bytes:
+    parts = []
+    while size:
+        part = stream.read(size)
+        if not part:
+            raise EOFError
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def main() -> None:
+    """Answer tasks until standard input closes."""
+    stdin, stdout = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints goes to standard error, not between the answers
+    tasks: queue.Queue[Job] = queue.Queue()
+
+    def listen() -> None:
+        while True:
+            try:
+                tasks.put(_read(stdin))
+            except EOFError:
+                os._exit(0)  # the parent is gone, even if a solve is under way
+
+    threading.Thread(target=listen, daemon=True).start()
+    while True:
+        task = tasks.get()
+        try:
+            result: object = task.solve()
+        except Exception as error:  # handed to the parent, which raises it
+            result = error
+        _write(stdout, result)
+
+
+if __name__ == "__main__":
+    main()
