@@ -29,7 +29,7 @@ HERE = Path(__file__).parent
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with a study of 30 trials, closed."""
     path = tmp_path_factory.mktemp("storage") / "study.db"
-    study = Study(SPACE, f"sqlite:///{path}", n_initial=30)
+    study = Study(SPACE, f"sqlite:///{path}", n_initial=30, method="sample")
     for _ in range(30):
         trial = study.ask()
         study.tell(trial, float(trial.graph.n_edges))

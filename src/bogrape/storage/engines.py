@@ -75,7 +75,11 @@ def _sqlite(url: URL, create: bool) -> Engine:
         connection = sqlite3.connect(
             path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
-        connection.execute(f"PRAGMA synchronous = {'FULL' if wanted == 'wal' else 'EXTRA'}")
+        try:
+            connection.execute(f"PRAGMA synchronous = {'FULL' if wanted == 'wal' else 'EXTRA'}")
+        except sqlite3.Error:
+            connection.close()
+            raise
         return connection
 
     engine = create_engine(

@@ -41,6 +41,7 @@ class SQLStorage:
         self._engine = make_engine(url, create=create)
         self._pid = os.getpid()
         self._ids: dict[str, int] = {}
+        weakref.finalize(self, _close, self._engine, self._pid)
         with self._transaction() as connection:
             version = schema.version_of(connection)
             if version is not None:
@@ -51,7 +52,6 @@ class SQLStorage:
                 prepare(connection)
                 schema.bring_up_to_date(connection)
         set_journal(self._engine)
-        weakref.finalize(self, _close, self._engine, self._pid)
 
     def close(self) -> None:
         """Close the connections; they are opened again when needed."""
