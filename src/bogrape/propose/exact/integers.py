@@ -3,7 +3,7 @@ r"""The lower confidence bound in integers, with its rounding error accounted fo
 With scales A and B, ``omega = round(A w)`` and ``rho = round(B (R, r0))``, the solver minimises
 
 .. math:: \omega^\top x - K\,t, \qquad t^2 \le \sum_k y_k^2,\quad y = \rho (x, 1),
-          \qquad K = \lceil \kappa A / B \rceil
+          \qquad K = \kappa A / B
 
 over integers. For every graph, with ``error_mean`` and ``error_std`` the largest effect of rounding
 w and R over the bounds of x (`IntegerForm.error` adds them up),
@@ -68,7 +68,7 @@ class IntegerForm:
         rounded[rows] = rho
         error_std = float(np.linalg.norm(np.abs(B * factor - rounded) @ ends)) + B * form.slack
         error_mean = float(np.abs(A * form.w - omega) @ upper)
-        K = math.ceil(kappa * A / B)
+        K = _STEPS  # kappa A / B, without the rounding of floating point
         error = error_mean + K * (error_std + 1.0) + 1.0  # t is a whole number: at most 1 below
         y_bounds = np.abs(rho) @ np.append(upper.astype(np.int64), 1)
         return cls(omega, rho, A, K, form.w0, error, y_bounds, upper.astype(np.int64))

@@ -139,7 +139,7 @@ class _Solve:
         solver, status = self._solve(model)
         if status == cp_model.INFEASIBLE:
             return self.answer(proved=True)
-        bound = in_units(integers.lower_bound(solver.best_objective_bound))
+        bound = in_units(integers.lower_bound(_objective_bound(solver, status)))
 
         encoding = self._encoding()
         model = encoding.model
@@ -154,8 +154,7 @@ class _Solve:
             solver, status = self._solve(model)
             if status == cp_model.INFEASIBLE:
                 return self.answer(proved=True)
-            if status != cp_model.MODEL_INVALID and solver.best_objective_bound > -1e17:
-                bound = max(bound, in_units(integers.lower_bound(solver.best_objective_bound)))
+            bound = max(bound, in_units(integers.lower_bound(_objective_bound(solver, status))))
             if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
                 return self.answer(proved=False, bound=bound)
             found = tuple(int(solver.value(count)) for count in counts)
@@ -285,6 +284,18 @@ class _Solve:
         if proved:
             return Answer(True, best.value, best.graph, best.value, self.n_solves)
         return Answer(False, min(bound, best.value), best.graph, best.value, self.n_solves)
+
+
+def _objective_bound(solver: Any, status: Any) -> float:
+    """The solver's bound on its objective; minus infinity where it has none to tell.
+
+    A solve that is cut off early reports the status UNKNOWN with a bound of 0, which means nothing.
+    """
+    bound = float(solver.best_objective_bound)
+    told = status in (cp_model.OPTIMAL, cp_model.FEASIBLE) or (
+        status == cp_model.UNKNOWN and bound != 0.0
+    )
+    return bound if told and bound > -1e17 else -math.inf
 
 
 class _OutOfTime(Exception):
