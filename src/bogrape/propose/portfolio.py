@@ -37,6 +37,7 @@ def propose_search(objective: Objective, request: Request) -> Proposal:
     elite = search(
         objective,
         excluded=request.excluded,
+        n_evaluations=request.n_evaluations,
         deadline=request.deadline,
         seed=request.seed,
         starts=request.exclude,

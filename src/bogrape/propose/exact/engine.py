@@ -63,6 +63,7 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
     elite = search(
         objective,
         excluded=request.excluded,
+        n_evaluations=request.n_evaluations,
         deadline=min(request.deadline, time.monotonic() + _SEARCH_SHARE * request.time_limit),
         seed=request.seed,
         starts=request.exclude,
