@@ -31,7 +31,10 @@ class Progress:
         if sys.stderr.isatty():
             from tqdm import tqdm  # late: `import bogrape` need not pay for it
 
-            self._bar = tqdm(
+            class Bar(tqdm):  # type: ignore[misc]  # it has no types
+                monitor_interval = 0  # no thread of its own: evaluations fork this process
+
+            self._bar = Bar(
                 total=self._total, initial=self._done, desc=self._study.name, dynamic_ncols=True
             )
         return self
