@@ -16,6 +16,7 @@
     ├── SamplingError                    the sampler found no graph within its budget
     ├── StorageError                     the database cannot be read or written; it was not changed
     ├── TooManyFailures                  most evaluations of the objective fail; the study stopped
+    ├── SolverError                      a solver or its licence is missing, or it broke down
     └── EngineError                      a solver's answer failed its re-check; never returned
 
 Messages say what was expected, what came, and what to try.
@@ -84,6 +85,17 @@ class StorageError(BoGrapeError):
 
 class TooManyFailures(BoGrapeError):
     """Most evaluations of the objective fail; the study stopped, and can go on later."""
+
+
+class SolverError(BoGrapeError):
+    """A solver could not be used: it is missing, lacks a licence, ran out of memory or crashed.
+
+    ``kind`` is one of ``missing``, ``licence``, ``size``, ``memory`` and ``failed``.
+    """
+
+    def __init__(self, message: str, kind: str = "failed") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class EngineError(BoGrapeError):

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -73,9 +73,17 @@ def propose_auto(objective: Objective, request: Request) -> Proposal:
     return propose_search(objective, request)
 
 
+def propose_mip(objective: Objective, request: Request) -> Proposal:
+    """The paper's mixed-integer program, on SCIP or Gurobi (`bogrape.propose.mip`)."""
+    from .mip import propose_mip as solve  # late: a large package few calls need
+
+    return solve(objective, request)
+
+
 METHODS: dict[str, Proposer] = {
     "auto": propose_auto,
     "exact": propose_exact,
+    "mip": propose_mip,
     "search": propose_search,
     "sample": propose_sample,
     "evolve": propose_evolve,
@@ -95,6 +103,7 @@ def propose(
     solver: str | None = ...,
     *,
     pending: Sequence[Graph] = ...,
+    options: Mapping[str, Any] | None = ...,
 ) -> Proposal: ...
 @overload
 def propose(
@@ -109,6 +118,7 @@ def propose(
     solver: str | None = ...,
     *,
     pending: Sequence[Graph] = ...,
+    options: Mapping[str, Any] | None = ...,
 ) -> Proposal | list[Proposal]: ...
 def propose(
     space: GraphSpace,
@@ -122,6 +132,7 @@ def propose(
     solver: str | None = None,
     *,
     pending: Sequence[Graph] = (),
+    options: Mapping[str, Any] | None = None,
 ) -> Proposal | list[Proposal]:
     """Find the graph of the space with the smallest acquisition value.
 
@@ -129,14 +140,16 @@ def propose(
         space: the graphs to choose from.
         gp: a fitted `GraphGP`, or its posterior.
         acquisition: what to minimise; ``LCB(1.0)`` by default.
-        method: ``auto`` and ``exact`` prove how good the answer is; ``search``, ``evolve`` and
-            ``sample`` (best of 20 random graphs) are heuristics without a bound.
+        method: ``auto`` and ``exact`` prove how good the answer is, as does ``mip``, the paper's
+            mixed-integer program, for small graphs; ``search``, ``evolve`` and ``sample`` (best of
+            20 random graphs) are heuristics without a bound.
         time_limit: seconds for the whole call.
         exclude: graphs that must not be proposed again, up to isomorphism.
         n: how many graphs; more than one gives a list, chosen one after another.
         seed: same seed, same answer, whenever the clock did not cut it short.
-        solver: which solver, for methods that offer several.
+        solver: which solver, for methods that offer several: ``scip`` or ``gurobi`` for ``mip``.
         pending: graphs under evaluation: excluded, and believed to come out at their mean.
+        options: further choices of a method; for ``mip`` see `bogrape.propose.mip.MipOptions`.
     """
     _check(method, time_limit, n, seed)
     for graph in (*exclude, *pending):
@@ -154,7 +167,7 @@ def propose(
     for i in range(n):
         objective = Objective(space, posterior, chosen_acquisition)
         share = (deadline - time.monotonic()) / (n - i)
-        request = Request(taken, max(0.0, share), _step_seed(seed, i), solver)
+        request = Request(taken, max(0.0, share), _step_seed(seed, i), solver, options=options)
         proposal = METHODS[method](objective, request)
         proposals.append(_rechecked(proposal, objective, request))
         if i + 1 < n:

@@ -21,10 +21,13 @@ class Proposal:
             objective's own units).
         bound: no graph of the space that is not excluded has a lower value than this.
         status: ``optimal`` (the gap is closed), ``time_limit`` (the bound is valid, the gap is
-            open) or ``heuristic`` (no bound was sought: ``bound`` is minus infinity).
+            open: left so by the clock, a gap limit or a solver's tolerance) or ``heuristic`` (no
+            bound was sought: ``bound`` is minus infinity).
         seconds: wall-clock time of the whole proposal.
         method: what found it and what proved it, e.g. ``search`` or ``search+cp-sat``.
         n_evaluations: acquisition values computed on the way.
+        claimed: the value a solver claimed for its best answer, where it may differ from the truth
+            (``method="mip"``); ``value`` is always recomputed.
     """
 
     graph: Graph
@@ -34,6 +37,7 @@ class Proposal:
     seconds: float
     method: str
     n_evaluations: int = 0
+    claimed: float | None = None
 
     @property
     def gap(self) -> float:

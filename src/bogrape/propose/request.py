@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from ..graph import Graph
 
@@ -20,6 +21,7 @@ class Request:
     solver: str | None = None
     n_evaluations: int = 300_000  # acquisition values for local search to compute
     started: float = field(default_factory=time.monotonic)
+    options: Mapping[str, Any] | None = None  # choices that only some methods know
 
     @cached_property
     def excluded(self) -> frozenset[str]:

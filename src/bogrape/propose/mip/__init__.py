@@ -1,0 +1,12 @@
+"""The paper's mixed-integer formulation: `Program`, encodings, and adapters for SCIP and Gurobi.
+
+`bogrape.propose.propose` with ``method="mip"`` is the door; ``docs/mip.md`` maps each equation of
+the paper to the functions and rows here.
+"""
+
+from .build import AcquisitionProgram
+from .options import MipOptions
+from .program import Program
+from .propose import propose_mip
+
+__all__ = ["AcquisitionProgram", "MipOptions", "Program", "propose_mip"]

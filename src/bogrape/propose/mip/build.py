@@ -1,0 +1,143 @@
+"""The whole acquisition problem as one `Program`: paths, attributes, rules, counts, posterior."""
+
+from __future__ import annotations
+
+import time
+from itertools import permutations
+
+from ...acquisition import LCB
+from ...errors import UnsupportedError
+from ...graph import Graph
+from ..objective import Objective
+from .attributes import Attributes, WeakConnectivity
+from .counting import Distances, LabelledPaths, Scaled, coordinates
+from .options import MipOptions
+from .paths import Paths, mip_sp, mip_sp_plus, reachability
+from .posterior import FunctionForm, WeightForm
+from .program import Point, Program
+from .rules import Rules, Symmetry, forbid
+
+
+class OutOfTime(Exception):
+    """The program is so large that writing it down takes longer than there is time."""
+
+
+def encode_paths(program: Program, objective: Objective, options: MipOptions) -> Paths:
+    """The path encoding that fits the space.
+
+    MIP-SP for one size and MIP-SP-plus for several, where every pair of nodes has a path; the
+    reachability extension for disconnected, weakly connected and acyclic digraphs.
+    """
+    space = objective.space
+    shape = {"directed": space.directed, "tight": options.tight}
+    everywhere = space.connected == "strong" or (not space.directed and space.connected is True)
+    if not everywhere:
+        return reachability(program, space.n_min, space.n_max, **shape)
+    if space.n_min == space.n_max:
+        return mip_sp(program, space.n_max, **shape)
+    return mip_sp_plus(program, space.n_min, space.n_max, **shape)
+
+
+class AcquisitionProgram:
+    """Eq. (1) over a space of graphs, with `lift` and `decode` between graphs and values.
+
+    Rows, in the order they are added; each part lists its own:
+
+    1. paths (`mip_sp`, `mip_sp_plus` or `reachability`), 2. `Attributes`, 3. `WeakConnectivity`
+    where asked for, 4. `Distances`, 5. `Rules`, 6. `Symmetry` where asked for, 7. `LabelledPaths`
+    for SP and ESP, 8. counts (`coordinates`, `Scaled`), 9. `FunctionForm` or `WeightForm`.
+    """
+
+    def __init__(
+        self, objective: Objective, options: MipOptions, deadline: float = float("inf")
+    ) -> None:
+        def tick() -> None:
+            if time.monotonic() > deadline:
+                raise OutOfTime
+
+        if not isinstance(objective.acquisition, LCB):
+            raise UnsupportedError(
+                f'expected the acquisition LCB for method "mip", got {objective.acquisition!r}: '
+                'only sums of mean and deviation have linear rows; try LCB(1.0), or method="search"'
+            )
+        space, model = objective.space, objective.posterior.model
+        kernel = model.kernel
+        form = options.form or ("function" if kernel.exponential else "weight")
+        if form == "weight" and kernel.exponential:
+            raise UnsupportedError(
+                f'expected form="function" for kernel {kernel.name!r}, got form="weight", which '
+                "exists for ssp and sp only; try form=None"
+            )
+        self.form = form
+        program = self.program = Program()
+        paths = self.paths = encode_paths(program, objective, options)
+        tick()
+        self.attributes = Attributes(program, paths, space)
+        weak = space.directed and space.connected is True and space.n_max > 1
+        self._weak = WeakConnectivity(program, paths) if weak else None
+        self._distances = Distances(program, paths)
+        tick()
+        self._rules = Rules(program, space, paths, self.attributes, self._distances)
+        self._symmetry = Symmetry(program, space, paths) if options.symmetry else None
+        tick()
+        split = kernel.labelled and space.n_labels > 1
+        self._labelled = (
+            LabelledPaths(program, self._distances, self.attributes, space.n_labels, tick)
+            if split
+            else None
+        )
+        counts = coordinates(
+            program,
+            paths,
+            self._distances,
+            self.attributes,
+            space,
+            self._labelled,
+            pairs=kernel.labelled,
+            nodes=model.beta > 0,
+        )
+        tick()
+        kind = WeightForm if form == "weight" else FunctionForm
+        self._scaled = [(c, Scaled(program, paths, c, kind.one_hot)) for c in counts]
+        tick()
+        self._posterior = kind(program, model, self._scaled)
+        kappa = float(objective.acquisition.kappa)
+        value = self._posterior.mu - kappa * self._posterior.sigma
+        program.minimise(model.y_mean + model.y_scale * value)
+
+    def lift(self, graph: Graph) -> dict[str, float]:
+        """The values of all variables for a graph of the space, sigma as large as it may be."""
+        values = self.paths.lift(graph)
+        values |= self.attributes.lift(graph)
+        if self._weak is not None:
+            values |= self._weak.lift(graph)
+        values |= self._distances.lift(values)
+        values |= self._rules.lift(graph, values)
+        if self._labelled is not None:
+            values |= self._labelled.lift(graph, values)
+        values = self.program.completed(values)
+        for _, scaled in self._scaled:
+            values |= scaled.lift(graph.n_nodes, values)
+        return self._posterior.lift(values)
+
+    def start(self, graph: Graph) -> dict[str, float]:
+        """A starting point for the solver: the graph, renamed to satisfy the symmetry rows."""
+        return self.lift(graph if self._symmetry is None else self._symmetry.ordered(graph))
+
+    def decode(self, values: Point) -> Graph:
+        """The graph that the values describe."""
+        return self.attributes.decode(values)
+
+    def forbid(self, graph: Graph, name: str, most: int = 720) -> None:
+        """Forbid a graph and, if they are at most ``most``, all its renamed copies.
+
+        Rows ``name[i]``, one a copy.
+        """
+        copies = {graph}
+        factorial = 1
+        for k in range(2, graph.n_nodes + 1):
+            factorial *= k
+        if factorial <= most:
+            copies |= {graph.permuted(order) for order in permutations(range(graph.n_nodes))}
+        for i, copy in enumerate(sorted(copies, key=lambda g: g.to_json())):
+            forbid(self.program, f"{name}[{i}]", copy, self.paths, self.attributes)

@@ -1,0 +1,80 @@
+"""`MipOptions`: how the paper's program is written and solved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from ...errors import InvalidInputError
+
+
+@dataclass(frozen=True)
+class MipOptions:
+    """Choices of ``propose(method="mip")``.
+
+    Attributes:
+        form: ``"function"`` (K_xX and K⁻¹, as published) or ``"weight"`` (the default for SSP and
+            SP, which alone have it); see `bogrape.propose.mip.posterior`.
+        symmetry: whether to add rows that leave out renamed copies of a graph.
+        gap: relative gap at which the solver may stop.
+        tight: tight big-M constants (erratum E12) instead of the printed ones.
+        warm_start: acquisition values the local search may compute to find a start; 0 for none.
+        tolerance: feasibility tolerance given to the solver; ``None`` leaves the solver's own.
+        threads: for solvers that can use several.
+        memory: limit in megabytes, or ``None``.
+        pool: how many of the solver's solutions are decoded and compared.
+        write: path to write the program to before it is solved (``.lp`` or ``.cip``).
+    """
+
+    form: Literal["function", "weight"] | None = None
+    symmetry: bool = True
+    gap: float = 1e-6
+    tight: bool = True
+    warm_start: int = 50_000
+    tolerance: float | None = None
+    threads: int = 1
+    memory: float | None = None
+    pool: int = 10
+    write: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.form not in (None, "function", "weight"):
+            _refuse("form", "'function', 'weight' or None", self.form)
+        for name in ("symmetry", "tight"):
+            if not isinstance(getattr(self, name), bool):
+                _refuse(name, "True or False", getattr(self, name))
+        for name, least in (("warm_start", 0), ("threads", 1), ("pool", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                _refuse(name, f"an integer >= {least}", value)
+        if not _is_number(self.gap) or not 0 <= self.gap < math.inf:
+            _refuse("gap", "a number >= 0", self.gap)
+        if self.tolerance is not None and not (
+            _is_number(self.tolerance) and 1e-9 <= self.tolerance <= 1e-2
+        ):
+            _refuse("tolerance", "a number between 1e-9 and 1e-2, or None", self.tolerance)
+        if self.memory is not None and not (_is_number(self.memory) and self.memory > 0):
+            _refuse("memory", "megabytes > 0, or None", self.memory)
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any] | MipOptions | None) -> MipOptions:
+        """Options from a mapping of their names, from options, or the defaults."""
+        if isinstance(given, MipOptions):
+            return given
+        known = [field.name for field in fields(cls)]
+        if given is not None and not isinstance(given, Mapping):
+            _refuse("options", f"a mapping of {', '.join(known)}", given)
+        odd = sorted(set(given or ()) - set(known))
+        if odd:
+            raise InvalidInputError(f"unknown option {odd[0]!r}; choose out of {', '.join(known)}")
+        return cls(**dict(given or {}))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _refuse(name: str, expected: str, got: object) -> None:
+    raise InvalidInputError(f"expected {name} to be {expected}, got {got!r}")

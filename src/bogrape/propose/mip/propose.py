@@ -1,0 +1,212 @@
+"""`propose_mip`: the paper's program, solved by SCIP or Gurobi, answered with a certificate.
+
+1. Local search finds a start. 2. The program is written down (`bogrape.propose.mip.build`) and,
+in a process of its own, solved from that start. 3. Every solution is decoded, checked against the
+space and the exclusions, and its value recomputed. 4. If the best of them is excluded, it is
+forbidden and the program solved again; until then the bound of the first solve holds, for it was
+taken over more graphs.
+
+What the solver claims for its best solution is `Proposal.claimed`. With the published form it may
+differ from the true value, since K⁻¹ amplifies the solver's tolerance. The answer is called
+optimal only if the recomputed value meets the bound, within ``1e-6`` (relative), the asked gap,
+and what the tolerance τ of the variance row can add to an honest solver's claim, ``kappa *
+y_scale * sqrt(tau * prior)``.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from dataclasses import dataclass
+
+from ...acquisition import LCB
+from ...errors import InfeasibleSpaceError, InvalidInputError, SearchSpaceExhausted
+from ...graph import Graph
+from ..objective import Objective
+from ..proposal import Proposal
+from ..request import Request
+from ..search import search
+from ..ties import break_tie
+from .build import AcquisitionProgram, OutOfTime
+from .options import MipOptions
+from .runner import ADAPTERS, run
+from .solution import Limits, Solution
+
+logger = logging.getLogger(__name__)
+_SEARCH_SHARE = 0.3  # of the time limit, at most, for the start
+_DEFAULT_TOLERANCE = {"weight": 1e-9, "function": None}
+_SOLVERS_OWN = 1e-6  # feasibility tolerance of SCIP and Gurobi unless told otherwise
+_DECODE = 0.3  # seconds kept for what follows the solve
+
+
+@dataclass
+class _Best:
+    """The best graph so far that may be proposed, and what the solver claimed for its own."""
+
+    graph: Graph | None = None
+    value: float = math.inf
+    claimed: float | None = None
+
+    def offer(self, graph: Graph, value: float) -> None:
+        """Take a graph that is better by more than rounding."""
+        if self.graph is None or value < self.value - 1e-9 * max(1.0, abs(value)):
+            self.graph, self.value = graph, value
+
+
+def propose_mip(objective: Objective, request: Request) -> Proposal:
+    """The graph of least acquisition value, by the paper's mixed-integer program."""
+    solver = (request.solver or "scip").lower()
+    if solver not in ADAPTERS:
+        raise InvalidInputError(
+            f"unknown solver {request.solver!r} for method 'mip'; choose one of "
+            f"{', '.join(ADAPTERS)}"
+        )
+    options = MipOptions.of(request.options)
+    best, n_evaluations = _start(objective, request, options)
+    method = f"search+{solver}" if best.graph is not None else solver
+    bound, finished = -math.inf, False
+    allowance = 0.0
+    try:
+        encoded = AcquisitionProgram(objective, options, request.deadline)
+        if options.write is not None:
+            encoded.program.write(options.write)
+        tolerance = options.tolerance or _DEFAULT_TOLERANCE[encoded.form]
+        allowance = _allowance(objective, tolerance or _SOLVERS_OWN)
+        bound, finished = _solve(objective, request, options, solver, encoded, best, tolerance)
+    except OutOfTime:
+        logger.info("no time to write the program down; the start is returned without a bound")
+    if best.graph is None:
+        _explain_nothing(objective, request, finished)
+    assert best.graph is not None
+    bound = min(bound, best.value)
+    slack = best.value - bound
+    close = max(1e-6, options.gap) * max(1.0, abs(best.value)) + allowance
+    if bound == -math.inf:
+        status = "heuristic"
+    else:
+        status = "optimal" if finished and slack <= close else "time_limit"
+    return Proposal(
+        best.graph,
+        best.value,
+        bound,
+        status,  # type: ignore[arg-type]
+        request.seconds,
+        method,
+        n_evaluations,
+        claimed=best.claimed,
+    )
+
+
+def _start(objective: Objective, request: Request, options: MipOptions) -> tuple[_Best, int]:
+    best = _Best()
+    if not options.warm_start:
+        return best, 0
+    elite = search(
+        objective,
+        excluded=request.excluded,
+        n_evaluations=options.warm_start,
+        deadline=min(request.deadline, time.monotonic() + _SEARCH_SHARE * request.time_limit),
+        seed=request.seed,
+        starts=request.exclude,
+    )
+    if elite.ties:
+        graph = break_tie(elite.ties, request.exclude, request.seed)
+        best.offer(graph, objective.of_graph(graph))
+    return best, elite.n_evaluations
+
+
+def _solve(
+    objective: Objective,
+    request: Request,
+    options: MipOptions,
+    solver: str,
+    encoded: AcquisitionProgram,
+    best: _Best,
+    tolerance: float | None,
+) -> tuple[float, bool]:
+    """Solve until the best solution may be proposed; returns a bound and whether all is proved."""
+    program = encoded.program
+    names = [variable.name for variable in program.variables]
+    margin = _misfit(objective, encoded, best)
+    bound = -math.inf
+    known: set[str] = set()
+    while True:
+        seconds = request.deadline - time.monotonic() - _DECODE
+        if seconds <= 0.05:
+            return bound, False
+        limits = Limits(
+            seconds,
+            options.gap,
+            options.threads,
+            options.memory,
+            tolerance,
+            options.pool,
+            request.seed,
+        )
+        start = None if best.graph is None else program.vector(encoded.start(best.graph))
+        solution = run(program, limits, start, solver)
+        met: dict[str, Graph] = {}
+        if solution.found:
+            best.claimed = solution.found[0].objective
+        for found in solution.found:
+            graph = encoded.decode(dict(zip(names, found.values, strict=True)))
+            if not objective.space.contains(graph):
+                continue  # the tolerance let it through
+            value = objective.of_graph(graph)
+            margin = max(margin, found.objective - value)
+            key = graph.canonical_key()
+            if key in request.excluded:
+                met[key] = graph
+            else:
+                best.offer(graph, value)
+        bound = max(bound, _bound(solution, best, margin))
+        if solution.status not in ("optimal", "gap_limit", "infeasible"):
+            return bound, False
+        if not met or bound >= best.value - 1e-9 * max(1.0, abs(best.value)):
+            return bound, True
+        if known >= set(met) and math.factorial(objective.space.n_max) <= 720:
+            return bound, False  # every copy was forbidden, and yet it came back: tolerances
+        for key, graph in met.items():
+            encoded.forbid(graph, f"excluded[{len(known)},{key}]")
+            known.add(key)
+
+
+def _bound(solution: Solution, best: _Best, margin: float) -> float:
+    """What no graph that is left can fall below; with nothing left, the best so far."""
+    return best.value if solution.status == "infeasible" else solution.bound - margin
+
+
+def _misfit(objective: Objective, encoded: AcquisitionProgram, best: _Best) -> float:
+    """How far the rows overstate known values, in floating point; K⁻¹ costs digits."""
+    graphs = objective.space.sample(8, seed=0) if best.graph is not None else []
+    worst = 0.0
+    for graph in ([best.graph] if best.graph is not None else []) + graphs:
+        claim = encoded.program.value(encoded.lift(graph))
+        worst = max(worst, claim - objective.of_graph(graph))
+    return worst
+
+
+def _allowance(objective: Objective, tolerance: float) -> float:
+    model = objective.posterior.model
+    prior = model.alpha * (math.e if model.kernel.exponential else 1.0) + model.beta
+    kappa = objective.acquisition.kappa if isinstance(objective.acquisition, LCB) else 0.0
+    return kappa * model.y_scale * math.sqrt(tolerance * prior)
+
+
+def _explain_nothing(objective: Objective, request: Request, finished: bool) -> None:
+    rules = [rule.name for rule in objective.space.rules]
+    if finished and not request.excluded:
+        raise InfeasibleSpaceError(
+            f"no graph satisfies the space ({objective.space.describe()}); try dropping a rule",
+            rules,
+        )
+    if finished:
+        raise SearchSpaceExhausted(
+            f"every graph of the space is among the {len(request.excluded)} excluded ones; "
+            "widen the space"
+        )
+    raise SearchSpaceExhausted(
+        f"no graph of the space that is not excluded was found in {request.time_limit:g} s; raise "
+        "time_limit, or loosen the rules"
+    )

@@ -1,0 +1,65 @@
+"""What an adapter is asked for and what it answers; plain values that can go between processes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+Status = Literal["optimal", "gap_limit", "time_limit", "memory_limit", "infeasible", "stopped"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one solve may use."""
+
+    seconds: float = 60.0
+    gap: float = 1e-6
+    threads: int = 1
+    memory: float | None = None
+    tolerance: float | None = None
+    pool: int = 10
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Found:
+    """A solution: its objective value as the solver sees it, and the value of every variable."""
+
+    objective: float
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """How a solve ended; ``found`` is best first."""
+
+    status: Status
+    bound: float = -math.inf
+    found: tuple[Found, ...] = ()
+    seconds: float = 0.0
+    n_nodes: int = 0
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a solve could not be done; ``kind`` says what to do about it."""
+
+    kind: Literal["missing", "licence", "size", "memory", "failed"]
+    message: str
+
+
+@dataclass
+class Report:
+    """Where an adapter reports solutions and bounds while it runs."""
+
+    tell: Callable[[Found | float], None] = field(default=lambda _: None)
+
+
+class SolverFailed(Exception):
+    """Raised by adapters; carries a `Failure`."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
