@@ -137,7 +137,10 @@ class FunctionPosterior:
         k = self._model.cross(counts)
         v = solve_triangular(self._factor, k.T, lower=True, check_finite=False)
         variance = self._model.diagonal(counts) - np.einsum("ij,ij->j", v, v)
-        return _in_units(self._model, k @ self._weights, variance)
+        # The weights are near 1/noise, so the sum cancels: add up row by row, in an order that does
+        # not depend on the number of rows, for a value that does not depend on the batch.
+        mean = np.einsum("ij,j->i", k, self._weights)
+        return _in_units(self._model, mean, variance)
 
     def believe(self, graphs: Sequence[Graph]) -> FunctionPosterior:
         """The posterior after observing each graph at its present mean."""

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from .counts import Counts
 from .errors import InvalidInputError
+from .graph import IntArray
 
 FloatArray = NDArray[np.float64]
 
@@ -38,21 +39,27 @@ class GraphKernel:
 
     def features(self, counts: Counts) -> FloatArray:
         """``D / n^2`` as (B, S), or ``P / n^2`` as (B, S, L, L)."""
-        raw = counts.lengths if not self.labelled else counts.pairs
-        if raw is None:
-            raise InvalidInputError(f"kernel {self.name!r} needs counts made with pairs=True")
+        raw = self._raw(counts)
         scale = counts.sizes.astype(float) ** 2
         return np.asarray(raw / scale.reshape(-1, *[1] * (raw.ndim - 1)))
 
+    def _raw(self, counts: Counts) -> IntArray:
+        """``D`` as (B, S), or ``P`` as (B, S, L, L)."""
+        raw = counts.lengths if not self.labelled else counts.pairs
+        if raw is None:
+            raise InvalidInputError(f"kernel {self.name!r} needs counts made with pairs=True")
+        return raw
+
     def cross(self, left: Counts, right: Counts) -> FloatArray:
         """Matrix of ``k_G`` between two batches."""
-        linear = _inner(self.features(left), self.features(right))
+        linear = _inner(self._raw(left), self._raw(right))
+        linear /= np.outer(left.sizes.astype(float) ** 2, right.sizes.astype(float) ** 2)
         return np.exp(linear) if self.exponential else linear
 
     def diagonal(self, counts: Counts) -> FloatArray:
         """``k_G`` of each graph with itself."""
-        z = self.features(counts).reshape(len(counts), -1)
-        linear = np.einsum("ij,ij->i", z, z)
+        raw = self._raw(counts).reshape(len(counts), -1)
+        linear = np.einsum("ij,ij->i", raw, raw) / counts.sizes.astype(float) ** 4
         return np.asarray(np.exp(linear) if self.exponential else linear)
 
 
@@ -86,18 +93,24 @@ def node_features(counts: Counts, n_features: int) -> FloatArray:
 
 def feature_cross(left: Counts, right: Counts, n_features: int) -> FloatArray:
     """Matrix of ``k_F`` between two batches, with M = ``n_features``."""
-    return _inner(node_features(left, n_features), node_features(right, n_features))
+    linear = _inner(left.features, right.features)
+    linear /= np.outer(left.sizes.astype(float) * n_features, right.sizes)
+    return linear
 
 
 def feature_diagonal(counts: Counts, n_features: int) -> FloatArray:
     """``k_F`` of each graph with itself."""
-    z = node_features(counts, n_features)
-    return np.asarray(np.einsum("ij,ij->i", z, z))
+    sums = np.einsum("ij,ij->i", counts.features, counts.features)
+    return np.asarray(sums / (counts.sizes.astype(float) ** 2 * n_features))
 
 
-def _inner(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Inner products over the coordinates both batches have; what one lacks is zero there."""
+def _inner(left: IntArray, right: IntArray) -> FloatArray:
+    """Inner products over the coordinates both batches have; what one lacks is zero there.
+
+    Whole numbers far below 2^53, so the products are exact whatever the order of summation: the
+    kernel of two graphs does not depend on the batches they came in, to the last bit.
+    """
     common = tuple(slice(min(a, b)) for a, b in zip(left.shape[1:], right.shape[1:], strict=True))
     a = left[(slice(None), *common)].reshape(len(left), -1)
     b = right[(slice(None), *common)].reshape(len(right), -1)
-    return a @ b.T
+    return np.asarray(a.astype(float) @ b.T.astype(float))
