@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator
 
 from ortools.sat.python import cp_model
@@ -31,10 +33,13 @@ class _Collector(cp_model.CpSolverSolutionCallback):
             self.stop_search()
 
 
-def enumerate_graphs(structure: Structure, limit: int | None = None) -> Iterator[Graph]:
-    """Every graph of the structure once up to isomorphism, sorted by canonical key.
+def enumerate_graphs(
+    structure: Structure, limit: int | None = None, deadline: float = math.inf
+) -> Iterator[Graph]:
+    """Every graph of the structure once up to isomorphism, sorted by diameter, then canonical key.
 
-    With a ``limit`` at most so many are returned, which ones is left open.
+    With a ``limit`` at most so many are returned, which ones is left open; so it is past the
+    ``deadline`` (a `time.monotonic` value).
     """
     left = limit
     for piece in structure.by_diameter():
@@ -45,6 +50,8 @@ def enumerate_graphs(structure: Structure, limit: int | None = None) -> Iterator
         solver = cp_model.CpSolver()
         solver.parameters.enumerate_all_solutions = True
         solver.parameters.num_workers = 1
+        if deadline < math.inf:
+            solver.parameters.max_time_in_seconds = max(0.01, deadline - time.monotonic())
         solver.solve(encoding.model, collector)
         for key in sorted(collector.found):
             yield collector.found[key].canonical()

@@ -195,6 +195,31 @@ class GraphSpace:
                 "try space.sample(1) for an example, or fewer rules"
             )
 
+    def enumerate(self, limit: int | None = None) -> list[Graph]:
+        """All graphs of the space up to isomorphism, the smallest first; at most ``limit``.
+
+        Meant for small spaces: the number of graphs grows faster than exponentially with n_nodes.
+
+        >>> [len(GraphSpace(n).enumerate()) for n in (3, 4, 5)]
+        [2, 6, 21]
+        """
+        from ..encoding.enumeration import enumerate_graphs  # late: loads the solver
+        from ..encoding.structure import structures
+
+        if limit is not None:
+            whole(limit, "limit", 0)
+        out: list[Graph] = []
+        for structure in structures(
+            [self.shape(n) for n in self.sizes], self.connected, self.rules
+        ):
+            left = None if limit is None else limit - len(out)
+            out += enumerate_graphs(structure, left)
+        return out
+
+    def count(self) -> int:
+        """How many graphs `enumerate` finds."""
+        return len(self.enumerate())
+
     def excess(self, batch: Batch) -> NDArray[np.float64]:
         """How far each graph is from the space, ``(B,)``: the sum over its rules, 0.0 inside."""
         total = np.zeros(len(batch))

@@ -18,9 +18,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from ortools.sat.python import cp_model
 
 from ...acquisition import LCB
+from ...batch import Batch
 from ...encoding import GraphEncoding, Structure
 from ...gp import WeightPosterior
 from ...graph import Graph
@@ -30,6 +32,7 @@ from .attributes import FreeAttributes, free_attributes
 from .counting import bare_counts, graph_counts
 from .forms import Coordinates, CountForm, count_form
 from .integers import IntegerForm
+from .listing import TooManyGraphs, all_graphs
 from .tables import CountTable, TooManyCounts, count_table
 
 _MEMORY_MB = 3000
@@ -115,7 +118,7 @@ class _Solve:
         try:
             table = count_table(self.piece.structure, self.coordinates, self.objective, self.free)
         except TooManyCounts:
-            return self.answer(proved=False, bound=-math.inf)
+            return self._run_listing()
         return self._run_table(table)
 
     # -- linear kernels: weight space in integers ---------------------------------------------
@@ -177,25 +180,21 @@ class _Solve:
             model = encoding.model
             counts = bare_counts(model, self.piece.structure, self.coordinates, self.free)
             graph_counts(encoding, self.coordinates, counts)
-            rank = model.new_int_var(0, len(rows) - 1, "rank")
-            model.add_allowed_assignments(
-                [*counts[: table.n_columns], rank],
-                [(*map(int, table.counts[row]), i) for i, row in enumerate(rows)],
-            )
-            model.minimize(rank)
-            solver, status = self._solve(model)
+            columns = counts[: table.n_columns]
+            if columns:
+                model.add_allowed_assignments(columns, table.counts[rows].tolist())
+            solver = self._solver()
+            solver.parameters.linearization_level = 0  # there is nothing for an LP to bound
+            self.n_solves += 1
+            status = solver.solve(model)
             if status == cp_model.INFEASIBLE:
                 return self.answer(proved=True)
-            if status != cp_model.OPTIMAL:
-                first = max(0, math.ceil(solver.best_objective_bound - 1e-6))
-                bound = float(table.values[rows[min(first, len(rows) - 1)]])
-                if status == cp_model.FEASIBLE:
-                    self._take_row(table, rows[int(solver.value(rank))], encoding, solver)
+            if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
                 return self.answer(proved=False, bound=bound)
-            row = rows[int(solver.value(rank))]
-            # every better row was shown to have no graph
-            table.drop(rows[: int(solver.value(rank)) + 1])
+            found = tuple(int(solver.value(column)) for column in columns)
+            row = int(rows[np.flatnonzero((table.counts[rows] == found).all(axis=1))[0]])
             self._take_row(table, row, encoding, solver)
+            table.drop(row)
 
     def _take_row(self, table: CountTable, row: int, encoding: GraphEncoding, solver: Any) -> None:
         bare = encoding.decode(solver.value)
@@ -207,7 +206,30 @@ class _Solve:
             if value >= self.best.value:
                 return
             counts = (*map(int, table.counts[row]), *map(int, sums))
-            self._take(self.free.dress(bare, sums), counts)
+            self._take(self.free.dress(bare, counts[table.n_columns :]), counts)
+
+    # -- any kernel: all graphs, one by one ---------------------------------------------------
+
+    def _run_listing(self) -> Answer:
+        """Look at every graph of the piece, if they are few enough."""
+        try:
+            for batch in all_graphs(self.piece.structure, self.task.deadline):
+                inside = batch.select(self.objective.space.excess(batch) == 0)
+                if len(inside):
+                    self._take_best(inside)
+        except TooManyGraphs:
+            return self.answer(proved=False, bound=-math.inf)
+        return self.answer(proved=True)
+
+    def _take_best(self, batch: Batch) -> None:
+        values = self.objective.of_batch(batch)
+        for i in np.argsort(values, kind="stable"):
+            if not values[i] < self.best.value:
+                return
+            graph = batch.graph(int(i))
+            if graph.canonical_key() not in self.task.excluded:
+                self.best = Answer(False, -math.inf, graph, self.objective.of_graph(graph))
+                return
 
     # -- offers -------------------------------------------------------------------------------
 

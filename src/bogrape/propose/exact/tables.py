@@ -23,7 +23,7 @@ from ...counts import Counts
 from ...encoding import Structure
 from ..objective import Objective
 from . import lengths
-from .attributes import FreeAttributes, compositions, count_compositions
+from .attributes import FreeAttributes
 from .forms import Coordinates
 
 _MOST_ROWS = 3_000_000
@@ -56,9 +56,9 @@ class CountTable:
         end = int(np.searchsorted(self.values, value, side="left"))
         return np.flatnonzero(self.alive[:end])
 
-    def drop(self, rows: NDArray[np.int64]) -> None:
-        """Mark rows as dealt with."""
-        self.alive[rows] = False
+    def drop(self, row: int) -> None:
+        """Mark a row as dealt with."""
+        self.alive[row] = False
 
     def attributes(self, row: int) -> list[tuple[NDArray[np.int64], float]]:
         """With free attributes: every choice of N for a row with its value, best first."""
@@ -143,12 +143,3 @@ def _corners(n: int, n_labels: int, n_features: int) -> NDArray[np.int64]:
     extras = list(product((0, n), repeat=n_features))
     return np.array([(*a, *b) for a in labels for b in extras], dtype=np.int64)
 
-
-__all__ = [
-    "CountTable",
-    "TooManyCounts",
-    "compositions",
-    "count_compositions",
-    "count_table",
-    "evaluate",
-]

@@ -1,0 +1,85 @@
+"""All graphs of a small structure, in batches: the last resort for kernels nothing else can bound.
+
+The solver lists the bare graphs up to isomorphism (`bogrape.encoding.enumeration`); numpy then puts
+every choice of labels and features on each. Batches may hold graphs outside the space, because only
+rules on bare graphs take part in the listing: the caller filters.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from ...batch import Batch
+from ...constraints.rows import HasFeature, HasLabel
+from ...encoding import Structure
+from ...encoding.enumeration import enumerate_graphs
+from ...graph import Graph
+
+_MOST_NODES = 8
+_MOST_DRESSES = 100_000  # ways to put labels and features on one graph
+_CHUNK = 20_000
+
+
+class TooManyGraphs(Exception):
+    """The graphs cannot be listed in the time, or at all."""
+
+
+def all_graphs(structure: Structure, deadline: float) -> Iterator[Batch]:
+    """Batches that together hold every graph of the structure up to isomorphism, and perhaps more."""
+    shape = structure.shape
+    n_dresses = shape.n_labels**shape.n_nodes * 2 ** (shape.n_nodes * shape.n_features)
+    if shape.n_nodes > _MOST_NODES or n_dresses > _MOST_DRESSES:
+        raise TooManyGraphs
+    labels = np.array(list(product(range(shape.n_labels), repeat=shape.n_nodes)), dtype=np.int64)
+    bits = shape.n_nodes * shape.n_features
+    features = np.array(list(product((False, True), repeat=bits)), dtype=bool).reshape(
+        2**bits, shape.n_nodes, shape.n_features
+    )
+    for graph in enumerate_graphs(_bare(structure), deadline=deadline):
+        if time.monotonic() > deadline:
+            raise TooManyGraphs
+        for start in range(0, n_dresses, _CHUNK):
+            index = np.arange(start, min(start + _CHUNK, n_dresses))
+            yield _dressed(
+                graph, labels[index // len(features)], features[index % len(features)]
+            )
+    if time.monotonic() > deadline:
+        raise TooManyGraphs
+
+
+def _bare(structure: Structure) -> Structure:
+    """The structure without attributes, under those of its rules that do not speak of them.
+
+    A rule that names nodes is left out too: graphs are listed up to isomorphism, and it can tell
+    isomorphic graphs apart. (With such rules every numbering counts, which is beyond a listing.)
+    """
+    kept = []
+    for rule in structure.rules:
+        if rule.nodes():
+            raise TooManyGraphs
+        atoms = [
+            atom
+            for row in rule.rows(structure.shape)
+            for atom, _ in (*row.terms, *row.when)
+        ]
+        if not any(isinstance(atom, (HasLabel, HasFeature)) for atom in atoms):
+            kept.append(rule)
+    shape = replace(structure.shape, n_labels=1, n_features=0)
+    return replace(structure, shape=shape, rules=tuple(kept))
+
+
+def _dressed(graph: Graph, labels: np.ndarray, features: np.ndarray) -> Batch:  # type: ignore[type-arg]
+    size = len(labels)
+    bonds = graph.edge_labels
+    return Batch(
+        np.repeat(graph.adjacency[None], size, axis=0),
+        labels,
+        features,
+        None if bonds is None else np.repeat(bonds[None], size, axis=0),
+        graph.directed,
+    )
