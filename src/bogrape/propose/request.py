@@ -20,7 +20,6 @@ class Request:
     seed: int = 0
     solver: str | None = None
     n_evaluations: int = 300_000  # of the local search: work, not time, shapes the answer
-    n_evaluations: int = 300_000  # acquisition values for local search to compute
     started: float = field(default_factory=time.monotonic)
     options: Mapping[str, Any] | None = None  # choices that only some methods know
 

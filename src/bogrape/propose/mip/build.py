@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from itertools import permutations
 
@@ -10,12 +11,13 @@ from ...errors import UnsupportedError
 from ...graph import Graph
 from ..objective import Objective
 from .attributes import Attributes, WeakConnectivity
-from .counting import Distances, LabelledPaths, Scaled, coordinates
+from .counting import Distances, LabelledPaths, coordinates
 from .options import MipOptions
 from .paths import Paths, mip_sp, mip_sp_plus, reachability
 from .posterior import FunctionForm, WeightForm
 from .program import Point, Program
 from .rules import Rules, Symmetry, forbid
+from .scaled import Scaled
 
 
 class OutOfTime(Exception):
@@ -128,16 +130,14 @@ class AcquisitionProgram:
         """The graph that the values describe."""
         return self.attributes.decode(values)
 
-    def forbid(self, graph: Graph, name: str, most: int = 720) -> None:
-        """Forbid a graph and, if they are at most ``most``, all its renamed copies.
+    def forbid(self, graph: Graph, name: str, most: int = 720) -> set[Graph]:
+        """Forbid a graph and, if they are at most ``most``, all its renamed copies; returns them.
 
         Rows ``name[i]``, one a copy.
         """
         copies = {graph}
-        factorial = 1
-        for k in range(2, graph.n_nodes + 1):
-            factorial *= k
-        if factorial <= most:
+        if math.factorial(graph.n_nodes) <= most:
             copies |= {graph.permuted(order) for order in permutations(range(graph.n_nodes))}
         for i, copy in enumerate(sorted(copies, key=lambda g: g.to_json())):
             forbid(self.program, f"{name}[{i}]", copy, self.paths, self.attributes)
+        return copies

@@ -66,14 +66,13 @@ def plain_names(names: list[str]) -> list[str]:
 
 
 def _row(name: str, row: Row, names: list[str]) -> list[str]:
-    body = _sum(names, row.terms)
+    body = _sum(names, row.terms) or f"0 {names[0]}"
     if row.quadratic:
         squares = " ".join(
-            f"{c:+.17g} {names[i]} ^ 2" if i == j else f"{c:+.17g} {names[i]} * {names[j]}"
+            f"{c:+.17g} {names[i]} ^2" if i == j else f"{c:+.17g} {names[i]} * {names[j]}"
             for i, j, c in row.quadratic
         )
-        body = f"{body} + [ {squares} ]"
-    body = body or f"0 {names[0]}"
+        body = f"{body} + [ {squares.removeprefix('+')} ]"
     if row.low == row.high:
         return [f"{name}: {body} = {row.low:.17g}"]
     out = []

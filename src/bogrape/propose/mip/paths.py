@@ -168,7 +168,7 @@ def mip_sp_plus(
     Tight constants: ``n - 1`` in ``edge_far`` and ``2n - 1`` in ``on_path``, since 1 <= d_uv <= n.
     """
     n = n_max
-    paths = _variables(program, n_min, n_max, directed, farthest=n, exist=True)
+    paths = _variables(program, n_min, n_max, directed, farthest=n, exist=n_min < n_max)
     A, d = paths.A, paths.d
     _size_rows(program, paths)
     for u, v in paths.pairs():

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...gp import FittedModel, WeightPosterior
-from .counting import Coordinate, Scaled
+from .counting import Coordinate
 from .linear import Linear, total
 from .program import Program
+from .scaled import Scaled
 
 FloatArray = NDArray[np.float64]
 Counted = list[tuple[Coordinate, Scaled]]

@@ -18,13 +18,19 @@ from __future__ import annotations
 import logging
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...acquisition import LCB
-from ...errors import InfeasibleSpaceError, InvalidInputError, SearchSpaceExhausted
+from ...errors import (
+    BoGrapeError,
+    InfeasibleSpaceError,
+    InvalidInputError,
+    SamplingError,
+    SearchSpaceExhausted,
+)
 from ...graph import Graph
 from ..objective import Objective
-from ..proposal import Proposal
+from ..proposal import Proposal, Status
 from ..request import Request
 from ..search import search
 from ..ties import break_tie
@@ -35,9 +41,9 @@ from .solution import Limits, Solution
 
 logger = logging.getLogger(__name__)
 _SEARCH_SHARE = 0.3  # of the time limit, at most, for the start
-_DEFAULT_TOLERANCE = {"weight": 1e-9, "function": None}
+_DEFAULT_TOLERANCE = {"weight": 1e-8, "function": None}
 _SOLVERS_OWN = 1e-6  # feasibility tolerance of SCIP and Gurobi unless told otherwise
-_DECODE = 0.3  # seconds kept for what follows the solve
+_DECODE = 0.5  # seconds kept for what follows the solve
 
 
 @dataclass
@@ -65,32 +71,36 @@ def propose_mip(objective: Objective, request: Request) -> Proposal:
     options = MipOptions.of(request.options)
     best, n_evaluations = _start(objective, request, options)
     method = f"search+{solver}" if best.graph is not None else solver
-    bound, finished = -math.inf, False
-    allowance = 0.0
+    bound, finished, allowance = -math.inf, False, 0.0
     try:
         encoded = AcquisitionProgram(objective, options, request.deadline)
         if options.write is not None:
             encoded.program.write(options.write)
         tolerance = options.tolerance or _DEFAULT_TOLERANCE[encoded.form]
         allowance = _allowance(objective, tolerance or _SOLVERS_OWN)
-        bound, finished = _solve(objective, request, options, solver, encoded, best, tolerance)
+        limits = Limits(
+            gap=options.gap,
+            threads=options.threads,
+            memory=options.memory,
+            tolerance=tolerance,
+            pool=options.pool,
+            seed=request.seed,
+        )
+        bound, finished = _solve(objective, request, solver, encoded, best, limits, allowance)
     except OutOfTime:
         logger.info("no time to write the program down; the start is returned without a bound")
     if best.graph is None:
-        _explain_nothing(objective, request, finished)
-    assert best.graph is not None
+        raise _nothing(objective, request, finished)
+    status: Status = "heuristic"
+    if bound > -math.inf:
+        closed = bound >= best.value - _closeness(best.value, options.gap, allowance)
+        status = "optimal" if finished and closed else "time_limit"
     bound = min(bound, best.value)
-    slack = best.value - bound
-    close = max(1e-6, options.gap) * max(1.0, abs(best.value)) + allowance
-    if bound == -math.inf:
-        status = "heuristic"
-    else:
-        status = "optimal" if finished and slack <= close else "time_limit"
     return Proposal(
         best.graph,
         best.value,
         bound,
-        status,  # type: ignore[arg-type]
+        status,
         request.seconds,
         method,
         n_evaluations,
@@ -119,34 +129,25 @@ def _start(objective: Objective, request: Request, options: MipOptions) -> tuple
 def _solve(
     objective: Objective,
     request: Request,
-    options: MipOptions,
     solver: str,
     encoded: AcquisitionProgram,
     best: _Best,
-    tolerance: float | None,
+    limits: Limits,
+    allowance: float,
 ) -> tuple[float, bool]:
-    """Solve until the best solution may be proposed; returns a bound and whether all is proved."""
+    """Solve until the best solution may be proposed; returns a bound and whether all is done."""
     program = encoded.program
     names = [variable.name for variable in program.variables]
     margin = _misfit(objective, encoded, best)
     bound = -math.inf
-    known: set[str] = set()
+    forbidden: set[Graph] = set()
     while True:
         seconds = request.deadline - time.monotonic() - _DECODE
         if seconds <= 0.05:
             return bound, False
-        limits = Limits(
-            seconds,
-            options.gap,
-            options.threads,
-            options.memory,
-            tolerance,
-            options.pool,
-            request.seed,
-        )
         start = None if best.graph is None else program.vector(encoded.start(best.graph))
-        solution = run(program, limits, start, solver)
-        met: dict[str, Graph] = {}
+        solution = run(program, replace(limits, seconds=seconds), start, solver)
+        excluded: set[Graph] = set()
         if solution.found:
             best.claimed = solution.found[0].objective
         for found in solution.found:
@@ -154,22 +155,23 @@ def _solve(
             if not objective.space.contains(graph):
                 continue  # the tolerance let it through
             value = objective.of_graph(graph)
-            margin = max(margin, found.objective - value)
-            key = graph.canonical_key()
-            if key in request.excluded:
-                met[key] = graph
+            if graph.canonical_key() in request.excluded:
+                excluded.add(graph)
             else:
                 best.offer(graph, value)
         bound = max(bound, _bound(solution, best, margin))
         if solution.status not in ("optimal", "gap_limit", "infeasible"):
             return bound, False
-        if not met or bound >= best.value - 1e-9 * max(1.0, abs(best.value)):
+        close = _closeness(best.value, limits.gap, allowance) if best.graph is not None else 0.0
+        if bound >= best.value - close or not excluded - forbidden:
             return bound, True
-        if known >= set(met) and math.factorial(objective.space.n_max) <= 720:
-            return bound, False  # every copy was forbidden, and yet it came back: tolerances
-        for key, graph in met.items():
-            encoded.forbid(graph, f"excluded[{len(known)},{key}]")
-            known.add(key)
+        for graph in excluded - forbidden:
+            forbidden |= encoded.forbid(graph, f"excluded[{len(forbidden)}]")
+
+
+def _closeness(value: float, gap: float, allowance: float) -> float:
+    """How near the bound must be for the gap to be closed."""
+    return max(1e-6, gap) * max(1.0, abs(value)) + allowance
 
 
 def _bound(solution: Solution, best: _Best, margin: float) -> float:
@@ -179,7 +181,10 @@ def _bound(solution: Solution, best: _Best, margin: float) -> float:
 
 def _misfit(objective: Objective, encoded: AcquisitionProgram, best: _Best) -> float:
     """How far the rows overstate known values, in floating point; K⁻¹ costs digits."""
-    graphs = objective.space.sample(8, seed=0) if best.graph is not None else []
+    try:
+        graphs = objective.space.sample(8, seed=0)
+    except SamplingError:
+        graphs = []
     worst = 0.0
     for graph in ([best.graph] if best.graph is not None else []) + graphs:
         claim = encoded.program.value(encoded.lift(graph))
@@ -194,19 +199,21 @@ def _allowance(objective: Objective, tolerance: float) -> float:
     return kappa * model.y_scale * math.sqrt(tolerance * prior)
 
 
-def _explain_nothing(objective: Objective, request: Request, finished: bool) -> None:
-    rules = [rule.name for rule in objective.space.rules]
+def _nothing(objective: Objective, request: Request, finished: bool) -> BoGrapeError:
+    """Why there is no graph to propose."""
     if finished and not request.excluded:
-        raise InfeasibleSpaceError(
-            f"no graph satisfies the space ({objective.space.describe()}); try dropping a rule",
+        rules = [rule.name for rule in objective.space.rules]
+        return InfeasibleSpaceError(
+            "no graph satisfies all rules of the space: "
+            f"{objective.space.describe()}; try dropping or loosening one",
             rules,
         )
     if finished:
-        raise SearchSpaceExhausted(
+        return SearchSpaceExhausted(
             f"every graph of the space is among the {len(request.excluded)} excluded ones; "
             "widen the space"
         )
-    raise SearchSpaceExhausted(
+    return SearchSpaceExhausted(
         f"no graph of the space that is not excluded was found in {request.time_limit:g} s; raise "
         "time_limit, or loosen the rules"
     )

@@ -29,7 +29,8 @@ from .solution import Failure, Found, Limits, Solution
 from .worker import read_message, write_message
 
 ADAPTERS = {"scip": "bogrape.propose.mip.scip", "gurobi": "bogrape.propose.mip.gurobi"}
-_GRACE = 1.0  # seconds a solver may overshoot its own limit before it is killed
+_GRACE = 0.5  # seconds a solver may overshoot its own limit before it is killed
+_POLL = 0.2  # seconds between looks at the clock, and at Ctrl-C caught by another thread
 
 _REMEDY = {
     "missing": 'try pip install "bogrape[gurobi]" for Gurobi, or solver="scip"',
@@ -68,7 +69,7 @@ def run(
             start_new_session=True,  # Ctrl-C is for the parent to handle
         )
         try:
-            job = (adapter or ADAPTERS[solver], program, limits, start)
+            job = (adapter or ADAPTERS[solver], program, limits, start, time.time())
             answer = _converse(child, job, deadline)
         finally:
             child.kill()
@@ -93,8 +94,10 @@ def _converse(
     while True:
         left = deadline + _GRACE - time.monotonic()
         try:
-            message = inbox.get(timeout=max(0.0, left))
+            message = inbox.get(timeout=min(max(0.0, left), _POLL))
         except queue.Empty:
+            if left > 0:
+                continue
             best = tuple(sorted(found, key=lambda f: f.objective))
             return Solution("time_limit", bound, best)
         if isinstance(message, Found):

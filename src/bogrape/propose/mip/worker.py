@@ -14,6 +14,8 @@ import pickle
 import struct
 import sys
 import threading
+import time
+from dataclasses import replace
 from typing import IO, Any
 
 from .solution import Failure, Report, SolverFailed
@@ -44,7 +46,9 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints from here on prints to the log
     source = sys.stdin.buffer
-    adapter, program, limits, start = read_message(source)
+    adapter, program, limits, start, sent = read_message(source)
+    late = min(max(0.0, time.time() - sent), limits.seconds)  # starting up took its share
+    limits = replace(limits, seconds=limits.seconds - late)
     threading.Thread(target=_end_with_parent, args=(source,), daemon=True).start()
     lock = threading.Lock()
 
