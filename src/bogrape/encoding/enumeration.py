@@ -38,8 +38,9 @@ def enumerate_graphs(
 ) -> Iterator[Graph]:
     """Every graph of the structure once up to isomorphism, sorted by diameter, then canonical key.
 
-    With a ``limit`` at most so many are returned, which ones is left open; so it is past the
-    ``deadline`` (a `time.monotonic` value).
+    Graphs come in canonical numbering, unless a rule names nodes and so tells numberings apart.
+    With a ``limit`` at most so many are returned, which ones is left open. Raises `TimeoutError` past
+    the ``deadline`` (a `time.monotonic` value).
     """
     left = limit
     for piece in structure.by_diameter():
@@ -52,8 +53,12 @@ def enumerate_graphs(
         solver.parameters.num_workers = 1
         if deadline < math.inf:
             solver.parameters.max_time_in_seconds = max(0.01, deadline - time.monotonic())
-        solver.solve(encoding.model, collector)
+        status = solver.solve(encoding.model, collector)
+        enough = left is not None and len(collector.found) >= left
+        if status not in (cp_model.OPTIMAL, cp_model.INFEASIBLE) and not enough:
+            raise TimeoutError(f"graphs were still being listed when time ran out: {piece}")
         for key in sorted(collector.found):
-            yield collector.found[key].canonical()
+            graph = collector.found[key]
+            yield graph.canonical() if piece.all_alike else graph
         if left is not None:
             left -= len(collector.found)

@@ -31,9 +31,25 @@ class TooManyGraphs(Exception):
 
 def all_graphs(structure: Structure, deadline: float) -> Iterator[Batch]:
     """Batches that together hold every graph of the structure up to isomorphism, and perhaps more."""
+    if structure.shape.n_nodes > _MOST_NODES:
+        raise TooManyGraphs
+    batches = _dressed_graphs(structure, deadline)
+    if not structure.all_alike:
+        # a rule that names nodes tells isomorphic graphs apart: list them with their attributes
+        batches = (Batch.of([graph]) for graph in enumerate_graphs(structure, deadline=deadline))
+    try:
+        for batch in batches:
+            if time.monotonic() > deadline:
+                raise TooManyGraphs
+            yield batch
+    except TimeoutError:
+        raise TooManyGraphs from None
+
+
+def _dressed_graphs(structure: Structure, deadline: float) -> Iterator[Batch]:
     shape = structure.shape
     n_dresses = shape.n_labels**shape.n_nodes * 2 ** (shape.n_nodes * shape.n_features)
-    if shape.n_nodes > _MOST_NODES or n_dresses > _MOST_DRESSES:
+    if n_dresses > _MOST_DRESSES:
         raise TooManyGraphs
     labels = np.array(list(product(range(shape.n_labels), repeat=shape.n_nodes)), dtype=np.int64)
     bits = shape.n_nodes * shape.n_features
@@ -41,32 +57,17 @@ def all_graphs(structure: Structure, deadline: float) -> Iterator[Batch]:
         2**bits, shape.n_nodes, shape.n_features
     )
     for graph in enumerate_graphs(_bare(structure), deadline=deadline):
-        if time.monotonic() > deadline:
-            raise TooManyGraphs
         for start in range(0, n_dresses, _CHUNK):
             index = np.arange(start, min(start + _CHUNK, n_dresses))
-            yield _dressed(
-                graph, labels[index // len(features)], features[index % len(features)]
-            )
-    if time.monotonic() > deadline:
-        raise TooManyGraphs
+            yield _dressed(graph, labels[index // len(features)], features[index % len(features)])
 
 
 def _bare(structure: Structure) -> Structure:
-    """The structure without attributes, under those of its rules that do not speak of them.
-
-    A rule that names nodes is left out too: graphs are listed up to isomorphism, and it can tell
-    isomorphic graphs apart. (With such rules every numbering counts, which is beyond a listing.)
-    """
+    """The structure without attributes, under those of its rules that do not speak of them."""
     kept = []
     for rule in structure.rules:
-        if rule.nodes():
-            raise TooManyGraphs
-        atoms = [
-            atom
-            for row in rule.rows(structure.shape)
-            for atom, _ in (*row.terms, *row.when)
-        ]
+        rows = list(rule.rows(structure.shape))
+        atoms = [atom for row in rows for atom, _ in (*row.terms, *row.when)]
         if not any(isinstance(atom, (HasLabel, HasFeature)) for atom in atoms):
             kept.append(rule)
     shape = replace(structure.shape, n_labels=1, n_features=0)
