@@ -39,8 +39,8 @@ def enumerate_graphs(
     """Every graph of the structure once up to isomorphism, sorted by diameter, then canonical key.
 
     Graphs come in canonical numbering, unless a rule names nodes and so tells numberings apart.
-    With a ``limit`` at most so many are returned, which ones is left open. Raises `TimeoutError` past
-    the ``deadline`` (a `time.monotonic` value).
+    With a ``limit`` at most so many are returned, which ones is left open. Past the ``deadline``
+    (a `time.monotonic` value) `TimeoutError` is raised.
     """
     left = limit
     for piece in structure.by_diameter():

@@ -30,7 +30,7 @@ class TooManyGraphs(Exception):
 
 
 def all_graphs(structure: Structure, deadline: float) -> Iterator[Batch]:
-    """Batches that together hold every graph of the structure up to isomorphism, and perhaps more."""
+    """Batches that hold every graph of the structure up to isomorphism, and perhaps more."""
     if structure.shape.n_nodes > _MOST_NODES:
         raise TooManyGraphs
     batches = _dressed_graphs(structure, deadline)
@@ -74,7 +74,7 @@ def _bare(structure: Structure) -> Structure:
     return replace(structure, shape=shape, rules=tuple(kept))
 
 
-def _dressed(graph: Graph, labels: np.ndarray, features: np.ndarray) -> Batch:  # type: ignore[type-arg]
+def _dressed(graph: Graph, labels: np.ndarray, features: np.ndarray) -> Batch:
     size = len(labels)
     bonds = graph.edge_labels
     return Batch(
