@@ -165,8 +165,9 @@ def _solve(
         close = _closeness(best.value, limits.gap, allowance) if best.graph is not None else 0.0
         if bound >= best.value - close or not excluded - forbidden:
             return bound, True
-        for graph in excluded - forbidden:
-            forbidden |= encoded.forbid(graph, f"excluded[{len(forbidden)}]")
+        for graph in excluded:
+            if graph not in forbidden:  # as itself or as a copy of the one before
+                forbidden |= encoded.forbid(graph, f"excluded[{len(forbidden)}]")
 
 
 def _closeness(value: float, gap: float, allowance: float) -> float:
