@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-deep lint format bench clean
+.PHONY: help setup demo test test-deep lint format bench bench-engine clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -46,6 +46,9 @@ format: setup ## let ruff rewrite what it can
 bench: setup ## speed against GraKel, of the local search and of studies
 	$(BIN)/python -m bogrape.benchmarks.speed
 	$(BIN)/python -m bogrape.benchmarks.study_overhead
+
+bench-engine: setup ## how long a proof takes, by kernel and size (hours; resumes; ARGS=--quick)
+	$(BIN)/python -m bogrape.benchmarks.engine $(ARGS)
 
 clean: ## remove .venv, caches and builds
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .grimp_cache .hypothesis

@@ -181,7 +181,8 @@ class WeightPosterior:
         """Coordinates of z that occur in the data: path part flattened, then node features."""
         paths = self._model.kernel.features(counts)
         fitted = np.zeros((len(counts), *self.path_shape))
-        common = tuple(slice(min(a, b)) for a, b in zip(paths.shape[1:], self.path_shape, strict=True))
+        known = zip(paths.shape[1:], self.path_shape, strict=True)
+        common = tuple(slice(min(a, b)) for a, b in known)
         fitted[(slice(None), *common)] = paths[(slice(None), *common)]
         z = math.sqrt(self._model.alpha) * fitted.reshape(len(counts), -1)
         if not self._model.beta:

@@ -24,7 +24,7 @@ class Structure:
 
     @property
     def alike(self) -> tuple[int, ...]:
-        """The nodes no rule names: renaming them leads from one graph of the structure to another."""
+        """The nodes no rule names: renaming them leads to another graph of the structure."""
         named = frozenset[int]().union(*(rule.nodes() for rule in self.rules))
         return tuple(v for v in range(self.shape.n_nodes) if v not in named)
 

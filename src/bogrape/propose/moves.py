@@ -2,7 +2,8 @@
 
 A `MoveTable` lists every elementary change to a graph of one shape: flip an edge, move an end of an
 edge, reverse an arc, change a label, swap two labels, flip a feature, change an edge label. `apply`
-performs one row of the table on each graph of a batch. Moves may leave the space; the caller filters.
+performs one row of the table on each graph of a batch. Moves may leave the space; the caller
+filters.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ class Objective:
         data = self.posterior.model.counts
         if data.n_extra != self.space.n_features:
             raise InvalidInputError(
-                f"the Gaussian process was fitted to graphs with {data.n_extra} features, but the space "
-                f"has {self.space.n_features}"
+                f"the Gaussian process was fitted to graphs with {data.n_extra} features, but the "
+                f"space has {self.space.n_features}"
             )
         if data.features[:, self.space.n_labels : data.n_labels].any():
             raise InvalidInputError(

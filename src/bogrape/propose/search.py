@@ -2,9 +2,10 @@
 
 Many chains descend at once. In every round each chain tries a set of elementary moves (all of them
 when there are few), all candidates of all chains are evaluated as one batch with the exact
-acquisition, and each chain takes its best candidate if that is an improvement. A chain that is stuck
-restarts from a perturbed elite graph or from a fresh sample. Candidates are compared first by how far
-they are from the space (`GraphSpace.excess`), then by value, so that a chain may start outside.
+acquisition, and each chain takes its best candidate if that is an improvement. A chain that is
+stuck restarts from a perturbed elite graph or from a fresh sample. Candidates are compared first by
+how far they are from the space (`GraphSpace.excess`), then by value, so that a chain may start
+outside.
 
 The budget is a number of evaluations, so the answer depends on the seed and not on the machine; the
 deadline only cuts off. Graphs isomorphic to an excluded one are passed through but never returned.
@@ -89,7 +90,7 @@ def search(
     """
     elite = Elite(excluded)
     sizes = list(objective.space.sizes)
-    reached = {n: np.inf for n in sizes}
+    reached = dict.fromkeys(sizes, np.inf)
     shares = [n_evaluations] if len(sizes) == 1 else [n_evaluations // 2, n_evaluations // 2]
     for turn, budget in enumerate(shares):
         chosen = sorted(sizes, key=reached.__getitem__)[: len(sizes) if turn == 0 else 3]
@@ -129,8 +130,14 @@ class _Chains:
         return best
 
     def _evaluate(self, batch: Batch, elite: Elite) -> NDArray[np.float64]:
-        values = self._objective.of_batch(batch)
-        excess = self._objective.space.excess(batch)
+        space, kernel = self._objective.space, self._objective.posterior.model.kernel
+        counts = batch.counts(space.n_labels, pairs=kernel.labelled)
+        values = self._objective.of_counts(counts)
+        if space.connected is True and not space.directed and not space.rules:
+            # nothing can be wrong but missing paths, and the counts tell how many are missing
+            excess = (batch.n_nodes**2 - counts.lengths.sum(axis=1)).astype(float)
+        else:
+            excess = space.excess(batch)
         elite.n_evaluations += len(batch)
         elite.offer(batch, np.where(excess == 0, values, np.inf))
         return np.where(excess == 0, values, _PENALTY * (1.0 + excess))

@@ -1,8 +1,8 @@
 """Which of several equally good graphs to propose.
 
 The kernels see counts, and many graphs have equal counts, so exact ties are common. Of the graphs
-tied for the best value take the one least like those already seen: the largest distance, in labelled
-path counts and degrees, to the nearest of them. What is still tied is decided by the seed.
+tied for the best value take the one least like those already seen: the largest distance, in
+labelled path counts and degrees, to the nearest of them. What is still tied is decided by the seed.
 """
 
 from __future__ import annotations

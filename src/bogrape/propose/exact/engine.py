@@ -1,7 +1,7 @@
 """Search, then proof, then re-check: the globally best graph with a certificate.
 
-1. Local search supplies an incumbent.
-2. The space is cut into pieces: a size, a diameter where graphs are connected and undirected, and for
+1. Local search supplies an incumbent. 2. The space is cut into pieces: a size, a diameter where
+graphs are connected and undirected, and for
    the labelled kernel SP a composition (how many nodes have each label). Pieces whose bound
    (`bogrape.propose.exact.relaxation`) does not beat the incumbent are settled at once.
 3. CP-SAT settles the others, side by side, each asked for a graph better than the incumbent.
@@ -129,7 +129,8 @@ def _by_composition(objective: Objective, structure: Structure, weakest: float) 
     if count_compositions(shape.n_nodes, shape.n_labels) > _MOST_COMPOSITIONS:
         return [_Open(Piece(structure), weakest)]
     posterior, acquisition = objective.posterior, objective.acquisition
-    assert isinstance(posterior, WeightPosterior) and isinstance(acquisition, LCB)
+    assert isinstance(posterior, WeightPosterior)
+    assert isinstance(acquisition, LCB)
     table = compositions(shape.n_nodes, shape.n_labels)
     bounds = composition_bounds(posterior, shape, np.array(table), acquisition.kappa)
     fitted = posterior.model

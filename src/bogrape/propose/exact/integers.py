@@ -10,8 +10,8 @@ w and R over the bounds of x (`IntegerForm.error` adds them up),
 
 .. math:: A (\mu - \kappa\sigma - w_0) \ge (\omega^\top x - K t_{max}) - \text{error},
 
-where ``t_max`` is the largest feasible t. So a bound of the solver, less the error, is a bound on the
-acquisition; and no graph below a value v is lost by asking for at most ``A (v - w0) + error``.
+where ``t_max`` is the largest feasible t. So a bound of the solver, less the error, is a bound on
+the acquisition; and no graph below a value v is lost by asking for at most ``A (v - w0) + error``.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from .forms import CountForm
 
 _RANGE_STD = 1e6  # y stays below this: finer is exacter, coarser is easier to solve
 _RANGE_MEAN = 1e9
+_MOST_MEAN = 1e14  # omega x stays below this, far inside 64 bits
 _STEPS = 64  # K: how many units of the objective one unit of t is worth
 
 
@@ -51,10 +52,13 @@ class IntegerForm:
         ends = np.append(upper, 1.0)
         factor = np.column_stack([form.R, form.r0])
         spread = float((np.abs(factor) @ ends).max(initial=0.0))
-        if kappa == 0 or spread <= 0:
-            A = _RANGE_MEAN / max(float(np.abs(form.w) @ upper), 1e-12)
+        range_mean = max(float(np.abs(form.w) @ upper), 1e-12)
+        if kappa * spread <= _STEPS * _RANGE_STD / _MOST_MEAN * range_mean:
+            # the deviation is nothing beside the mean: it is left out and paid for as an error
+            A = _RANGE_MEAN / range_mean
             omega = np.rint(A * form.w).astype(np.int64)
-            error = float(np.abs(A * form.w - omega) @ upper) + A * kappa * form.slack + 1.0
+            largest = float(np.linalg.norm(np.abs(factor) @ ends)) + form.slack
+            error = float(np.abs(A * form.w - omega) @ upper) + A * kappa * largest + 1.0
             none = np.zeros((0, len(ends)), dtype=np.int64)
             return cls(omega, none, A, 0, form.w0, error, none[:, 0], upper.astype(np.int64))
         B = _RANGE_STD / spread

@@ -7,21 +7,25 @@ diameter d. Then
 * ``spread``: ``h_s >= n - s`` for ``s < d`` and ``s <= ceil(d / 2)``. *Proof.* Let P be a shortest
   path of length d. A node v off P has distance at least d/2 from one end of P, and distances from v
   to neighbours on P differ by at most one; so if v is within s of P, some node of P is at distance
-  exactly s from v. If v is farther, take the node at distance s on a shortest path from v to P; it is
-  off P and nearer to P than v. Give each such pair to its end that is off P and farther from P: the
-  pairs of different v are different, and so are the ``d - s + 1`` pairs on P.
+  exactly s from v. If v is farther, take the node at distance s on a shortest path from v to P; it
+  is off P and nearer to P than v. Give each such pair to its end that is off P and farther from P:
+  the pairs of different v are different, and so are the ``d - s + 1`` pairs on P.
 * ``Ore``: ``h_1 <= d + (n - d - 1)(n - d + 4) / 2`` (Ore, 1968);
 * ``tail``: ``sum_{t >= s} h_t <= n (n - s) / 2``: a node with a node at distance s or more has one
-  at each smaller distance, itself included.
+  at each smaller distance, itself included;
+* ``facts``: tighter bounds on ``h_s`` and on its tails that were computed once for some n and d
+  (`bogrape.propose.exact.facts`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
+
+from . import facts
 
 IntArray = NDArray[np.int64]
 
@@ -43,24 +47,29 @@ def most_edges(n: int, diameter: int) -> int:
     return diameter + (n - diameter - 1) * (n - diameter + 4) // 2
 
 
-def most_far(n: int, s: int) -> int:
-    """*tail*: the largest number of pairs at distance s or more."""
-    return n * (n - s) // 2 if s > 1 else n * (n - 1) // 2
+def most_far(n: int, diameter: int, s: int) -> int:
+    """*tail* and *facts*: the largest number of pairs at distance s or more."""
+    simple = n * (n - s) // 2 if s > 1 else n * (n - 1) // 2
+    return min(simple, facts.most_beyond(n, diameter).get(s, simple))
+
+
+def most_at(n: int, diameter: int, s: int) -> int:
+    """*Ore* and *facts*: the largest number of pairs at distance s."""
+    simple = most_edges(n, diameter) if s == 1 else most_far(n, diameter, s)
+    return min(simple, facts.most_at(n, diameter).get(s, simple))
 
 
 def count_histograms(n: int, diameter: int) -> int:
     """How many rows `histograms` has, without making them."""
     bounds = [int(b) for b in lower_bounds(n, diameter)]
 
-    @lru_cache(maxsize=None)
+    @cache
     def ways(s: int, left: int) -> int:
-        if left > most_far(n, s):
+        if left > most_far(n, diameter, s):
             return 0
         if s == diameter:
-            return int(left >= bounds[s - 1] and (s > 1 or left <= most_edges(n, diameter)))
-        top = left - sum(bounds[s:])
-        if s == 1:
-            top = min(top, most_edges(n, diameter))
+            return int(bounds[s - 1] <= left <= most_at(n, diameter, s))
+        top = min(left - sum(bounds[s:]), most_at(n, diameter, s))
         return sum(ways(s + 1, left - h) for h in range(bounds[s - 1], top + 1))
 
     return ways(1, n * (n - 1) // 2)
@@ -73,13 +82,9 @@ def histograms(n: int, diameter: int) -> IntArray:
     left = np.array([n * (n - 1) // 2], dtype=np.int64)
     for s in range(1, diameter + 1):
         rest = int(bounds[s:].sum())
-        low, high = np.full(len(left), bounds[s - 1]), left - rest
-        if s == 1:
-            high = np.minimum(high, most_edges(n, diameter))
-        if s == diameter:
-            low = np.maximum(low, left)
-        else:
-            low = np.maximum(low, left - most_far(n, s + 1))
+        high = np.minimum(left - rest, most_at(n, diameter, s))
+        must = left if s == diameter else left - most_far(n, diameter, s + 1)
+        low = np.maximum(bounds[s - 1], must)
         rows, left = _extend(rows, left, low, high)
     return rows
 
@@ -113,8 +118,8 @@ def general_histograms(n_pairs: int, longest: int, limit: int) -> IntArray | Non
 
 def rows(n: int, diameter: int) -> Iterator[tuple[str, dict[int, int], float, float]]:
     """The conditions as linear rows ``low <= sum weight_s h_s <= high``, named as above."""
-    for s, bound in enumerate(lower_bounds(n, diameter), start=1):
-        yield f"spread[{s}]", {s: 1}, float(bound), np.inf
-    yield "ore", {1: 1}, -np.inf, float(most_edges(n, diameter))
+    for s, low in enumerate(lower_bounds(n, diameter), start=1):
+        yield f"spread[{s}]", {s: 1}, float(low), float(most_at(n, diameter, s))
     for s in range(2, diameter + 1):
-        yield f"tail[{s}]", {t: 1 for t in range(s, diameter + 1)}, -np.inf, float(most_far(n, s))
+        high = float(most_far(n, diameter, s))
+        yield f"tail[{s}]", dict.fromkeys(range(s, diameter + 1), 1), -np.inf, high

@@ -30,7 +30,7 @@ from ...kernels import GraphKernel
 from ..objective import Objective
 from .attributes import FreeAttributes, free_attributes
 from .counting import bare_counts, graph_counts
-from .forms import Coordinates, CountForm, count_form
+from .forms import Coordinates, count_form
 from .integers import IntegerForm
 from .listing import TooManyGraphs, all_graphs
 from .tables import CountTable, TooManyCounts, count_table
@@ -114,7 +114,7 @@ class _Solve:
         posterior, acquisition = self.objective.posterior, self.objective.acquisition
         if isinstance(posterior, WeightPosterior) and isinstance(acquisition, LCB):
             form = count_form(posterior, self.coordinates)
-            return self._run_integers(form, IntegerForm.of(form, acquisition.kappa))
+            return self._run_integers(IntegerForm.of(form, acquisition.kappa))
         try:
             table = count_table(self.piece.structure, self.coordinates, self.objective, self.free)
         except TooManyCounts:
@@ -123,7 +123,7 @@ class _Solve:
 
     # -- linear kernels: weight space in integers ---------------------------------------------
 
-    def _run_integers(self, form: CountForm, integers: IntegerForm) -> Answer:
+    def _run_integers(self, integers: IntegerForm) -> Answer:
         fitted = self.objective.posterior.model
 
         def standard(value: float) -> float:

@@ -4,9 +4,9 @@ r"""Bounds that need no solver: what the posterior alone forbids.
 over the distances 1..d: x lies in a product of simplices, cut down by the lower bounds of
 `bogrape.propose.exact.lengths`. LCB is concave in x, so its minimum over that set is at a corner.
 
-*Compositions.* For the labelled kernel SP every way to share out labels is bounded at once: the mean
-is at least the sum over types of (number of pairs) x (smallest weight of that type), and the variance
-at most ``|z|^2`` with every type's pairs at one distance.
+*Compositions.* For the labelled kernel SP every way to share out labels is bounded at once: the
+mean is at least the sum over types of (number of pairs) x (smallest weight of that type), and the
+variance at most ``|z|^2`` with every type's pairs at one distance.
 
 *Norm.* For any kernel, with f the posterior mean as a function in its Hilbert space,
 ``mean(x) >= -|f| sqrt(k(x, x))`` and ``std(x) <= sqrt(k(x, x))``.

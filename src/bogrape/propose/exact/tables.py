@@ -1,14 +1,14 @@
 """Tables of counts: any kernel and any acquisition that sees a graph through few counts.
 
-For SSP and ESSP the acquisition depends on ``(h, N)`` alone: pairs at each distance, nodes with each
-attribute. All h that satisfy the conditions of `bogrape.propose.exact.lengths` are listed and
+For SSP and ESSP the acquisition depends on ``(h, N)`` alone: pairs at each distance, nodes with
+each attribute. All h that satisfy the conditions of `bogrape.propose.exact.lengths` are listed and
 evaluated at once; nothing needs to be linear. The solver is then asked for a graph in the best row.
 
-With free attributes (`FreeAttributes`) the table lists h alone, valued at its best N. For LCB and EI
-the acquisition is concave in N once h is given: the mean is linear in N, the deviation is the norm of
-an affine function of N and so convex, and both acquisitions fall with the deviation and are concave in
-(mean, deviation). So, without rules on the N, its best N is a corner: one label for all nodes, and each
-feature on all nodes or on none.
+With free attributes (`FreeAttributes`) the table lists h alone, valued at its best N. For LCB and
+EI the acquisition is concave in N once h is given: the mean is linear in N, the deviation is the
+norm of an affine function of N and so convex, and both acquisitions fall with the deviation and are
+concave in (mean, deviation). So, without rules on the N, its best N is a corner: one label for all
+nodes, and each feature on all nodes or on none.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ def count_table(
     free: FreeAttributes | None,
 ) -> CountTable:
     """The table of a piece; raises `TooManyCounts` if it would be too large."""
-    if objective.posterior.model.kernel.labelled:
-        raise TooManyCounts
     shape = structure.shape
+    if objective.posterior.model.kernel.labelled and shape.n_labels > 1:
+        raise TooManyCounts
     n = shape.n_nodes
     paths = _histograms(structure, coordinates)
     all_sums = (free or FreeAttributes(structure, ())).sums(_MOST_ROWS)
@@ -119,7 +119,8 @@ def evaluate(
         part = slice(start, start + _CHUNK)
         rows = paths[part]
         n_all = np.column_stack([np.full(len(rows), n), both * rows])
-        counts = Counts(np.full(len(rows), n), n_all, None, np.asarray(sums[part]), n_labels)
+        pairs = n_all[:, :, None, None] if n_labels == 1 else None  # all pairs are of one type
+        counts = Counts(np.full(len(rows), n), n_all, pairs, np.asarray(sums[part]), n_labels)
         out[part] = objective.of_counts(counts)
     return out
 
@@ -142,4 +143,3 @@ def _corners(n: int, n_labels: int, n_features: int) -> NDArray[np.int64]:
     labels = [tuple(n if k == a else 0 for k in range(n_labels)) for a in range(n_labels)]
     extras = list(product((0, n), repeat=n_features))
     return np.array([(*a, *b) for a in labels for b in extras], dtype=np.int64)
-

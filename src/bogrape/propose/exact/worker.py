@@ -106,12 +106,13 @@ class _Worker:
 _idle: list[_Worker] = []
 
 
-def _shut_down() -> None:
+def shut_down() -> None:
+    """End all idle workers."""
     while _idle:
         _idle.pop().kill()
 
 
-atexit.register(_shut_down)
+atexit.register(shut_down)
 
 
 def solve_all(jobs: Sequence[Job], deadline: float) -> Iterator[tuple[int, Any]]:

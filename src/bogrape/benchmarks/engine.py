@@ -1,0 +1,178 @@
+"""How long a proof takes: the exact engine over kernels and sizes (``make bench-engine``).
+
+An instance is a space of connected graphs with N nodes and 5 labels, 30 random observations of it
+with standard normal values, and ``LCB(1.0)``; the observed graphs are excluded. Each instance runs
+in a process of its own, so that its peak memory (workers included) can be told. Results are
+appended to a file of JSON lines, one an instance; a stopped run goes on where it was.
+
+Columns: seconds (median and worst) until the proposal is returned, share proved optimal, largest
+gap when the time limit came first, how often local search alone found the best value known within
+two seconds and how far off it was at worst, and peak memory. With ``--scip`` the published
+formulation and the weight-space one are solved by SCIP on the same instances with the same limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import LCB, GraphGP, GraphSpace, propose
+
+N_LABELS = 5
+N_OBSERVATIONS = 30
+
+# kernel, nodes, number of seeds, time limit in seconds
+FULL = (
+    *((kernel, 10, 20, 60.0) for kernel in ("ssp", "essp", "sp")),
+    ("sp", 6, 5, 60.0),
+    ("sp", 8, 5, 120.0),
+    ("esp", 6, 3, 120.0),
+    ("esp", 10, 3, 60.0),
+    *((kernel, 12, 5, 120.0) for kernel in ("ssp", "essp", "sp")),
+    *((kernel, 15, 3, 600.0) for kernel in ("sp", "ssp", "essp")),
+    *((kernel, n, 1, 600.0) for n in (20, 30) for kernel in ("sp", "ssp", "essp")),
+)
+QUICK = tuple((kernel, 8, 2, 20.0) for kernel in ("ssp", "essp", "sp"))
+
+
+def instance(kernel: str, n: int, seed: int) -> tuple[GraphSpace, GraphGP, list[Any]]:
+    """The space, the fitted GP and the observed graphs of one instance."""
+    space = GraphSpace(n, labels=N_LABELS)
+    graphs = space.sample(N_OBSERVATIONS, seed=seed)
+    values = np.random.default_rng(seed).normal(size=N_OBSERVATIONS)
+    return space, GraphGP(kernel, n_labels=N_LABELS).fit(graphs, values), graphs
+
+
+def measure(kernel: str, n: int, seed: int, limit: float, scip: bool) -> dict[str, Any]:
+    """Run one instance in this process."""
+    space, gp, graphs = instance(kernel, n, seed)
+    # the first search also warms up; two seconds are the promise it is held to
+    searched = propose(space, gp, LCB(1.0), "search", 2.0, graphs, seed=seed)
+    proved = propose(space, gp, LCB(1.0), "exact", limit, graphs, seed=seed)
+    out = {
+        "kernel": kernel,
+        "n": n,
+        "seed": seed,
+        "limit": limit,
+        "status": proved.status,
+        "seconds": proved.seconds,
+        "value": proved.value,
+        "bound": proved.bound,
+        "gap": proved.gap,
+        "method": proved.method,
+        "search_value": searched.value,
+        "search_seconds": searched.seconds,
+    }
+    if scip:
+        from .mip_columns import scip_columns
+
+        out["scip"] = scip_columns(space, gp, LCB(1.0), limit)
+    from ..propose.exact.worker import shut_down
+
+    shut_down()  # so that the workers' memory is accounted for
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    workers = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    out["memory_mb"] = {"self": own / 1024, "largest_worker": workers / 1024}
+    return out
+
+
+def run(cases: Iterable[tuple[str, int, int, float]], path: Path, scip: bool) -> None:
+    """Run the instances that the file does not have yet."""
+    done = {(r["kernel"], r["n"], r["seed"], r["limit"], "scip" in r) for r in load(path)}
+    for kernel, n, n_seeds, limit in cases:
+        for seed in range(n_seeds):
+            if (kernel, n, seed, limit, scip) in done:
+                continue
+            command = [sys.executable, "-m", "bogrape.benchmarks.engine", "--instance"]
+            command += [kernel, str(n), str(seed), str(limit), *(["--scip"] if scip else [])]
+            output = subprocess.run(command, capture_output=True, text=True, check=False)
+            if output.returncode:
+                raise SystemExit(f"{kernel} N={n} seed {seed} failed:\n{output.stderr}")
+            with path.open("a") as file:
+                file.write(output.stdout.splitlines()[-1] + "\n")
+            record = json.loads(output.stdout.splitlines()[-1])
+            print(
+                f"{kernel:5} N={n:<3} seed {seed:<3} {record['status']:10} "
+                f"{record['seconds']:7.1f} s  gap {100 * record['gap']:.3g} %",
+                flush=True,
+            )
+
+
+def load(path: Path) -> list[dict[str, Any]]:
+    """The results in a file of JSON lines."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def table(records: list[dict[str, Any]]) -> str:
+    """The results as a Markdown table, one row a kernel and size."""
+    lines = [
+        "| kernel | N | limit (s) | seeds | median (s) | worst (s) | proved | gap at the limit "
+        "| search alone | peak memory (MB) |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    cases = sorted({(r["n"], r["kernel"], r["limit"]) for r in records})
+    for n, kernel, limit in cases:
+        rows = [r for r in records if (r["n"], r["kernel"], r["limit"]) == (n, kernel, limit)]
+        seconds = [r["seconds"] for r in rows]
+        proved = sum(r["status"] == "optimal" for r in rows)
+        gaps = [r["gap"] for r in rows if r["status"] != "optimal"]
+        off = [(r["search_value"] - r["value"]) / max(abs(r["value"]), 1e-9) for r in rows]
+        hits = sum(x <= 1e-6 for x in off)
+        memory = max(r["memory_mb"]["self"] + 2 * r["memory_mb"]["largest_worker"] for r in rows)
+        gap = "-"
+        if gaps:
+            gap = f"{100 * statistics.median(gaps):.0f} % (worst {100 * max(gaps):.0f} %)"
+        lines.append(
+            f"| {kernel} | {n} | {limit:.0f} | {len(rows)} | {statistics.median(seconds):.1f} "
+            f"| {max(seconds):.1f} | {proved}/{len(rows)} | {gap} "
+            f"| {hits}/{len(rows)}, worst {100 * max(off):.2g} % off | {memory:.0f} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run the benchmark, or one instance of it."""
+    parser = argparse.ArgumentParser(description="How long a proof takes.")
+    parser.add_argument("--quick", action="store_true", help="a minute instead of hours")
+    parser.add_argument("--only", nargs="*", help="kernels and sizes to run, e.g. ssp 10 12")
+    parser.add_argument("--scip", action="store_true", help="add SCIP's columns (slow)")
+    parser.add_argument("--output", type=Path, default=Path("bench-engine.jsonl"))
+    parser.add_argument("--instance", nargs=4, metavar=("KERNEL", "N", "SEED", "LIMIT"))
+    options = parser.parse_args()
+    if options.instance:
+        kernel, n, seed, limit = options.instance
+        print(json.dumps(measure(kernel, int(n), int(seed), float(limit), options.scip)))
+        return
+    cases = QUICK if options.quick else FULL
+    if options.only:
+        kernels = {word for word in options.only if not word.isdigit()}
+        sizes = {int(word) for word in options.only if word.isdigit()}
+        cases = tuple(
+            case
+            for case in cases
+            if (not kernels or case[0] in kernels) and (not sizes or case[1] in sizes)
+        )
+    started = time.monotonic()
+    run(cases, options.output, options.scip)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    print(
+        f"\n{platform.python_implementation()} {platform.python_version()}, {cores} cores, ", end=""
+    )
+    print(f"{time.monotonic() - started:.0f} s in this run\n")
+    print(table(load(options.output)))
+
+
+if __name__ == "__main__":
+    main()
