@@ -96,6 +96,7 @@ def integer_points(program: Program) -> list[dict[str, float]]:
     solver = cp_model.CpSolver()
     solver.parameters.enumerate_all_solutions = True
     solver.parameters.num_workers = 1
+    solver.parameters.catch_sigint_signal = False  # it would leave Ctrl-C without a handler
     collector = Collector()
     assert solver.solve(model, collector) in (cp_model.OPTIMAL, cp_model.INFEASIBLE)
     return collector.points

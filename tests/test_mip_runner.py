@@ -70,6 +70,7 @@ def test_every_breakdown_is_a_clear_error(what: str, kind: str, message: str) ->
 
 
 def test_ctrl_c_ends_the_solve_at_once_and_leaves_no_child() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a CP-SAT solve before takes it away
     timer = threading.Timer(1.0, os.kill, [os.getpid(), signal.SIGINT])
     timer.start()
     began = time.monotonic()
