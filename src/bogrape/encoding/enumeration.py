@@ -51,6 +51,7 @@ def enumerate_graphs(
         solver = cp_model.CpSolver()
         solver.parameters.enumerate_all_solutions = True
         solver.parameters.num_workers = 1
+        solver.parameters.catch_sigint_signal = False  # Ctrl-C belongs to Python
         if deadline < math.inf:
             solver.parameters.max_time_in_seconds = max(0.01, deadline - time.monotonic())
         status = solver.solve(encoding.model, collector)

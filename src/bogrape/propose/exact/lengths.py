@@ -12,9 +12,7 @@ diameter d. Then
   the pairs of different v are different, and so are the ``d - s + 1`` pairs on P.
 * ``Ore``: ``h_1 <= d + (n - d - 1)(n - d + 4) / 2`` (Ore, 1968);
 * ``tail``: ``sum_{t >= s} h_t <= n (n - s) / 2``: a node with a node at distance s or more has one
-  at each smaller distance, itself included;
-* ``facts``: tighter bounds on ``h_s`` and on its tails that were computed once for some n and d
-  (`bogrape.propose.exact.facts`).
+  at each smaller distance, itself included.
 """
 
 from __future__ import annotations
@@ -24,8 +22,6 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-
-from . import facts
 
 IntArray = NDArray[np.int64]
 
@@ -47,16 +43,14 @@ def most_edges(n: int, diameter: int) -> int:
     return diameter + (n - diameter - 1) * (n - diameter + 4) // 2
 
 
-def most_far(n: int, diameter: int, s: int) -> int:
-    """*tail* and *facts*: the largest number of pairs at distance s or more."""
-    simple = n * (n - s) // 2 if s > 1 else n * (n - 1) // 2
-    return min(simple, facts.most_beyond(n, diameter).get(s, simple))
+def most_far(n: int, s: int) -> int:
+    """*tail*: the largest number of pairs at distance s or more."""
+    return n * (n - s) // 2 if s > 1 else n * (n - 1) // 2
 
 
 def most_at(n: int, diameter: int, s: int) -> int:
-    """*Ore* and *facts*: the largest number of pairs at distance s."""
-    simple = most_edges(n, diameter) if s == 1 else most_far(n, diameter, s)
-    return min(simple, facts.most_at(n, diameter).get(s, simple))
+    """*Ore* and *tail*: the largest number of pairs at distance s."""
+    return most_edges(n, diameter) if s == 1 else most_far(n, s)
 
 
 def count_histograms(n: int, diameter: int) -> int:
@@ -65,7 +59,7 @@ def count_histograms(n: int, diameter: int) -> int:
 
     @cache
     def ways(s: int, left: int) -> int:
-        if left > most_far(n, diameter, s):
+        if left > most_far(n, s):
             return 0
         if s == diameter:
             return int(bounds[s - 1] <= left <= most_at(n, diameter, s))
@@ -83,7 +77,7 @@ def histograms(n: int, diameter: int) -> IntArray:
     for s in range(1, diameter + 1):
         rest = int(bounds[s:].sum())
         high = np.minimum(left - rest, most_at(n, diameter, s))
-        must = left if s == diameter else left - most_far(n, diameter, s + 1)
+        must = left if s == diameter else left - most_far(n, s + 1)
         low = np.maximum(bounds[s - 1], must)
         rows, left = _extend(rows, left, low, high)
     return rows
@@ -121,5 +115,5 @@ def rows(n: int, diameter: int) -> Iterator[tuple[str, dict[int, int], float, fl
     for s, low in enumerate(lower_bounds(n, diameter), start=1):
         yield f"spread[{s}]", {s: 1}, float(low), float(most_at(n, diameter, s))
     for s in range(2, diameter + 1):
-        high = float(most_far(n, diameter, s))
+        high = float(most_far(n, s))
         yield f"tail[{s}]", dict.fromkeys(range(s, diameter + 1), 1), -np.inf, high
