@@ -29,6 +29,7 @@ from .objective import Objective
 
 _CHAINS = 24
 _CANDIDATES = 4000  # a round's batch: large enough for numpy, small enough for the cache
+_LEAST_ROUND = 1500  # what a round costs of the budget at least: small ones are all overhead
 _STUCK_AFTER = 2  # rounds without improvement before a chain restarts
 _PENALTY = 1e9  # a unit of excess outweighs every acquisition value
 _TIES_KEPT = 32
@@ -114,11 +115,27 @@ class _Chains:
         self._rng = rng
         self._moves = MoveTable.of(objective.space, n)
         space = objective.space
-        seeds = [*starts[: _CHAINS // 3], *landmark_graphs(space, n)]
+        seeds = [*self._best(starts), *landmark_graphs(space, n)]
         fresh = _sample(space, n, max(_CHAINS - len(seeds), _CHAINS // 3), rng)
         self._current = Batch.of([*seeds, *fresh] or _anything(space, n))
         self._score = np.full(len(self._current), np.inf)
         self._stuck = np.zeros(len(self._current), dtype=np.int64)
+
+    def _best(self, starts: Sequence[Graph]) -> list[Graph]:
+        """The most promising of the graphs that are of the space's kind."""
+        space = self._objective.space
+        alike = [
+            graph
+            for graph in starts
+            if graph.directed == space.directed
+            and graph.n_features == space.n_features
+            and (graph.edge_labels is None) == (space.n_edge_labels == 0)
+            and graph.labels.max() < space.n_labels
+        ]
+        if not alike:
+            return []
+        order = np.argsort(self._objective.of_batch(Batch.of(alike)), kind="stable")
+        return [alike[i] for i in order[: _CHAINS // 3]]
 
     def run(self, elite: Elite, budget: int, deadline: float) -> float:
         """Spend the budget; returns the best value seen at this size, excluded graphs included."""
@@ -159,7 +176,7 @@ class _Chains:
         stuck = np.flatnonzero(self._stuck >= _STUCK_AFTER)
         if stuck.size:
             self._restart(stuck, elite)
-        return len(owner) + stuck.size
+        return max(_LEAST_ROUND, len(owner) + stuck.size)
 
     def _draw(self, n_chains: int, per_chain: int) -> NDArray[np.int64]:
         if per_chain == len(self._moves):

@@ -23,7 +23,7 @@ import numpy as np
 
 from ...acquisition import EI, LCB
 from ...encoding import Structure, structures
-from ...errors import EngineError, UnsupportedError
+from ...errors import EngineError, SamplingError, UnsupportedError
 from ...gp import WeightPosterior
 from ...graph import Graph
 from ..objective import Objective
@@ -34,6 +34,7 @@ from ..ties import break_tie
 from .attributes import compositions, count_compositions
 from .feasibility import explain_nothing_left
 from .forms import count_form
+from .knowledge import Knowledge
 from .piece import Answer, Piece, Task
 from .relaxation import composition_bounds, corner_bound, norm_bound
 from .worker import n_cores, solve_all
@@ -43,6 +44,8 @@ logger = logging.getLogger(__name__)
 _TOLERANCE = 1e-7  # relative; what floating point may do to a proved bound
 _MOST_COMPOSITIONS = 200_000
 _SEARCH_SHARE = 0.3  # of the time limit, at most, for the incumbent
+
+_knowledge = Knowledge()  # shared by all proposals of this process: it depends on no data
 
 
 @dataclass
@@ -79,9 +82,10 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
     bound = min((item.bound for item in left), default=math.inf)
     if not elite.ties:
         if left:
-            raise UnsupportedError(
-                "no graph of the space that is not excluded was found in time, and none was "
-                f"ruled out: {len(left)} parts of the space are open; raise time_limit"
+            raise SamplingError(
+                "expected to find a graph of the space that is not excluded, got none in "
+                f"{request.time_limit:g} s, with {len(left)} parts of the space still open; "
+                "try a larger time_limit, or fewer rules"
             )
         raise explain_nothing_left(objective.space, request)
     graph = break_tie(elite.ties, request.exclude, request.seed)
@@ -172,6 +176,7 @@ def _settle(
                 _known_counts(objective, item.piece, incumbent),
                 limit,
                 request.seed,
+                _knowledge.missing(item.piece.structure),
             )
             for item in left
         ]
@@ -180,6 +185,8 @@ def _settle(
             answer = found[index]
             if answer is not None:
                 answers.append(answer)
+                if answer.missing is not None:
+                    _knowledge.learn(item.piece.structure, answer.missing)
                 item.bound = math.inf if answer.proved else max(item.bound, answer.bound)
         best = min((answer.value for answer in answers), default=elite.value)
         settled = len(left)

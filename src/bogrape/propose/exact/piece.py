@@ -32,6 +32,7 @@ from .attributes import FreeAttributes, free_attributes
 from .counting import bare_counts, graph_counts
 from .forms import Coordinates, count_form
 from .integers import IntegerForm
+from .knowledge import Rows, is_among
 from .listing import TooManyGraphs, all_graphs
 from .tables import CountTable, TooManyCounts, count_table
 
@@ -70,6 +71,7 @@ class Answer:
     graph: Graph | None = None
     value: float = math.inf
     n_solves: int = 0
+    missing: Rows | None = None  # rows of counts that were shown to have no graph
 
 
 @dataclass
@@ -83,6 +85,7 @@ class Task:
     known: Collection[tuple[int, ...]]  # counts whose graphs need not be offered
     time_limit: float
     seed: int = 0
+    missing: Rows | None = None  # rows of counts known to have no graph
     deadline: float = field(default=math.inf, init=False)
 
     def solve(self) -> Answer:
@@ -109,6 +112,7 @@ class _Solve:
         self.coordinates = self.piece.coordinates(kernel)
         self.best = Answer(False, -math.inf, None, task.value)
         self.n_solves = 0
+        self.missing: Rows | None = None
 
     def run(self) -> Answer:
         posterior, acquisition = self.objective.posterior, self.objective.acquisition
@@ -169,6 +173,8 @@ class _Solve:
     # -- any kernel: tables of counts ---------------------------------------------------------
 
     def _run_table(self, table: CountTable) -> Answer:
+        if self.free is not None:
+            table.alive &= ~is_among(table.counts, self.task.missing)
         while True:
             rows = table.better_than(self.best.value)
             if not len(rows):
@@ -188,6 +194,8 @@ class _Solve:
             self.n_solves += 1
             status = solver.solve(model)
             if status == cp_model.INFEASIBLE:
+                if self.free is not None:  # else the rows speak of attributes, and of rules on them
+                    self.missing = table.counts[rows].astype(np.int16)
                 return self.answer(proved=True)
             if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
                 return self.answer(proved=False, bound=bound)
@@ -304,7 +312,7 @@ class _Solve:
     def answer(self, *, proved: bool, bound: float = math.inf) -> Answer:
         best = self.best
         if proved:
-            return Answer(True, best.value, best.graph, best.value, self.n_solves)
+            return Answer(True, best.value, best.graph, best.value, self.n_solves, self.missing)
         return Answer(False, min(bound, best.value), best.graph, best.value, self.n_solves)
 
 
