@@ -2,8 +2,8 @@
 
 A `MoveTable` lists every elementary change to a graph of one shape: flip an edge, move an end of an
 edge, reverse an arc, change a label, swap two labels, flip a feature, change an edge label. `apply`
-performs one row of the table on each graph of a batch. Moves may leave the space; the caller
-filters.
+performs one row of the table on each graph of a batch, and sets what follows from the rest by some
+rule (`Rule.derive`). Moves may leave the space; the caller filters.
 """
 
 from __future__ import annotations
@@ -26,7 +26,12 @@ class MoveTable:
 
     rows: IntArray
     weights: NDArray[np.float64]  # how often to draw each row when not all are tried
-    n_edge_labels: int
+    space: GraphSpace
+
+    @property
+    def n_edge_labels(self) -> int:
+        """Number of edge labels of the space."""
+        return self.space.n_edge_labels
 
     @classmethod
     def of(cls, space: GraphSpace, n: int) -> MoveTable:
@@ -48,7 +53,7 @@ class MoveTable:
         if space.n_labels > 1:
             blocks.append((RELABEL, _grid(n, space.n_labels), 1.0))
             blocks.append((SWAP, swaps, 0.5))
-        if space.n_features:
+        if space.n_features and not any(rule.derives_features for rule in space.rules):
             blocks.append((FEATURE, _grid(n, space.n_features), 1.0))
         if space.n_edge_labels > 1:
             bonds = np.repeat(pairs, space.n_edge_labels, axis=0)
@@ -64,9 +69,9 @@ class MoveTable:
             rows.append(block)
             weights.append(np.full(len(block), share / len(block)))
         if not rows:
-            return cls(np.zeros((0, 4), np.int64), np.zeros(0), space.n_edge_labels)
+            return cls(np.zeros((0, 4), np.int64), np.zeros(0), space)
         total = np.concatenate(weights)
-        return cls(np.concatenate(rows), total / total.sum(), space.n_edge_labels)
+        return cls(np.concatenate(rows), total / total.sum(), space)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -119,7 +124,7 @@ class MoveTable:
             bonds[i, a[i], b[i]] = c[i]
             if not batch.directed:
                 bonds[i, b[i], a[i]] = c[i]
-        return Batch(adjacency, labels, features, bonds, batch.directed)
+        return self.space.derived(Batch(adjacency, labels, features, bonds, batch.directed))
 
 
 def _grid(rows: int, columns: int) -> IntArray:

@@ -33,6 +33,7 @@ _LEAST_ROUND = 1500  # what a round costs of the budget at least: small ones are
 _STUCK_AFTER = 2  # rounds without improvement before a chain restarts
 _PENALTY = 1e9  # a unit of excess outweighs every acquisition value
 _TIES_KEPT = 32
+_PASSED_KEPT = 50_000
 
 
 @dataclass
@@ -43,6 +44,8 @@ class Elite:
     value: float = np.inf
     ties: dict[str, Graph] = field(default_factory=dict)
     n_evaluations: int = 0
+    # excluded or known graphs as they were numbered: chains meet them again and again
+    _passed: set[Graph] = field(default_factory=set, repr=False)
 
     @property
     def tolerance(self) -> float:
@@ -60,8 +63,12 @@ class Elite:
                 return
             room -= not better  # known and excluded ties count too: keys are slow
             graph = batch.graph(int(i))
+            if graph in self._passed:
+                continue
             key = graph.canonical_key()
             if key in self.excluded or key in self.ties:
+                if len(self._passed) < _PASSED_KEPT:
+                    self._passed.add(graph)
                 continue
             if better:
                 self.value = float(values[i])

@@ -86,6 +86,7 @@ class Task:
     time_limit: float
     seed: int = 0
     missing: Rows | None = None  # rows of counts known to have no graph
+    relaxed: bool = False  # bound the counts alone, without a graph behind them
     deadline: float = field(default=math.inf, init=False)
 
     def solve(self) -> Answer:
@@ -136,25 +137,15 @@ class _Solve:
         def in_units(value: float) -> float:
             return fitted.y_mean + fitted.y_scale * value
 
-        model = cp_model.CpModel()
+        encoding = None if self.task.relaxed else self._encoding()
+        model: Any = cp_model.CpModel() if encoding is None else encoding.model
         counts = bare_counts(model, self.piece.structure, self.coordinates, self.free)
-        self._forbid_known(model, counts)
-        objective = integers.objective(model, counts)
-        if math.isfinite(self.best.value):
-            model.add(objective <= integers.at_most(standard(self.best.value)))
-        model.minimize(objective)
-        solver, status = self._solve(model)
-        if status == cp_model.INFEASIBLE:
-            return self.answer(proved=True)
-        bound = in_units(integers.lower_bound(_objective_bound(solver, status)))
-
-        encoding = self._encoding()
-        model = encoding.model
-        counts = bare_counts(model, self.piece.structure, self.coordinates, self.free)
-        graph_counts(encoding, self.coordinates, counts)
+        if encoding is not None:
+            graph_counts(encoding, self.coordinates, counts)
         self._forbid_known(model, counts)
         objective = integers.objective(model, counts)
         model.minimize(objective)
+        bound = -math.inf
         while True:
             if math.isfinite(self.best.value):
                 model.add(objective <= integers.at_most(standard(self.best.value)))
@@ -162,7 +153,7 @@ class _Solve:
             if status == cp_model.INFEASIBLE:
                 return self.answer(proved=True)
             bound = max(bound, in_units(integers.lower_bound(_objective_bound(solver, status))))
-            if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            if encoding is None or status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
                 return self.answer(proved=False, bound=bound)
             found = tuple(int(solver.value(count)) for count in counts)
             self._take(self._decoded(encoding, solver, found), found)
