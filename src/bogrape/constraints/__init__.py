@@ -21,9 +21,10 @@ fail, and rules that *forbid or bound* something have nothing to say.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
-from ..errors import InvalidSpaceError
+from ..errors import InvalidSpaceError, UnsupportedError
 from .linear import LinearRule
 from .parts import (
     DegreeRange,
@@ -99,7 +100,7 @@ def rule_from_dict(data: Any) -> Rule:
             f"expected a rule as {{'rule': name, parameter: value, ...}}, got {data!r}; "
             f"names are {', '.join(RULES)}"
         )
-    kind = RULES.get(data["rule"]) if isinstance(data["rule"], str) else None
+    kind = _rule_named(data["rule"]) if isinstance(data["rule"], str) else None
     if kind is None:
         raise InvalidSpaceError(
             f"expected the name of a rule, got {data['rule']!r}; try one of {', '.join(RULES)}"
@@ -112,3 +113,22 @@ def rule_from_dict(data: Any) -> Rule:
         raise InvalidSpaceError(
             f"{kind.__name__}: expected parameters out of {valid}, got {sorted(body)}"
         ) from None
+
+
+_PACKAGES = {"molecules"}  # parts of bogrape that bring rules of their own, in a dict ``RULES``
+
+
+def _rule_named(name: str) -> type[Rule] | None:
+    package, _, short = name.rpartition(".")
+    if not package:
+        return RULES.get(name)
+    if package not in _PACKAGES:
+        return None
+    try:
+        rules: dict[str, type[Rule]] = import_module(f"bogrape.{package}").RULES
+    except ImportError as error:
+        raise UnsupportedError(
+            f"the rule {name} needs further packages ({error}); "
+            f"try pip install 'bogrape[{package}]'"
+        ) from None
+    return rules.get(short)

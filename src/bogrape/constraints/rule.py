@@ -7,7 +7,7 @@ that says the same to a solver. Everything else is derived from its parameters.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from numbers import Integral
 from typing import Any, ClassVar, NoReturn, Self
@@ -48,6 +48,8 @@ class Rule(ABC):
     """A rule about graphs: a frozen dataclass with one meaning and one encoding."""
 
     label_fields: ClassVar[tuple[str, ...]] = ()  # parameters that hold one label each
+    derives_features: ClassVar[bool] = False  # whether `derive` decides all features
+    package: ClassVar[str] = ""  # the part of bogrape that brings the rule, if not this one
 
     # -- meaning ------------------------------------------------------------------------------
 
@@ -66,6 +68,22 @@ class Rule(ABC):
     def nodes(self) -> frozenset[int]:
         """The nodes the rule names; it treats all others alike."""
         return frozenset()
+
+    # -- help for searches and samplers, for rules that tie attributes together ----------------
+
+    def derive(self, batch: Batch) -> Batch:
+        """The graphs with attributes that follow from others, by this rule, set accordingly."""
+        return batch
+
+    def draw(
+        self,
+        rules: Sequence[Rule],  # noqa: ARG002
+        shape: Shape,  # noqa: ARG002
+        k: int,  # noqa: ARG002
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> Batch | None:
+        """k random graphs likely to satisfy the rules, from a rule that knows a way; else None."""
+        return None
 
     # -- use in a space -----------------------------------------------------------------------
 
@@ -158,7 +176,8 @@ class Rule(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Type and parameters as plain JSON values; ``rule_from_dict`` reads them back."""
         body = {key: _plain(value) for key, value in self.parameters().items()}
-        return {"rule": type(self).__name__, **body}
+        prefix = f"{self.package}." if self.package else ""
+        return {"rule": prefix + type(self).__name__, **body}
 
     # -- checks, called from __post_init__ ----------------------------------------------------
 

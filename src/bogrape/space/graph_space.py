@@ -229,6 +229,12 @@ class GraphSpace:
             total += rule.excess(batch)
         return total
 
+    def derived(self, batch: Batch) -> Batch:
+        """The graphs with everything set that follows, by some rule, from the rest of them."""
+        for rule in self.rules:
+            batch = rule.derive(batch)
+        return batch
+
     def _structural(self, batch: Batch) -> list[tuple[str, NDArray[np.float64]]]:
         """Everything but the rules: size, ranges of labels and edge labels, connectivity."""
         n = batch.n_nodes

@@ -1,6 +1,6 @@
 """Random graphs of a space: build, keep what fits, walk the rest in.
 
-1. `construct.build` makes a batch that respects the simple rules.
+1. `construct.build`, or a rule's own `draw`, makes a batch that respects the simple rules.
 2. What the remaining rules reject is repaired by a short walk: of a handful of random moves the
    one with the least excess over all rules is taken, for all graphs of the batch together.
 3. If hardly any graph gets in that way, the ones found are walked on inside the space.
@@ -42,6 +42,7 @@ class Sampled(Protocol):
     def shape(self, n: int) -> Shape: ...
     def known(self, n: int) -> Known: ...
     def excess(self, batch: Batch) -> np.ndarray[tuple[int], np.dtype[np.float64]]: ...
+    def derived(self, batch: Batch) -> Batch: ...
 
 
 def sample(
@@ -132,7 +133,7 @@ class _Draw:
         """Some graphs of the space: built, or repaired, or walked on from earlier ones."""
         number = self.rounds + self.idle
         size = min(_CHUNK, missing if number == 0 else max(2 * missing, 64))
-        batch = build(self.recipe, size, self.rng, _SKEWS[number % len(_SKEWS)])
+        batch = self._built(size, _SKEWS[number % len(_SKEWS)])
         excess = self.space.excess(batch)
         good = batch.select(excess == 0)
         if len(good) < len(batch) // 8 + 1:
@@ -143,6 +144,14 @@ class _Draw:
         if len(good):
             self.found = good.select(slice(0, _WALKERS))
         return good
+
+    def _built(self, size: int, skew: float) -> Batch:
+        """Random graphs: by the first rule that knows a way of its own, else by the builder."""
+        for rule in self.space.rules:
+            drawn = rule.draw(self.space.rules, self.shape, size, self.rng)
+            if drawn is not None:
+                return drawn
+        return self.space.derived(build(self.recipe, size, self.rng, skew))
 
     def _repair(self, batch: Batch) -> Batch:
         """The graphs that a walk downhill brings into the space."""
@@ -169,7 +178,7 @@ class _Draw:
         self, batch: Batch, excess: np.ndarray[tuple[int], np.dtype[np.float64]]
     ) -> tuple[Batch, np.ndarray[tuple[int], np.dtype[np.float64]]]:
         """Move every graph to the best of some random neighbours, unless all are worse."""
-        options = variants(batch, self.shape, _TRIES, self.rng)
+        options = self.space.derived(variants(batch, self.shape, _TRIES, self.rng))
         values = self.space.excess(options).reshape(len(batch), _TRIES)
         best = values.argmin(axis=1)
         everyone = np.arange(len(batch))

@@ -1,0 +1,31 @@
+"""What the rules about molecules share."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from ..batch import Batch
+from ..constraints import EdgeLabel, Rule
+from ..graph import IntArray
+
+
+class MoleculeRule(Rule):
+    """A rule of this package; ``rule_from_dict`` finds it by the package's name."""
+
+    package: ClassVar[str] = "molecules"
+
+    def direction_needed(self) -> bool | None:
+        """Bonds have no direction."""
+        return False
+
+
+def orders(batch: Batch) -> IntArray:
+    """Bond orders ``(B, n, n)``; graphs without edge labels have single bonds."""
+    return batch.adjacency.astype(np.int64) if batch.edge_labels is None else batch.edge_labels
+
+
+def bond(u: int, v: int, k: int) -> EdgeLabel:
+    """The atom "u and v are joined by a bond of order k"."""
+    return EdgeLabel(min(u, v), max(u, v), k)

@@ -1,0 +1,245 @@
+"""Rules about what a molecule is made of: bonds, heteroatoms, weight, the bounds of a data set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import chain
+from math import ceil, floor, isfinite
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ..batch import Batch
+from ..constraints import (
+    Atom,
+    CycleRange,
+    Edge,
+    HasFeature,
+    HasLabel,
+    LabelCount,
+    Row,
+    Rule,
+    Shape,
+    edge,
+)
+from ..constraints.rows import bounded, total
+from ..constraints.rule import Excess, Label, over
+from .base import MoleculeRule, bond, orders
+from .elements import DATA_SETS, MASSES
+
+_HYDROGENS = 4  # the first of the five hydrogen features
+_UNIT = 1000  # weights are summed in thousandths of a unit, so without rounding
+
+
+@dataclass(frozen=True, repr=False)
+class BondCount(MoleculeRule):
+    """``minimum <= number of bonds of this order <= maximum``."""
+
+    order: int
+    minimum: int = 0
+    maximum: int | None = None
+
+    def __post_init__(self) -> None:
+        self._check_whole("order")
+        if not 1 <= self.order <= 3:
+            self.refuse("order 1, 2 or 3", repr(self.order), "order=2")
+        self._check_range()
+
+    def excess(self, batch: Batch) -> Excess:
+        """Bonds too few or too many."""
+        count = (orders(batch) == self.order).sum(axis=(1, 2)) // 2
+        return over(count, self.minimum, self.maximum)
+
+    def rows(self, shape: Shape) -> Iterator[Row]:
+        """``minimum <= sum_uv b_uv^order <= maximum``."""
+        known = self.order <= max(shape.n_edge_labels, 1)
+        pairs = shape.pairs() if known else ()
+        if shape.n_edge_labels:
+            terms = total(bond(u, v, self.order) for u, v in pairs)
+        else:
+            terms = total(edge(u, v, False) for u, v in pairs)
+        yield from bounded(f"bonds of order {self.order}", terms, self.minimum, self.maximum)
+
+
+@dataclass(frozen=True, repr=False)
+class HeteroatomCount(MoleculeRule):
+    """``minimum <= number of atoms other than carbon <= maximum``."""
+
+    label_fields: ClassVar[tuple[str, ...]] = ("carbon",)
+
+    minimum: int = 0
+    maximum: int | None = None
+    carbon: Label = "C"
+
+    def __post_init__(self) -> None:
+        self._check_range()
+        self._check_label("carbon")
+
+    def excess(self, batch: Batch) -> Excess:
+        """Heteroatoms too few or too many."""
+        count = (batch.labels != self.index(self.carbon)).sum(axis=1)
+        return over(count, self.minimum, self.maximum)
+
+    def rows(self, shape: Shape) -> Iterator[Row]:
+        """``n - maximum <= sum_v f_vC <= n - minimum``."""
+        n = shape.n_nodes
+        terms = total(HasLabel(v, self.index(self.carbon)) for v in range(n))
+        least = None if self.maximum is None else n - self.maximum
+        yield from bounded("carbon atoms", terms, least, n - self.minimum)
+
+
+@dataclass(frozen=True, repr=False)
+class NoAdjacentHeteroatoms(MoleculeRule):
+    """Every bond has a carbon atom at one end at least."""
+
+    label_fields: ClassVar[tuple[str, ...]] = ("carbon",)
+
+    carbon: Label = "C"
+
+    def __post_init__(self) -> None:
+        self._check_label("carbon")
+
+    def excess(self, batch: Batch) -> Excess:
+        """Bonds between heteroatoms."""
+        other = batch.labels != self.index(self.carbon)
+        between = batch.adjacency & other[:, :, None] & other[:, None, :]
+        return np.asarray(between.sum(axis=(1, 2)) // 2, dtype=float)
+
+    def rows(self, shape: Shape) -> Iterator[Row]:
+        """``e_uv <= f_uC + f_vC``."""
+        carbon = self.index(self.carbon)
+        for u, v in shape.pairs():
+            ends = ((HasLabel(u, carbon), -1), (HasLabel(v, carbon), -1))
+            yield Row(f"a carbon in bond[{u},{v}]", ((Edge(u, v), 1), *ends), high=0)
+
+
+@dataclass(frozen=True, repr=False)
+class MolecularWeight(MoleculeRule):
+    """``minimum <= molecular weight <= maximum`` in g/mol, hydrogens included.
+
+    ``masses``, one a label, are taken from the names of the labels when left out.
+    """
+
+    minimum: float | None = None
+    maximum: float | None = None
+    masses: Any = ()
+
+    def __post_init__(self) -> None:
+        for field in ("minimum", "maximum"):
+            value = getattr(self, field)
+            if value is None:
+                continue
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not number or not isfinite(value) or not 0 <= value <= 1e6:
+                self.refuse(f"{field} to be a weight in g/mol", repr(value), f"{field}=100")
+        if self.minimum is None and self.maximum is None:
+            self.refuse("a minimum or a maximum", "neither", "maximum=150")
+        if None not in (self.minimum, self.maximum) and self.minimum > self.maximum:  # type: ignore[operator]
+            self.refuse("minimum <= maximum", f"{self.minimum} > {self.maximum}", "swapping them")
+        good = isinstance(self.masses, (list, tuple)) and all(
+            isinstance(m, (int, float)) and 0 < m < 1000 for m in self.masses
+        )
+        if not good:
+            self.refuse("masses to be numbers", repr(self.masses), "leaving them out")
+        self._set("masses", tuple(float(m) for m in self.masses))
+
+    def features_named(self) -> frozenset[int]:
+        """The five numbers of hydrogens."""
+        return frozenset(range(_HYDROGENS, _HYDROGENS + 5))
+
+    def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
+        """With the masses of the labels."""
+        rule = self
+        if not self.masses:
+            missing = [name for name in labels if name not in MASSES]
+            if not labels or missing:
+                self.refuse("labels that are elements", repr(missing), "masses=(12.011, ...)")
+            rule = replace(self, masses=[MASSES[name] for name in labels])
+        if len(rule.masses) != shape.n_labels:
+            self.refuse(f"{shape.n_labels} masses", f"{len(rule.masses)}", "one a label")
+        return super(MolecularWeight, rule).bind(labels, shape)
+
+    def _weights(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        if not self.masses:
+            self.refuse("a space that names elements", "the rule alone", "space.violations(graph)")
+        return np.array([round(mass * _UNIT) for mass in self.masses], dtype=np.int64)
+
+    def _bounds(self) -> tuple[int | None, int | None]:
+        low = None if self.minimum is None else ceil(round(self.minimum * _UNIT, 6))
+        return low, None if self.maximum is None else floor(round(self.maximum * _UNIT, 6))
+
+    def excess(self, batch: Batch) -> Excess:
+        """Weight too low or too high."""
+        weights = self._weights()
+        hydrogens = batch.features[:, :, _HYDROGENS : _HYDROGENS + 5] @ np.arange(5)
+        labels = np.minimum(batch.labels, len(weights) - 1)
+        weight = weights[labels].sum(axis=1) + round(MASSES["H"] * _UNIT) * hydrogens.sum(axis=1)
+        low, high = self._bounds()
+        return over(weight, -np.inf if low is None else low, high) / _UNIT
+
+    def rows(self, shape: Shape) -> Iterator[Row]:
+        """``minimum <= sum_vl m_l f_vl + m_H sum_vi i x_vi <= maximum`` in thousandths."""
+        weights = self._weights()
+        terms: list[tuple[Atom, int]] = []
+        for v in range(shape.n_nodes):
+            terms += [(HasLabel(v, label), int(m)) for label, m in enumerate(weights)]
+            mass = round(MASSES["H"] * _UNIT)
+            terms += [(HasFeature(v, _HYDROGENS + i), i * mass) for i in range(1, 5)]
+        yield from bounded("weight in mg/mol", tuple(terms), *self._bounds())
+
+
+@cache
+def limits(data_set: str, n: int) -> tuple[Rule, ...]:
+    """The bounds of the paper's case study for n heavy atoms, as rules.
+
+    >>> limits("qm7", 7)[3]
+    LabelCount(label='S', maximum=1)
+    """
+    if data_set == "qm7":
+        most = {"N": max(1, 3 * n // 7), "O": max(1, n // 3), "S": max(1, n // 7)}
+        carbon, rings = -(-n // 2), n // 2
+    else:
+        most = {"N": 3 * n // 5, "O": 4 * n // 7, "F": 4 * n // 5}
+        carbon, rings = -(-n // 5), 2 * n // 3
+    return (
+        LabelCount("C", carbon),
+        *(LabelCount(symbol, maximum=high) for symbol, high in most.items()),
+        CycleRange(maximum=rings),
+        BondCount(2, maximum=n // 2),
+        BondCount(3, maximum=n // 2),
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class DataSetBounds(MoleculeRule):
+    """The bounds of `limits` at whatever size a graph has, for spaces with several sizes."""
+
+    data_set: str
+
+    def __post_init__(self) -> None:
+        if self.data_set not in DATA_SETS:
+            self.refuse(f"one of {', '.join(DATA_SETS)}", repr(self.data_set), "data_set='qm7'")
+
+    def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
+        """Only for the labels of the data set, in their order."""
+        if tuple(labels) != DATA_SETS[self.data_set]:
+            self.refuse(f"labels {DATA_SETS[self.data_set]}", f"{tuple(labels)}", "those labels")
+        return super().bind(labels, shape)
+
+    def at(self, n: int) -> tuple[Rule, ...]:
+        """The rules for n atoms, labels resolved."""
+        elements = DATA_SETS[self.data_set]
+        names = {symbol: label for label, symbol in enumerate(elements)}
+        shape = Shape(n, len(elements), 11, 3)
+        return tuple(rule.bind(names, shape) for rule in limits(self.data_set, n))
+
+    def excess(self, batch: Batch) -> Excess:
+        """Summed over the rules of this size."""
+        parts = [rule.excess(batch) for rule in self.at(batch.n_nodes)]
+        return np.asarray(np.sum(parts, axis=0))
+
+    def rows(self, shape: Shape) -> Iterator[Row]:
+        """The rows of the rules of this size."""
+        return chain.from_iterable(rule.rows(shape) for rule in self.at(shape.n_nodes))

@@ -1,0 +1,243 @@
+"""SMILES and RDKit molecules in and out.
+
+What a `Graph` cannot hold is refused with the reason, never dropped in silence: charges, radicals,
+isotopes, stereo marks, atom maps, several fragments, odd valences. Two things are put in another
+form: explicit hydrogens are counted, and aromatic rings become alternating double bonds
+(kekulisation), so that of two Kekulé forms of one molecule RDKit's choice is taken.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+from rdkit import Chem, rdBase
+
+from ..errors import InvalidGraphError, InvalidInputError
+from ..graph import Graph
+from ..space import GraphSpace
+from .elements import VALENCES, Elements, elements_of
+from .scaffold import Scaffold
+from .valence import N_FEATURES, Valence, features
+
+_LONGEST = 2_000  # characters
+_LARGEST = 200  # heavy atoms
+_BONDS = {1: Chem.BondType.SINGLE, 2: Chem.BondType.DOUBLE, 3: Chem.BondType.TRIPLE}
+_ORDERS = {kind: order for order, kind in _BONDS.items()}
+
+
+def from_smiles(smiles: str, elements: Elements = "qm7") -> Graph:
+    """The molecule a SMILES text stands for, as a graph.
+
+    Args:
+        smiles: one uncharged closed-shell molecule, without stereo marks.
+        elements: what labels 0, 1, ... stand for: "qm7", "qm9", a list of symbols or the space.
+            With a space that has a scaffold, the atoms of the scaffold come first.
+
+    >>> graph = from_smiles("CC=O")
+    >>> graph.labels.tolist(), graph.edge_labels[1].tolist()
+    ([0, 0, 2], [1, 0, 2])
+    """
+    mol = read_smiles(smiles)
+    symbols = elements_of(elements)
+    graph = from_mol(mol, symbols, f"{smiles!r:.80}")
+    return _scaffold_first(graph, elements) if isinstance(elements, GraphSpace) else graph
+
+
+def to_smiles(graph: Graph, elements: Elements = "qm7") -> str:
+    """The canonical SMILES of a molecule.
+
+    >>> to_smiles(from_smiles("C(O)C"))
+    'CCO'
+    """
+    return str(Chem.MolToSmiles(to_mol(graph, elements)))
+
+
+def to_mol(graph: Graph, elements: Elements = "qm7") -> Any:
+    """The molecule as a sanitised RDKit ``Mol``."""
+    symbols = elements_of(elements)
+    if not isinstance(graph, Graph):
+        raise InvalidInputError(f"expected a Graph, got {type(graph).__name__}; try from_smiles")
+    _check(graph, symbols)
+    editable = Chem.RWMol()
+    for label in graph.labels:
+        editable.AddAtom(Chem.Atom(symbols[label]))
+    assert graph.edge_labels is not None
+    for u, v in graph.edges():
+        editable.AddBond(u, v, _BONDS[int(graph.edge_labels[u, v])])
+    mol = editable.GetMol()
+    with rdBase.BlockLogs():
+        try:
+            Chem.SanitizeMol(mol)
+        except Exception as error:
+            raise InvalidGraphError(
+                f"expected a molecule, got one RDKit refuses: {error}"
+            ) from None
+    return mol
+
+
+def _check(graph: Graph, symbols: tuple[str, ...]) -> None:
+    """The graph is a molecule of these elements, with the features that follow from its bonds."""
+    if graph.directed or graph.edge_labels is None or graph.n_features != N_FEATURES:
+        raise InvalidGraphError(
+            f"expected the graph of a molecule: undirected, with bond orders as edge labels and "
+            f"{N_FEATURES} features, got {graph!r:.100}; try a graph of molecule_space"
+        )
+    if graph.labels.max() >= len(symbols):
+        raise InvalidGraphError(
+            f"expected labels of {', '.join(symbols)}, got label {graph.labels.max()}; "
+            "try elements=space, the space the graph comes from"
+        )
+    if graph.edge_labels.max() > 3:
+        raise InvalidGraphError(f"expected bond orders 1..3, got {graph.edge_labels.max()}")
+    valences = [VALENCES[symbol] for symbol in symbols]
+    if graph.n_nodes > 1 and not Valence(valences).holds(graph):
+        raise InvalidGraphError(
+            f"expected bonds and features that fit the valences of {', '.join(symbols)}, got "
+            "others; try elements=space, the space the graph comes from"
+        )
+    if graph.n_nodes > 1 and not GraphSpace(graph.n_nodes).contains(Graph(graph.adjacency)):
+        raise InvalidGraphError("expected one connected molecule, got several fragments")
+
+
+def from_mol(mol: Any, elements: Elements = "qm7", name: str = "the molecule") -> Graph:
+    """The graph of an RDKit ``Mol``; refused, with the reason, if a graph cannot hold it."""
+    symbols = elements_of(elements)
+    if not isinstance(mol, Chem.Mol):
+        raise InvalidInputError(f"expected an RDKit Mol, got {type(mol).__name__}")
+    mol = _plain(mol, name)
+    n = mol.GetNumAtoms()
+    order = np.zeros((n, n), dtype=np.int64)
+    for bond in mol.GetBonds():
+        if bond.GetBondType() not in _ORDERS:
+            _refuse(name, f"a bond of kind {bond.GetBondType()}", "single, double, triple bonds")
+        u, v = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
+        order[u, v] = order[v, u] = _ORDERS[bond.GetBondType()]
+    labels = np.zeros(n, dtype=np.int64)
+    for atom in mol.GetAtoms():
+        v, symbol = atom.GetIdx(), atom.GetSymbol()
+        if symbol not in symbols:
+            known = symbol in VALENCES
+            remedy = f"elements={(*symbols, symbol)}" if known else "other elements"
+            _refuse(name, f"element {symbol} besides {', '.join(symbols)}", remedy)
+        valence = order[v].sum() + atom.GetTotalNumHs()
+        if valence != VALENCES[symbol]:
+            _refuse(
+                name,
+                f"{symbol} (atom {v}) with valence {valence}",
+                f"{symbol} with valence {VALENCES[symbol]}",
+            )
+        labels[v] = symbols.index(symbol)
+    valences = [VALENCES[symbol] for symbol in symbols]
+    bits = features(labels[None], order[None], valences)[0]
+    return Graph(order > 0, labels, bits, edge_labels=order)
+
+
+def read_smiles(smiles: object) -> Any:
+    """RDKit's molecule of a SMILES text, or an error that says what is wrong with it."""
+    if not isinstance(smiles, str):
+        raise InvalidInputError(f"expected a SMILES text, got {type(smiles).__name__}")
+    name = f"{smiles!r:.80}"
+    if not smiles.strip():
+        raise InvalidInputError(f"expected a SMILES text, got the empty text {name}; try 'CCO'")
+    if not smiles.isascii():
+        odd = next(letter for letter in smiles if not letter.isascii())
+        _refuse(name, f"the letter {odd!r}, which is not ASCII", "typing it again")
+    if smiles.split() != [smiles]:
+        _refuse(name, "white space", "the SMILES alone, without a name behind it")
+    if not smiles.isprintable():
+        _refuse(name, "control characters", "typing it again")
+    if len(smiles) > _LONGEST:
+        _refuse(name, f"{len(smiles)} characters", f"at most {_LONGEST}")
+    with rdBase.BlockLogs():
+        try:
+            mol = Chem.MolFromSmiles(smiles, sanitize=False)
+            problems = [] if mol is None else Chem.DetectChemistryProblems(mol)
+            if mol is None or problems:
+                reason = problems[0].Message() if problems else "a text that is not SMILES"
+                _refuse(name, reason, "checking brackets, ring digits and valences")
+            Chem.SanitizeMol(mol)
+            Chem.AssignStereochemistry(mol, cleanIt=True, force=True)
+            return Chem.RemoveHs(mol)
+        except (RuntimeError, ValueError) as error:
+            if isinstance(error, InvalidInputError):
+                raise
+            _refuse(name, str(error)[:200], "another way to write it")
+
+
+def _plain(mol: Any, name: str) -> Any:
+    """A copy with single, double and triple bonds only, after everything else was refused."""
+    n = mol.GetNumAtoms()
+    if n == 0:
+        _refuse(name, "no atoms", "'CCO'")
+    if n > _LARGEST:
+        _refuse(name, f"{n} heavy atoms", f"at most {_LARGEST}")
+    if len(Chem.GetMolFrags(mol)) > 1:
+        _refuse(name, f"{len(Chem.GetMolFrags(mol))} fragments", "one molecule at a time")
+    for atom in mol.GetAtoms():
+        where = f"{atom.GetSymbol()} (atom {atom.GetIdx()})"
+        if atom.GetAtomicNum() == 0:
+            _refuse(name, f"a placeholder '*' (atom {atom.GetIdx()})", "an element")
+        if atom.GetFormalCharge():
+            _refuse(name, f"a charge of {atom.GetFormalCharge():+d} on {where}", "neutral ones")
+        if atom.GetNumRadicalElectrons():
+            _refuse(name, f"a radical at {where}", "closed shells; hydrogens missing in []?")
+        if atom.GetIsotope():
+            _refuse(name, f"isotope {atom.GetIsotope()} of {where}", "no isotope marks")
+        if atom.GetAtomMapNum():
+            _refuse(name, f"atom map number {atom.GetAtomMapNum()}", "no map numbers")
+        if atom.GetChiralTag() != Chem.ChiralType.CHI_UNSPECIFIED:
+            _refuse(name, f"stereo marks at {where}", "the SMILES without @, / and \\")
+    for bond in mol.GetBonds():
+        if bond.GetStereo() not in (Chem.BondStereo.STEREONONE, Chem.BondStereo.STEREOANY):
+            _refuse(name, "stereo marks at a double bond", "the SMILES without @, / and \\")
+    mol = Chem.Mol(mol)
+    try:
+        Chem.Kekulize(mol, clearAromaticFlags=True)
+    except Exception as error:
+        _refuse(name, f"aromatic atoms without Kekulé form ({error})", "writing double bonds")
+    return mol
+
+
+def _scaffold_first(graph: Graph, space: GraphSpace) -> Graph:
+    """The same molecule, numbered so that it begins with the scaffold of the space, if it can."""
+    scaffold = next((rule for rule in space.rules if isinstance(rule, Scaffold)), None)
+    if scaffold is None or scaffold.n_atoms > graph.n_nodes or graph.edge_labels is None:
+        return graph
+    placed: list[int] = []
+
+    def fits(v: int, atom: int) -> bool:
+        row = {b: order for a, b, order in _both(scaffold) if a == atom}
+        return (
+            v not in placed
+            and graph.labels[v] == scaffold.index(scaffold.labels[atom])
+            and all(
+                graph.edge_labels[v, w] == row.get(a, 0)  # type: ignore[index]
+                for a, w in enumerate(placed)
+            )
+        )
+
+    def place(atom: int) -> bool:
+        if atom == scaffold.n_atoms:
+            return scaffold.holds(_ordered(graph, placed))
+        for v in range(graph.n_nodes):
+            if fits(v, atom):
+                placed.append(v)
+                if place(atom + 1):
+                    return True
+                placed.pop()
+        return False
+
+    return _ordered(graph, placed) if place(0) else graph
+
+
+def _both(scaffold: Scaffold) -> list[tuple[int, int, int]]:
+    return [*scaffold.bonds, *((v, u, order) for u, v, order in scaffold.bonds)]
+
+
+def _ordered(graph: Graph, first: list[int]) -> Graph:
+    return graph.permuted([*first, *(v for v in range(graph.n_nodes) if v not in first)])
+
+
+def _refuse(name: str, got: str, remedy: str) -> NoReturn:
+    raise InvalidInputError(f"SMILES {name}: got {got}; try {remedy}")

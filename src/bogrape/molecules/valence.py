@@ -1,0 +1,155 @@
+"""`Valence`: ties the features of atoms to elements and bonds.
+
+Notation: ``c_v`` is the valence of the element of atom v, ``d_v`` its number of heavy neighbours,
+``o_uv`` the order of a bond and ``h_v`` the number of hydrogens at v. Then
+
+    c_v = sum_u o_uv + h_v = d_v + h_v + #double bonds + 2 * #triple bonds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..batch import Batch
+from ..constraints import HasFeature, HasLabel, Row, Rule, Shape, edge
+from ..constraints.rows import Terms, total
+from ..constraints.rule import Excess
+from ..graph import BoolArray, IntArray
+from .base import MoleculeRule, bond, orders
+from .build import build
+
+N_FEATURES = 11
+NEIGHBOURS, HYDROGENS, DOUBLE, TRIPLE = 0, 4, 9, 10  # where each block of features begins
+
+
+def features(labels: IntArray, order: IntArray, valences: Sequence[int]) -> BoolArray:
+    """The eleven features of every atom, ``(B, n, 11)``, from elements and bonds.
+
+    An overloaded atom has no hydrogens; one without neighbours has no neighbour bit.
+    """
+    degree = (order > 0).sum(axis=2)
+    hydrogens = np.asarray(valences)[labels] - order.sum(axis=2)
+    return np.concatenate(
+        [
+            degree[..., None] == np.arange(1, 5),
+            np.maximum(hydrogens, 0)[..., None] == np.arange(5),
+            (order == 2).any(axis=2)[..., None],
+            (order == 3).any(axis=2)[..., None],
+        ],
+        axis=2,
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class Valence(MoleculeRule):
+    """Atoms have as many bonds as their element's valence, and the features say which.
+
+    ``valences`` gives the valence of every label.
+    """
+
+    derives_features: ClassVar[bool] = True
+
+    valences: Any
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.valences, (list, tuple)) or not self.valences:
+            self.refuse("one valence a label", repr(self.valences), "valences=(4, 3, 2)")
+        made = tuple(self._whole(c, "a valence") for c in self.valences)
+        if not all(1 <= c <= 4 for c in made):
+            self.refuse("valences 1..4", repr(made), "other elements")
+        self._set("valences", made)
+
+    def features_named(self) -> frozenset[int]:
+        """All eleven."""
+        return frozenset(range(N_FEATURES))
+
+    def bind(self, labels: Any, shape: Shape) -> Valence:
+        """Checked against the labels, features and edge labels of a space."""
+        if len(self.valences) != shape.n_labels:
+            self.refuse(
+                f"{shape.n_labels} valences", f"{len(self.valences)}", "one valence a label"
+            )
+        if shape.n_features != N_FEATURES or not 1 <= shape.n_edge_labels <= 3:
+            self.refuse(
+                f"features={N_FEATURES} and edge_labels 1..3",
+                f"features={shape.n_features} and edge_labels={shape.n_edge_labels}",
+                "molecule_space",
+            )
+        return super().bind(labels, shape)
+
+    def excess(self, batch: Batch) -> Excess:
+        """Bonds too many, summed over the atoms, + features that say otherwise."""
+        labels = np.minimum(batch.labels, len(self.valences) - 1)  # others are the space's concern
+        order = orders(batch)
+        missing = order.sum(axis=2) - np.asarray(self.valences)[labels]
+        wrong = features(labels, order, self.valences) != batch.features
+        alone = ~batch.adjacency.any(axis=2)
+        degree = batch.adjacency.sum(axis=2)
+        out = np.maximum(missing, 0) + wrong.sum(axis=2) + alone + np.maximum(degree - 4, 0)
+        return np.asarray(out.sum(axis=1), dtype=float)
+
+    def rows(self, shape: Shape) -> Iterator[Row]:
+        """For every atom, in this order: one-hot blocks, degree, bond flags, valence."""
+        n = shape.n_nodes
+        for v in range(n):
+            others = [u for u in range(n) if u != v]
+            near = [HasFeature(v, NEIGHBOURS + i) for i in range(4)]
+            hydrogens = [HasFeature(v, HYDROGENS + i) for i in range(5)]
+            yield Row(f"one number of neighbours[{v}]", total(near), 1, 1)
+            yield Row(f"one number of hydrogens[{v}]", total(hydrogens), 1, 1)
+            counted: Terms = tuple((atom, -i) for i, atom in enumerate(near, start=1))
+            edges = total(edge(u, v, False) for u in others)
+            yield Row(f"neighbours[{v}]", (*edges, *counted), 0, 0)
+            multiple: dict[int, Terms] = {}
+            for k, flag in ((2, DOUBLE), (3, TRIPLE)):
+                bonds = total(bond(u, v, k) for u in others) if k <= shape.n_edge_labels else ()
+                multiple[k] = bonds
+                says = HasFeature(v, flag)
+                for atom, _ in bonds:
+                    yield Row(f"flag {k}[{v}] is set", ((says, 1), (atom, -1)), low=0)
+                yield Row(f"flag {k}[{v}] has a bond", (*bonds, (says, -1)), low=0)
+                room: Terms = tuple(
+                    (HasLabel(v, label), -(c // k)) for label, c in enumerate(self.valences)
+                )
+                if bonds:  # implied by the last row; it tightens relaxations
+                    yield Row(f"bonds of order {k}[{v}]", (*bonds, *room), high=0)
+            valence: Terms = tuple((HasLabel(v, t), c) for t, c in enumerate(self.valences))
+            used = tuple((atom, -i) for i, atom in enumerate(hydrogens) if i)
+            double = tuple((atom, -1) for atom, _ in multiple[2])
+            triple = tuple((atom, -2) for atom, _ in multiple[3])
+            yield Row(f"valence[{v}]", (*valence, *counted, *used, *double, *triple), 0, 0)
+
+    def derive(self, batch: Batch) -> Batch:
+        """Multiple bonds of overloaded atoms reduced, then all features set to what follows."""
+        order = _relieved(batch.labels, orders(batch), np.asarray(self.valences))
+        bits = features(batch.labels, order, self.valences)
+        return replace(batch, features=bits, edge_labels=order)
+
+    def draw(
+        self, rules: Sequence[Rule], shape: Shape, k: int, rng: np.random.Generator
+    ) -> Batch | None:
+        """k random molecules that satisfy the valences, the counts of elements and a scaffold."""
+        labels, order = build(rules, shape, self.valences, k, rng)
+        bits = features(labels, order, self.valences)
+        return Batch(order > 0, labels, bits, order, False)
+
+
+def _relieved(labels: IntArray, order: IntArray, valences: NDArray[np.int64]) -> IntArray:
+    """Orders with multiple bonds at overloaded atoms lowered until none is left to lower."""
+    order = order.copy()
+    room = valences[labels]
+    n = order.shape[1]
+    while True:
+        overload = np.maximum(order.sum(axis=2) - room, 0)
+        gain = (overload[:, :, None] + overload[:, None, :]) * (order > 1)
+        graphs = np.flatnonzero(gain.any(axis=(1, 2)))
+        if not graphs.size:
+            return order
+        u, v = np.divmod(gain[graphs].reshape(len(graphs), n * n).argmax(axis=1), n)
+        order[graphs, u, v] -= 1
+        order[graphs, v, u] -= 1
