@@ -45,7 +45,7 @@ class Elite:
     ties: dict[str, Graph] = field(default_factory=dict)
     n_evaluations: int = 0
     # excluded or known graphs as they were numbered: chains meet them again and again
-    _passed: set[Graph] = field(default_factory=set, repr=False)
+    _passed: set[bytes] = field(default_factory=set, repr=False)
 
     @property
     def tolerance(self) -> float:
@@ -62,19 +62,26 @@ class Elite:
             if not better and (not room or values[i] > self.value + self.tolerance):
                 return
             room -= not better  # known and excluded ties count too: keys are slow
-            graph = batch.graph(int(i))
-            if graph in self._passed:
+            if (raw := _raw(batch, int(i))) in self._passed:
                 continue
+            graph = batch.graph(int(i))
             key = graph.canonical_key()
             if key in self.excluded or key in self.ties:
                 if len(self._passed) < _PASSED_KEPT:
-                    self._passed.add(graph)
+                    self._passed.add(raw)
                 continue
             if better:
                 self.value = float(values[i])
                 self.ties = {key: graph}
             else:
                 self.ties[key] = graph
+
+
+def _raw(batch: Batch, i: int) -> bytes:
+    """The bytes of the i-th graph as it is numbered; far cheaper than the graph."""
+    bonds = b"" if batch.edge_labels is None else batch.edge_labels[i].tobytes()
+    parts = batch.adjacency[i], batch.labels[i], batch.features[i]
+    return b"".join(part.tobytes() for part in parts) + bonds
 
 
 def search(
