@@ -178,6 +178,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="How long a proof takes.")
     parser.add_argument("--quick", action="store_true", help="a minute instead of hours")
     parser.add_argument("--only", nargs="*", help="kernels and sizes to run, e.g. ssp 10 12")
+    parser.add_argument("--seeds", type=int, help="at most so many seeds a case")
+    parser.add_argument("--limit", type=float, help="at most so many seconds an instance")
     parser.add_argument("--scip", action="store_true", help="with --instance: run SCIP too")
     parser.add_argument("--output", type=Path, default=Path("bench-engine.jsonl"))
     parser.add_argument("--instance", nargs=4, metavar=("KERNEL", "N", "SEED", "LIMIT"))
@@ -195,6 +197,10 @@ def main() -> None:
             for case in cases
             if (not kernels or case[0] in kernels) and (not sizes or case[1] in sizes)
         )
+    cases = tuple(
+        (kernel, n, min(seeds, options.seeds or seeds), min(limit, options.limit or limit), scip)
+        for kernel, n, seeds, limit, scip in cases
+    )
     started = time.monotonic()
     run(cases, options.output)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -14,7 +14,6 @@ import contextlib
 import os
 import pickle
 import queue
-import selectors
 import struct
 import subprocess
 import sys
@@ -22,7 +21,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
 
 class Job(Protocol):
@@ -58,44 +57,39 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
-            start_new_session=True,  # Ctrl-C is for the parent, which then ends its workers
+            # Ctrl-C is for the parent, which then ends its workers
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
-        self.owner = os.getpid()
-        self.busy_with = -1
+        self._owner = os.getpid()
+        self.index = -1
         self.due = 0.0
-
-    @property
-    def output(self) -> IO[bytes]:
-        """Where answers come from."""
-        return self._process.stdout  # type: ignore[return-value]
 
     @property
     def alive(self) -> bool:
         """Whether the process still runs, and is ours (not a forked parent's)."""
-        return self.owner == os.getpid() and self._process.poll() is None
+        return self._owner == os.getpid() and self._process.poll() is None
 
-    def start(self, index: int, job: Job) -> None:
-        """Hand over a job."""
-        self.busy_with, self.due = index, time.monotonic() + job.time_limit + _GRACE
-        with contextlib.suppress(OSError):  # it died: the answer will say so
-            _write(self._process.stdin, job)
+    def start(self, index: int, job: Job, answers: queue.Queue[tuple[_Worker, Any]]) -> None:
+        """Hand over a job; ``(self, answer)`` is put on the queue when it is done.
 
-    def answer(self) -> Any:
-        """Read the answer; ``None`` if the process died instead."""
-        self.busy_with = -1
-        try:
-            found = _read(self.output)
-        except (EOFError, pickle.UnpicklingError, OSError):
-            self.kill()
-            return None
-        if isinstance(found, BaseException):
-            raise found
-        return found
+        The answer is ``None`` if the process dies instead.
+        """
+        self.index, self.due = index, time.monotonic() + job.time_limit + _GRACE
+
+        def wait() -> None:  # in a thread: pipes cannot be waited for in any other portable way
+            try:
+                _write(self._process.stdin, job)
+                answer = _read(self._process.stdout)
+            except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+                answer = None
+            answers.put((self, answer))
+
+        threading.Thread(target=wait, daemon=True).start()
 
     def kill(self) -> None:
         """End the process at once."""
-        self.busy_with = -1
-        if self.owner == os.getpid():
+        if self._owner == os.getpid():
             self._process.kill()
             self._process.wait()
             for pipe in (self._process.stdin, self._process.stdout):
@@ -123,6 +117,7 @@ def solve_all(jobs: Sequence[Job], deadline: float) -> Iterator[tuple[int, Any]]
     """
     waiting = list(enumerate(jobs))[::-1]
     limit = min(n_cores(), len(jobs))
+    answers: queue.Queue[tuple[_Worker, Any]] = queue.Queue()
     busy: list[_Worker] = []
     try:
         while waiting or busy:
@@ -135,19 +130,17 @@ def solve_all(jobs: Sequence[Job], deadline: float) -> Iterator[tuple[int, Any]]
                     continue
                 worker = _ready_worker()
                 busy.append(worker)
-                worker.start(index, job)
-            for worker in _answered_or_late(busy):
-                index = worker.busy_with
-                late = time.monotonic() > worker.due and not _has_output(worker)
+                worker.start(index, job, answers)
+            if busy:
+                worker, answer = _next_answer(busy, answers)
                 busy.remove(worker)
-                answer = None
-                if late:
+                if answer is None:
                     worker.kill()
                 else:
-                    answer = worker.answer()
-                if worker.alive:
                     _idle.append(worker)
-                yield index, answer
+                if isinstance(answer, BaseException):
+                    raise answer
+                yield worker.index, answer
     finally:  # Ctrl-C, an error, or a caller that stops listening: leave nothing behind
         for worker in busy:
             worker.kill()
@@ -161,22 +154,18 @@ def _ready_worker() -> _Worker:
     return _Worker()
 
 
-def _answered_or_late(workers: list[_Worker]) -> list[_Worker]:
-    """The workers that answered or are overdue; waits for the first one."""
-    with selectors.DefaultSelector() as selector:
-        for worker in workers:
-            selector.register(worker.output, selectors.EVENT_READ, worker)
-        next_due = min((worker.due for worker in workers), default=0.0)
-        ready = selector.select(max(0.0, next_due - time.monotonic())) if workers else []
-    now = time.monotonic()
-    out = [key.data for key, _ in ready]
-    return out + [w for w in workers if w not in out and now > w.due]
-
-
-def _has_output(worker: _Worker) -> bool:
-    with selectors.DefaultSelector() as selector:
-        selector.register(worker.output, selectors.EVENT_READ)
-        return bool(selector.select(0))
+def _next_answer(
+    busy: list[_Worker], answers: queue.Queue[tuple[_Worker, Any]]
+) -> tuple[_Worker, Any]:
+    """The first answer, or ``None`` for the first worker that is overdue."""
+    while True:
+        first_due = min(busy, key=lambda worker: worker.due)
+        try:
+            worker, answer = answers.get(timeout=max(0.0, first_due.due - time.monotonic()))
+        except queue.Empty:
+            return first_due, None
+        if worker in busy:  # else one that was killed for being late
+            return worker, answer
 
 
 def _write(stream: Any, item: object) -> None:
