@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from bogrape.counts import count
 from bogrape.errors import FitError, InvalidInputError
-from bogrape.gp import FunctionPosterior, GraphGP, WeightPosterior, _cholesky, log_likelihood
+from bogrape.gp import GraphGP, log_likelihood
 from bogrape.graph import Graph
 from bogrape.kernels import KERNELS, feature_cross
+from bogrape.posterior import FunctionPosterior, WeightPosterior, cholesky
 
 import oracles
 from strategies import datasets, graph_lists
@@ -436,13 +437,13 @@ def test_exponential_kernels_have_no_weight_space() -> None:
 
 
 def test_jitter_is_logged_when_needed_and_only_then(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, "bogrape.gp"):
-        _cholesky(np.eye(3))
+    with caplog.at_level(logging.INFO, "bogrape.posterior"):
+        cholesky(np.eye(3))
         assert not caplog.records
-        _cholesky(np.ones((3, 3)) - 1e-12 * np.eye(3))
+        cholesky(np.ones((3, 3)) - 1e-12 * np.eye(3))
     assert "needed a jitter of 1e-10" in caplog.text
 
 
 def test_a_covariance_beyond_repair_is_an_error() -> None:
     with pytest.raises(FitError, match="not positive definite even with jitter"):
-        _cholesky(np.diag([1.0, -1.0]))
+        cholesky(np.diag([1.0, -1.0]))

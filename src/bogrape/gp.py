@@ -1,214 +1,24 @@
-r"""`GraphGP`: a Gaussian process over graphs, and its posterior in two equal forms.
-
-Notation: ``y`` the T standardised observations, ``K = alpha K_G + beta K_F + noise I`` their
-covariance, ``z(x)`` the finite feature vector of the linear kernels,
-
-.. math:: z(x) = (\sqrt\alpha\, D/n^2 \text{ or } \sqrt\alpha\, P/n^2,\; \sqrt{\beta/M}\, N/n).
-
-*Function space* (any kernel):  :math:`\mu = k^\top K^{-1} y`,
-:math:`\sigma^2 = k(x,x) - k^\top K^{-1} k`, by Cholesky.
-
-*Weight space* (SSP and SP): with ``Z`` the stacked z and its thin SVD ``Z = U diag(s) V'``,
-
-.. math:: \mu = w^\top z,\quad w = V \tfrac{s}{s^2+\text{noise}} U^\top y, \qquad
-          \sigma^2 = \|z - VV^\top z\|^2
-                     + \sum_k \tfrac{\text{noise}}{s_k^2+\text{noise}} (V_k^\top z)^2 .
-
-Nothing in the second form is larger than one, and its size does not grow with T; with
-``noise = 1e-6`` the first has entries near a million (``docs/decisions/002-weight-space.md``).
-"""
+"""`GraphGP`: Gaussian process regression on graphs, fitted by maximal marginal likelihood."""
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
-from .counts import Counts, concatenate, count, n_given
+from .counts import Counts, count, n_given
 from .errors import FitError, InvalidInputError
 from .graph import Graph
-from .kernels import (
-    FEATURE_AMPLITUDE_BOUNDS,
-    GraphKernel,
-    feature_cross,
-    feature_diagonal,
-    get_kernel,
-    node_features,
-)
+from .kernels import FEATURE_AMPLITUDE_BOUNDS, feature_cross, get_kernel
+from .posterior import FittedModel, FunctionPosterior, Posterior, WeightPosterior, cholesky
 
 FloatArray = NDArray[np.float64]
-logger = logging.getLogger(__name__)
 
 _NOISE_BOUNDS = (1e-8, 1.0)
-_JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
-
-
-class Posterior(Protocol):
-    """A fitted GP, ready to predict from counts, in the objective's own units."""
-
-    @property
-    def model(self) -> FittedModel:
-        """Hyperparameters and data the posterior was made from."""
-
-    def mean_std(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
-        """Mean and standard deviation (of the noise-free function) of each graph."""
-
-    def believe(self, graphs: Sequence[Graph]) -> Posterior:
-        """The posterior after observing each graph at its present mean, amplitudes unchanged."""
-
-
-@dataclass(frozen=True, eq=False)
-class FittedModel:
-    """Hyperparameters and data: all that a posterior is computed from."""
-
-    kernel: GraphKernel
-    alpha: float
-    beta: float  # 0 without the feature kernel
-    noise: float  # variance, in standardised units
-    counts: Counts
-    y: FloatArray  # standardised
-    y_mean: float
-    y_scale: float
-    n_features: int  # M: number of labels plus further features, as fitted
-
-    @property
-    def best(self) -> float:
-        """Smallest observed value, in the objective's own units."""
-        return self.y_mean + self.y_scale * float(self.y.min())
-
-    def cross(self, counts: Counts) -> FloatArray:
-        """``k(x, X_i)`` for each query (rows) and observation (columns)."""
-        out = self.alpha * self.kernel.cross(counts, self.counts)
-        if self.beta:
-            # Labels the data lack meet only zeros, so their columns can be left out.
-            known = counts.with_labels(self.counts.n_labels)
-            out = out + self.beta * feature_cross(known, self.counts, self.n_features)
-        return out
-
-    def diagonal(self, counts: Counts) -> FloatArray:
-        """``k(x, x)`` for each query."""
-        out = self.alpha * self.kernel.diagonal(counts)
-        if self.beta:
-            out = out + self.beta * feature_diagonal(counts, self.n_features)
-        return out
-
-
-def _believed(posterior: Posterior, graphs: Sequence[Graph]) -> FittedModel:
-    """The model with each graph appended as an observation of its present mean."""
-    model = posterior.model
-    n_labels = max(model.counts.n_labels, *(int(g.labels.max()) + 1 for g in graphs))
-    extra = count(graphs, n_labels, pairs=model.kernel.labelled)
-    mean, _ = posterior.mean_std(extra)
-    return replace(
-        model,
-        counts=concatenate(model.counts, extra),
-        y=np.concatenate([model.y, (mean - model.y_mean) / model.y_scale]),
-        # M belongs to the fitted model: labels met later must not rescale the feature kernel
-        n_features=model.n_features,
-    )
-
-
-class FunctionPosterior:
-    """The posterior by Cholesky of K: any kernel."""
-
-    def __init__(self, model: FittedModel) -> None:
-        from scipy.linalg import cho_solve
-
-        self._model = model
-        covariance = model.cross(model.counts) + model.noise * np.eye(len(model.y))
-        self._factor = _cholesky(covariance)
-        self._weights = cho_solve((self._factor, True), model.y)
-
-    @property
-    def model(self) -> FittedModel:
-        """Hyperparameters and data."""
-        return self._model
-
-    def mean_std(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
-        """Mean and standard deviation of each graph."""
-        from scipy.linalg import solve_triangular
-
-        k = self._model.cross(counts)
-        v = solve_triangular(self._factor, k.T, lower=True, check_finite=False)
-        variance = self._model.diagonal(counts) - np.einsum("ij,ij->j", v, v)
-        # The weights are near 1/noise, so the sum cancels: add up row by row, in an order that does
-        # not depend on the number of rows, for a value that does not depend on the batch.
-        mean = np.einsum("ij,j->i", k, self._weights)
-        return _in_units(self._model, mean, variance)
-
-    def believe(self, graphs: Sequence[Graph]) -> FunctionPosterior:
-        """The posterior after observing each graph at its present mean."""
-        return FunctionPosterior(_believed(self, graphs))
-
-
-class WeightPosterior:
-    """The posterior as Bayesian linear regression on z: SSP and SP.
-
-    Attributes:
-        basis: ``V'``, orthonormal rows spanning the observed z.
-        shrink: ``noise / (s^2 + noise)`` a row: the share of prior variance that is left there.
-        weights: ``w``, over the coordinates of `features`.
-    """
-
-    def __init__(self, model: FittedModel) -> None:
-        if model.kernel.exponential:
-            raise InvalidInputError(
-                f"kernel {model.kernel.name!r} has no finite feature vector; "
-                "weight space exists for ssp and sp"
-            )
-        self._model = model
-        self.path_shape: tuple[int, ...] = model.kernel.features(model.counts).shape[1:]
-        z = self.features(model.counts)
-        u, s, vt = np.linalg.svd(z, full_matrices=False)
-        keep = s > s[0] * 1e-12 if s[0] > 0 else np.zeros(len(s), dtype=bool)
-        u, s, vt = u[:, keep], s[keep], vt[keep]
-        self.basis: FloatArray = vt
-        self.shrink: FloatArray = model.noise / (s**2 + model.noise)
-        self.weights: FloatArray = vt.T @ (s / (s**2 + model.noise) * (u.T @ model.y))
-
-    @property
-    def model(self) -> FittedModel:
-        """Hyperparameters and data."""
-        return self._model
-
-    def features(self, counts: Counts) -> FloatArray:
-        """Coordinates of z that occur in the data: path part flattened, then node features."""
-        paths = self._model.kernel.features(counts)
-        fitted = np.zeros((len(counts), *self.path_shape))
-        known = zip(paths.shape[1:], self.path_shape, strict=True)
-        common = tuple(slice(min(a, b)) for a, b in known)
-        fitted[(slice(None), *common)] = paths[(slice(None), *common)]
-        z = math.sqrt(self._model.alpha) * fitted.reshape(len(counts), -1)
-        if not self._model.beta:
-            return z
-        nodes = node_features(
-            counts.with_labels(self._model.counts.n_labels), self._model.n_features
-        )
-        return np.concatenate([z, math.sqrt(self._model.beta) * nodes], axis=1)
-
-    def mean_std(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
-        """Mean and standard deviation of each graph."""
-        z = self.features(counts)
-        along = z @ self.basis.T
-        beyond = z - along @ self.basis
-        # Coordinates no observation has (longer paths, unseen labels) keep their prior variance.
-        unseen = self._model.diagonal(counts) - np.einsum("ij,ij->i", z, z)
-        variance = (
-            np.einsum("ij,ij->i", beyond, beyond)
-            + (along**2) @ self.shrink
-            + np.where(unseen > 1e-14, unseen, 0.0)
-        )
-        return _in_units(self._model, z @ self.weights, variance)
-
-    def believe(self, graphs: Sequence[Graph]) -> WeightPosterior:
-        """The posterior after observing each graph at its present mean."""
-        return WeightPosterior(_believed(self, graphs))
 
 
 class GraphGP:
@@ -407,7 +217,7 @@ def log_likelihood(
     from scipy.linalg import cho_solve
 
     scaled = [math.exp(t) * matrix for t, matrix in zip(theta, matrices, strict=True)]
-    factor = _cholesky(constant + sum(scaled, np.zeros_like(constant)))
+    factor = cholesky(constant + sum(scaled, np.zeros_like(constant)))
     a = cho_solve((factor, True), y)
     inverse = cho_solve((factor, True), np.eye(len(y)))
     value = (
@@ -417,30 +227,6 @@ def log_likelihood(
     )
     outer = np.outer(a, a) - inverse
     return value, np.array([0.5 * float(np.sum(outer * part)) for part in scaled])
-
-
-def _cholesky(matrix: FloatArray) -> FloatArray:
-    """Lower Cholesky factor; jitter (a share of the diagonal) is added, and logged, if needed."""
-    scale = float(np.mean(np.diag(matrix)))
-    for jitter in _JITTERS:
-        try:
-            factor = np.linalg.cholesky(matrix + jitter * scale * np.eye(len(matrix)))
-        except np.linalg.LinAlgError:
-            continue
-        if jitter:
-            logger.info("covariance needed a jitter of %.0e of its mean variance", jitter)
-        return np.asarray(factor, dtype=np.float64)
-    raise FitError(
-        "the covariance of the observations is not positive definite even with jitter "
-        f"{_JITTERS[-1]:.0e}; raise noise (now part of the diagonal, mean {scale:.3g})"
-    )
-
-
-def _in_units(
-    model: FittedModel, mean: FloatArray, variance: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    std = np.sqrt(np.maximum(variance, 0.0))
-    return model.y_mean + model.y_scale * mean, model.y_scale * std
 
 
 def _observations(graphs: Sequence[Graph], y: ArrayLike) -> FloatArray:

@@ -11,8 +11,8 @@ from ..acquisition import Acquisition
 from ..batch import Batch
 from ..counts import Counts
 from ..errors import InvalidInputError
-from ..gp import Posterior
 from ..graph import Graph
+from ..posterior import Posterior
 from ..space import GraphSpace
 
 

@@ -19,8 +19,9 @@ from threadpoolctl import threadpool_limits
 
 from ..acquisition import EI, LCB, Acquisition
 from ..errors import EngineError, InvalidInputError, SearchSpaceExhausted
-from ..gp import GraphGP, Posterior
+from ..gp import GraphGP
 from ..graph import Graph
+from ..posterior import Posterior
 from ..space import GraphSpace
 from .evolution import propose_evolve
 from .objective import Objective

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from .. import display
 from ..graph import Graph
 
 Status = Literal["optimal", "time_limit", "heuristic"]
@@ -45,3 +46,6 @@ class Proposal:
         if math.isinf(self.bound):
             return math.inf
         return max(0.0, self.value - self.bound) / max(abs(self.value), 1e-9)
+
+    def _repr_html_(self) -> str | None:
+        return display.html(self)

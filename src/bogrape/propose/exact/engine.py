@@ -24,8 +24,8 @@ import numpy as np
 from ...acquisition import EI, LCB
 from ...encoding import Structure, structures
 from ...errors import EngineError, SamplingError, UnsupportedError
-from ...gp import WeightPosterior
 from ...graph import Graph
+from ...posterior import WeightPosterior
 from ..objective import Objective
 from ..proposal import Proposal, Status
 from ..request import Request

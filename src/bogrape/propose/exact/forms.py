@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...constraints import Shape
-from ...gp import WeightPosterior
 from ...graph import Graph
+from ...posterior import WeightPosterior
 
 FloatArray = NDArray[np.float64]
 
@@ -73,6 +74,22 @@ class Coordinates:
         out = [self.n_pairs(*path[1:]) for path in self.paths]
         return np.array(out + [n] * len(self.nodes), dtype=np.int64)
 
+    def largest(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Upper bounds of ``|row (x, 1)|`` over all counts x, one a row.
+
+        Counts are below their own upper bounds; besides, all pairs of nodes share the lengths and
+        all nodes share the labels.
+        """
+        size, upper = np.abs(np.atleast_2d(rows)), self.upper()
+        n_paths, n = len(self.paths), self.shape.n_nodes
+        n_labels = sum(m < self.shape.n_labels for m in self.nodes)
+        parts = (slice(n_paths), slice(n_paths, n_paths + n_labels))
+        out = size[:, n_paths + n_labels : -1] @ upper[n_paths + n_labels :] + size[:, -1]
+        for part, shared in zip(parts, (self.n_pairs(), n), strict=True):
+            together = size[:, part].max(axis=1, initial=0) * shared
+            out = out + np.minimum(size[:, part] @ upper[part], together)
+        return np.asarray(out)
+
     def n_pairs(self, *types: int) -> int:
         """Number of pairs of nodes (with these labels, as far as the composition tells)."""
         n, directed = self.shape.n_nodes, self.shape.directed
@@ -112,7 +129,7 @@ class CountForm:
     w: FloatArray
     R: FloatArray
     r0: FloatArray
-    slack: float  # what the eigenvalues left out can add to the standard deviation
+    slack: float  # what rounding and eigenvalues left out can add to the standard deviation
 
     def mean(self, x: NDArray[np.int64]) -> FloatArray:
         """Standardised mean of rows of counts."""
@@ -133,7 +150,11 @@ def count_form(posterior: WeightPosterior, coordinates: Coordinates) -> CountFor
     keep = values > 1e-13 * max(values[-1], 1e-300)
     factor = (vectors[:, keep] * np.sqrt(values[keep])).T
     reach = float(np.linalg.norm([*coordinates.upper(), 1]))
-    slack = math.sqrt(max(0.0, float(np.abs(values[~keep]).sum()))) * reach
+    # the subtraction above loses digits: what it may be off by counts as left out, too
+    lost = float(np.abs(values[~keep]).sum()) + 16 * np.finfo(float).eps * float(
+        np.linalg.norm(columns) ** 2
+    )
+    slack = math.sqrt(lost) * reach
     linear = weights @ columns
     return CountForm(
         coordinates, float(linear[-1]), linear[:-1], factor[:, :-1], factor[:, -1], slack

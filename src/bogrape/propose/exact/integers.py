@@ -29,6 +29,7 @@ from .forms import CountForm
 _RANGE_STD = 1e6  # y stays below this: finer is exacter, coarser is easier to solve
 _RANGE_MEAN = 1e9
 _MOST_MEAN = 1e14  # omega x stays below this, far inside 64 bits
+_FLOATING = 1e-13  # relative
 _STEPS = 64  # K: how many units of the objective one unit of t is worth
 
 
@@ -48,34 +49,32 @@ class IntegerForm:
     @classmethod
     def of(cls, form: CountForm, kappa: float) -> IntegerForm:
         """Scale and round a form for LCB with this kappa."""
-        upper = form.coordinates.upper().astype(float)
-        ends = np.append(upper, 1.0)
+        upper, largest = form.coordinates.upper(), form.coordinates.largest
         factor = np.column_stack([form.R, form.r0])
-        spread = float((np.abs(factor) @ ends).max(initial=0.0))
-        range_mean = max(float(np.abs(form.w) @ upper), 1e-12)
+        mean = np.append(form.w, 0.0)
+        spread = float(largest(factor).max(initial=0.0))
+        range_mean = max(float(largest(mean)[0]), 1e-12)
+        most_std = float(np.linalg.norm(largest(factor))) + form.slack
+        # floating point, in w0, w and R and in the acquisition they are compared with
+        floating = _FLOATING * (abs(form.w0) + range_mean + kappa * most_std)
         if kappa * spread <= _STEPS * _RANGE_STD / _MOST_MEAN * range_mean:
             # the deviation is nothing beside the mean: it is left out and paid for as an error
             A = _RANGE_MEAN / range_mean
-            omega = np.rint(A * form.w).astype(np.int64)
-            largest = float(np.linalg.norm(np.abs(factor) @ ends)) + form.slack
-            error = float(np.abs(A * form.w - omega) @ upper) + A * kappa * largest + 1.0
-            none = np.zeros((0, len(ends)), dtype=np.int64)
-            return cls(omega, none, A, 0, form.w0, error, none[:, 0], upper.astype(np.int64))
+            omega = np.rint(A * mean).astype(np.int64)
+            error = float(largest(A * mean - omega)[0]) + A * (kappa * most_std + floating) + 1.0
+            none = np.zeros((0, len(mean)), dtype=np.int64)
+            return cls(omega[:-1], none, A, 0, form.w0, error, none[:, 0], upper)
         B = _RANGE_STD / spread
         A = _STEPS * B / kappa
-        omega = np.rint(A * form.w).astype(np.int64)
-        rho = np.rint(B * factor).astype(np.int64)
-        rho = rho[np.abs(rho).any(axis=1)]
+        omega = np.rint(A * mean).astype(np.int64)
+        rounded = np.rint(B * factor)
         # every row that rounds to zero, and every rounded entry, is paid for in error_std
-        rounded = np.zeros_like(factor)
-        rows = np.flatnonzero(np.abs(np.rint(B * factor)).any(axis=1))
-        rounded[rows] = rho
-        error_std = float(np.linalg.norm(np.abs(B * factor - rounded) @ ends)) + B * form.slack
-        error_mean = float(np.abs(A * form.w - omega) @ upper)
+        error_std = float(np.linalg.norm(largest(B * factor - rounded))) + B * form.slack
+        error_mean = float(largest(A * mean - omega)[0]) + A * floating
         K = _STEPS  # kappa A / B, without the rounding of floating point
         error = error_mean + K * (error_std + 1.0) + 1.0  # t is a whole number: at most 1 below
-        y_bounds = np.abs(rho) @ np.append(upper.astype(np.int64), 1)
-        return cls(omega, rho, A, K, form.w0, error, y_bounds, upper.astype(np.int64))
+        rho = rounded[np.abs(rounded).any(axis=1)].astype(np.int64)
+        return cls(omega[:-1], rho, A, K, form.w0, error, largest(rho), upper)
 
     def objective(self, model: Any, counts: list[Any]) -> Any:
         """Add y, their squares and t to a model; returns the expression to minimise."""

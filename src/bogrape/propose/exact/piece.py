@@ -24,9 +24,9 @@ from ortools.sat.python import cp_model
 from ...acquisition import LCB
 from ...batch import Batch
 from ...encoding import GraphEncoding, Structure
-from ...gp import WeightPosterior
 from ...graph import Graph
 from ...kernels import GraphKernel
+from ...posterior import WeightPosterior
 from ..objective import Objective
 from .attributes import FreeAttributes, free_attributes
 from .counting import bare_counts, graph_counts

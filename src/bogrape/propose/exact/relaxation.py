@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ...acquisition import EI, LCB
 from ...constraints import Shape
 from ...encoding import Structure
-from ...gp import WeightPosterior
+from ...posterior import WeightPosterior
 from ..objective import Objective
 from . import lengths
 from .forms import Coordinates, CountForm, embedded

@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ...gp import FittedModel, WeightPosterior
+from ...posterior import FittedModel, WeightPosterior
 from .counting import Coordinate
 from .linear import Linear, total
 from .program import Program
