@@ -1,7 +1,10 @@
 """Bayesian optimisation over graphs: a graph space and a few observations go in, the best next
 graph comes out, with a proof of how good it is."""
 
+from typing import Any
+
 from . import constraints
+from . import display as _display
 from .acquisition import EI, LCB
 from .errors import BoGrapeError
 from .gp import GraphGP
@@ -36,3 +39,19 @@ def _open_storage(url: str, create: bool) -> _store.Storage:
 
 
 _store.register_opener(_open_storage)
+
+
+def _notebook_html(thing: Any) -> str | None:
+    from .report.notebook import notebook_html
+
+    return notebook_html(thing)
+
+
+def _plots(study: Study) -> Any:
+    from .report.figures import Plots
+
+    return Plots(study)
+
+
+_display.register("html", _notebook_html)
+_display.register("plots", _plots)

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import display
 from .errors import InvalidGraphError
 
 BoolArray = NDArray[np.bool_]
@@ -213,6 +214,9 @@ class Graph:
             self._directed,
             edge_labels=None if self._edge_labels is None else self._edge_labels[grid],
         )
+
+    def _repr_html_(self) -> str | None:
+        return display.html(self)
 
     def __repr__(self) -> str:
         parts = [f"n_nodes={self.n_nodes}", f"edges={self.edges()}"]

@@ -19,6 +19,7 @@ from .config import read_study_file
 from .errors import explained, stop
 from .objective import make_file_evaluator
 from .output import print_json, print_status, print_trial, trial_data
+from .report import report
 from .tables import kind_of, read_observations, render, write_whole
 
 _EXIT_CODES = """\b
@@ -211,6 +212,9 @@ def demo(output: Path, seed: int, iterations: int) -> None:
     from ..benchmarks.demo import run as run_demo
 
     run_demo(output, seed, iterations, echo=click.echo)
+
+
+main.add_command(report)
 
 
 class _Terminated(KeyboardInterrupt):

@@ -1,1 +1,8 @@
-"""Pictures of graphs and of how an optimisation went. Needs the extra ``[plots]`` when used."""
+"""Pictures of graphs and of how an optimisation went, and the report in one HTML file.
+
+Figures need the extra ``[plots]``; everything else, small pictures of graphs included, does not.
+"""
+
+from .html import report_html, write_report
+
+__all__ = ["report_html", "write_report"]

@@ -17,10 +17,11 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Literal, final, overload
+from typing import Any, Literal, final, overload
 
 import numpy as np
 
+from .. import display
 from ..acquisition import Acquisition
 from ..errors import (
     BudgetSpent,
@@ -183,6 +184,12 @@ class Study:
         given; of equally good ones the earliest.
         """
         return best_of(self._refresh(), self._settings.sign)
+
+    @property
+    def plot(self) -> Any:
+        """Its figures: ``study.plot.convergence()``, ``gallery``, ``predictions``, ``drivers``,
+        ``map``, ``certificates`` and ``times``; they need the extra ``[plots]``."""
+        return display.plots(self)
 
     # -- asking -------------------------------------------------------------------------------
 
@@ -374,6 +381,9 @@ class Study:
                 "another study?"
             )
         return found
+
+    def _repr_html_(self) -> str | None:
+        return display.html(self)
 
     def __repr__(self) -> str:
         states = [trial.state for trial in self._refresh()]

@@ -1,0 +1,473 @@
+"""The figures of a study, with matplotlib (extra ``[plots]``).
+
+Each function takes a `Survey` and returns a `Chart`: a matplotlib figure and the same in words. A
+figure that needs more observations than there are raises `StudyError`, which says how many.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from ..errors import InvalidInputError, StudyError
+from ..kernels import get_kernel
+from ..study import Study, Trial
+from .draw import PALETTE, draw_graph, new_figure, save
+from .survey import Survey
+from .text import duration, number, percent, shown
+from .words import STATUSES, driver_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, MUTED, LINE, SHADE, PAPER = "#1F2937", "#6B7280", "#E5E7EB", "#F3F4F6", "#FFFFFF"
+BLUE, ORANGE, GREEN, RED = PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[5]
+# Colours that follow the page a figure is part of, light or dark.
+THEMED = {
+    INK: "var(--ink)",
+    MUTED: "var(--muted)",
+    LINE: "var(--line)",
+    SHADE: "var(--shade)",
+    PAPER: "var(--card)",
+    BLUE: "var(--blue)",
+}
+_WIDTH, _HEIGHT = 5.4, 3.5
+_MANY = 300  # points beyond which marks become small and faint
+_SHOWN_DRIVERS = 12
+
+
+@final
+@dataclass(frozen=True)
+class Chart:
+    """A figure, and the same in words. Notebooks show it; ``chart.figure`` is matplotlib's."""
+
+    title: str
+    words: str
+    figure: Figure
+
+    def save(self, path: str | Path) -> None:
+        """Write it as PNG, SVG or PDF, by the ending of the name."""
+        save(self.figure, Path(path))
+
+    def svg(self, *, prefix: str = "chart", themed: bool = False) -> str:
+        """As an SVG element; ``themed`` takes its colours from the page around it."""
+        import matplotlib
+
+        settings: Any = {
+            "svg.fonttype": "none",
+            "svg.hashsalt": prefix,
+            "font.family": "sans-serif",
+        }
+        out = io.StringIO()
+        with warnings.catch_warnings(), matplotlib.rc_context(settings):
+            warnings.filterwarnings("ignore", message="Glyph .* missing from")
+            self.figure.savefig(
+                out,
+                format="svg",
+                transparent=themed,
+                metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+            )
+        return _embedded(out.getvalue(), prefix, themed)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+
+def _embedded(text: str, prefix: str, themed: bool) -> str:
+    """The SVG without what belongs to a file of its own, and with identifiers of its own."""
+    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    # Its style sheet would rule the whole page; the elements inherit the same from their root.
+    text = re.sub(r"<style[^>]*>.*?</style>", "", text, flags=re.DOTALL)
+    text = text.replace("<svg", '<svg stroke-linejoin="round"', 1)
+    used = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', text))
+    text = re.sub(
+        r' id="([^"]+)"', lambda m: f' id="{prefix}-{m[1]}"' if m[1] in used else "", text
+    )
+    text = re.sub(r'(url\(#|href="#)', rf"\g<1>{prefix}-", text)
+    text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
+    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r"font: ([^;\"]*?)'[^\"]*?(?=[;\"])", r"font: \1sans-serif", text)
+    if themed:
+        for colour, variable in THEMED.items():
+            text = re.sub(f"{colour}(?![0-9a-fA-F])", variable, text, flags=re.IGNORECASE)
+    return text.strip()
+
+
+# -- how it went ------------------------------------------------------------------------------
+
+
+def convergence(survey: Survey) -> Chart:
+    """Each evaluation, and the best value so far."""
+    survey.need(1, "the convergence")
+    figure, axes = _figure()
+    at = np.arange(1, len(survey.values) + 1)
+    size, alpha = _marks(len(at))
+    initial = np.array([trial.origin == "initial" for trial in survey.complete])
+    axes.step(at, survey.best_so_far, where="post", color=BLUE, linewidth=2.2, label="best so far")
+    for chosen, marker, colour, name in (
+        (initial, "s", ORANGE, "initial design"),
+        (~initial, "o", BLUE, "evaluation"),
+    ):
+        if chosen.any():
+            axes.scatter(
+                at[chosen],
+                survey.values[chosen],
+                s=size,
+                marker=marker,
+                color=colour,
+                alpha=alpha,
+                linewidths=0,
+                label=name,
+            )
+    top = int(np.argmin(survey.sign * survey.values))
+    axes.scatter([at[top]], [survey.values[top]], s=130, marker="*", color=RED, zorder=4)
+    axes.annotate(
+        number(float(survey.values[top])),
+        (at[top], survey.values[top]),
+        xytext=(0, -13 if survey.sign > 0 else 8),
+        textcoords="offset points",
+        ha="center",
+        fontsize=9,
+        color=INK,
+        annotation_clip=False,
+    )
+    axes.margins(y=0.14)
+    axes.set_xlabel("evaluation")
+    axes.set_ylabel(f"value ({'smaller' if survey.sign > 0 else 'larger'} is better)")
+    _legend(axes)
+    words = (
+        f"Best value so far after each of {len(at)} evaluations, from "
+        f"{number(float(survey.best_so_far[0]))} to {number(float(survey.best_so_far[-1]))}, "
+        f"reached at evaluation {top + 1}; {int(initial.sum())} belong to the initial design."
+    )
+    return Chart("Convergence", words, figure)
+
+
+def gallery(survey: Survey, n: int = 6) -> Chart:
+    """The best graphs, one beside the other."""
+    survey.need(1, "a gallery")
+    chosen = survey.ranked[:n]
+    columns = min(3, len(chosen))
+    rows = -(-len(chosen) // columns)
+    figure = new_figure(3.0 * columns, 2.9 * rows)
+    look = survey.look
+    names = [look.name(a) for a in range(survey.space.n_labels)]
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes, (trial, value) in zip(grid, chosen, strict=False):
+        inside = [look.short(int(a)) for a in trial.graph.labels] if len(names) > 1 else None
+        draw_graph(
+            trial.graph,
+            axes,
+            label_names=names if len(names) > 1 else None,
+            node_names=inside,
+            title=f"trial {trial.id}: {number(value)}",
+        )
+    for axes in grid[len(chosen) :]:
+        axes.set_axis_off()
+    words = f"The {len(chosen)} best graphs, with values " + ", ".join(
+        number(value) for _, value in chosen
+    )
+    return Chart("The best graphs", f"{words}.", figure)
+
+
+def predictions(survey: Survey) -> Chart:
+    """Predicted against observed, each from all the others."""
+    loo = survey.left_out
+    figure, axes = _figure()
+    size, alpha = _marks(len(loo.mean))
+    low = float(min(loo.observed.min(), loo.mean.min()))
+    high = float(max(loo.observed.max(), loo.mean.max()))
+    pad = 0.05 * (high - low) or 1.0
+    axes.plot([low - pad, high + pad], [low - pad, high + pad], color=MUTED, linewidth=1, zorder=1)
+    axes.errorbar(
+        loo.observed,
+        loo.mean,
+        yerr=2 * loo.std,
+        fmt="none",
+        ecolor=BLUE,
+        elinewidth=0.8,
+        alpha=0.35 if len(loo.mean) <= _MANY else 0.08,
+        zorder=2,
+    )
+    axes.scatter(loo.observed, loo.mean, s=size, color=BLUE, alpha=alpha, linewidths=0, zorder=3)
+    axes.set_xlim(low - pad, high + pad)
+    axes.set_xlabel("observed value")
+    axes.set_ylabel("predicted without it (± 2 std)")
+    words = (
+        f"Predicted against observed value of {len(loo.mean)} graphs, each left out in turn: mean "
+        f"error {number(loo.error, 2)}, {percent(loo.inside)} within two standard deviations."
+    )
+    return Chart("Predicted against observed", words, figure)
+
+
+def certificates(survey: Survey) -> Chart:
+    """Value and bound of each proposal, its status and the seconds it took."""
+    trials = survey.proposals
+    if not trials:
+        raise StudyError("certificates come with proposals, and there are none so far")
+    figure = new_figure(_WIDTH, _HEIGHT + 0.9)
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[2.2, 1])
+    for axes in (upper, lower):
+        _clean(axes)
+    at = np.array([trial.id for trial in trials])
+    value = np.array([trial.certificate["value"] for trial in trials], dtype=float)
+    bound = np.array([_number(trial, "bound") for trial in trials])
+    seconds = np.array([survey.seconds(trial)[1] for trial in trials])
+    size, alpha = _marks(len(at))
+    if np.isfinite(bound).any():
+        upper.vlines(at, bound, value, color=MUTED, linewidth=1.2, alpha=0.6)
+        upper.scatter(at, bound, s=size, marker="_", color=INK, linewidths=1.2, label="bound")
+    marks = {"optimal": ("o", GREEN), "time_limit": ("^", ORANGE), "heuristic": ("s", BLUE)}
+    statuses = [str(trial.certificate.get("status")) for trial in trials]
+    for status, (marker, colour) in marks.items():
+        chosen = np.array([found == status for found in statuses])
+        if chosen.any():
+            upper.scatter(
+                at[chosen],
+                value[chosen],
+                s=size,
+                marker=marker,
+                color=colour,
+                alpha=alpha,
+                linewidths=0,
+                label=STATUSES[status],
+                zorder=3,
+            )
+    upper.set_ylabel("acquisition value")
+    _legend(upper, below=False)
+    edges = np.stack([at - 0.4, at + 0.4, at + 0.4])
+    bars = np.stack([seconds, seconds, np.zeros_like(seconds)])
+    lower.fill_between(
+        np.concatenate([(at - 0.4)[None], edges]).T.ravel(),
+        np.concatenate([np.zeros((1, len(at))), bars]).T.ravel(),
+        color=BLUE,
+        linewidth=0,
+    )
+    lower.set_ylim(bottom=0)
+    lower.set_ylabel("seconds")
+    lower.set_xlabel("trial")
+    gaps = [_number(trial, "gap") for trial in trials]
+    known = [gap for gap in gaps if np.isfinite(gap)]
+    counted = ", ".join(
+        f"{statuses.count(status)} {STATUSES[status]}" for status in marks if status in statuses
+    )
+    words = f"Certificates of {len(trials)} proposals: {counted}"
+    if known:
+        words += f"; the largest gap is {percent(max(known))}"
+    words += f". They took {duration(float(seconds.sum()))} in all."
+    return Chart("How good each proposal was known to be", words, figure)
+
+
+def plane(survey: Survey) -> Chart:
+    """All observed graphs on a plane, alike ones close together, coloured by value."""
+    xy, trials = survey.plane, survey.kept
+    figure, axes = _figure()
+    values = np.array([trial.value for trial in trials], dtype=float)
+    size, _ = _marks(len(trials))
+    low, high = np.quantile(values, [0.0, 1.0])
+    shown_map = "viridis" if survey.sign > 0 else "viridis_r"
+    dots = axes.scatter(
+        xy[:, 0],
+        xy[:, 1],
+        c=values,
+        s=size * 1.4,
+        cmap=shown_map,
+        linewidths=0,
+        vmin=low,
+        vmax=high,
+    )
+    top = int(np.argmin(survey.sign * values))
+    axes.scatter(
+        [xy[top, 0]],
+        [xy[top, 1]],
+        s=150,
+        marker="*",
+        color=RED,
+        edgecolors=PAPER,
+        linewidths=0.8,
+        label="the best graph",
+    )
+    bar = figure.colorbar(dots, ax=axes, pad=0.02)
+    bar.ax.tick_params(colors=MUTED, labelsize=8)
+    bar.outline.set_visible(False)
+    bar.set_label("value", color=INK)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.margins(0.1)
+    axes.set_xlabel("main direction of the counts")
+    axes.set_ylabel("second direction")
+    _legend(axes, below=False)
+    words = (
+        f"Map of {len(trials)} evaluated graphs: graphs with similar paths and labels lie "
+        f"close together; the best one is trial {trials[top].id}."
+    )
+    return Chart("Map of the graphs tried", words, figure)
+
+
+def drivers(survey: Survey) -> Chart:
+    """Which paths and labels drive the prediction."""
+    found = survey.drivers[:_SHOWN_DRIVERS]
+    if not found:
+        raise StudyError("nothing drives the prediction: all values, or all graphs, are alike")
+    figure = new_figure(_WIDTH, 0.9 + 0.3 * len(found))
+    axes = figure.add_subplot()
+    _clean(axes)
+    axes.grid(visible=False, axis="y")
+    axes.grid(axis="x", color=LINE, linewidth=0.8)
+    effects = np.array([driver.effect for driver in found])
+    at = np.arange(len(found))[::-1]
+    good = survey.sign * effects < 0
+    axes.barh(at, effects, color=np.where(good, GREEN, ORANGE).tolist(), height=0.66)
+    axes.axvline(0, color=MUTED, linewidth=1)
+    axes.set_yticks(at, [shown(driver_name(d, survey.look), 40) for d in found])
+    for text in axes.get_yticklabels():
+        text.set_parse_math(False)
+    axes.set_xlabel("change of the value with more of it")
+    linear = not get_kernel(survey.settings.kernel).exponential
+    words = (
+        "Effect on the predicted value of one standard deviation more of each count: "
+        + "; ".join(f"{driver_name(d, survey.look)} {number(d.effect, 2)}" for d in found[:5])
+    )
+    if not linear:
+        words += (
+            f". The kernel {survey.settings.kernel} has no weights; these are its linear part's"
+        )
+    return Chart("What drives the prediction", f"{words}.", figure)
+
+
+def times(survey: Survey) -> Chart:
+    """Seconds spent fitting, proposing and evaluating, trial by trial."""
+    trials = [trial for trial in survey.trials if sum(survey.seconds(trial)) > 0]
+    if not trials:
+        raise StudyError("no times are recorded so far")
+    figure, axes = _figure()
+    table = np.zeros((survey.trials[-1].id + 1, 3))
+    for trial in trials:
+        table[trial.id] = survey.seconds(trial)
+    edges = np.arange(len(table) + 1) - 0.5
+    base = np.zeros(len(table))
+    totals = table.sum(axis=0)
+    for k, (name, colour) in enumerate((("fit", GREEN), ("propose", BLUE), ("evaluate", ORANGE))):
+        axes.stairs(
+            base + table[:, k],
+            edges,
+            baseline=base,
+            fill=True,
+            color=colour,
+            linewidth=0,
+            label=f"{name}: {duration(totals[k])}",
+        )
+        base = base + table[:, k]
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("trial")
+    axes.set_ylabel("seconds")
+    _legend(axes)
+    words = "Time in all: " + ", ".join(
+        f"{name} {duration(float(total))}"
+        for name, total in zip(("fit", "propose", "evaluate"), totals, strict=True)
+    )
+    return Chart("Where the time went", f"{words}.", figure)
+
+
+FIGURES: dict[str, Callable[[Survey], Chart]] = {
+    "convergence": convergence,
+    "predictions": predictions,
+    "drivers": drivers,
+    "map": plane,
+    "certificates": certificates,
+    "times": times,
+}
+
+
+@final
+class Plots:
+    """The figures of a study, as ``study.plot``. Each call looks at the study anew."""
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+
+    def convergence(self) -> Chart:
+        """Each evaluation, and the best value so far."""
+        return convergence(Survey(self._study))
+
+    def gallery(self, n: int = 6) -> Chart:
+        """The n best graphs."""
+        if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= 60:
+            raise InvalidInputError(f"n must be an integer from 1 to 60, got {n!r}")
+        return gallery(Survey(self._study), n)
+
+    def predictions(self) -> Chart:
+        """Predicted against observed values, each graph left out in turn."""
+        return predictions(Survey(self._study))
+
+    def certificates(self) -> Chart:
+        """Value, bound, status and seconds of each proposal."""
+        return certificates(Survey(self._study))
+
+    def map(self) -> Chart:
+        """All evaluated graphs on a plane, coloured by value."""
+        return plane(Survey(self._study))
+
+    def drivers(self) -> Chart:
+        """Which paths and labels drive the prediction."""
+        return drivers(Survey(self._study))
+
+    def times(self) -> Chart:
+        """Seconds spent fitting, proposing and evaluating."""
+        return times(Survey(self._study))
+
+    def __repr__(self) -> str:
+        return f"Plots({self._study!r}): " + ", ".join(["gallery", *FIGURES])
+
+
+# -- style ------------------------------------------------------------------------------------
+
+
+def _figure() -> tuple[Figure, Axes]:
+    figure = new_figure(_WIDTH, _HEIGHT)
+    axes = figure.add_subplot()
+    _clean(axes)
+    return figure, axes
+
+
+def _clean(axes: Axes) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(LINE)
+    axes.tick_params(colors=MUTED, labelcolor=INK, labelsize=9)
+    axes.xaxis.label.set_color(INK)
+    axes.yaxis.label.set_color(INK)
+    axes.grid(axis="y", color=LINE, linewidth=0.8)
+    axes.set_axisbelow(True)
+
+
+def _legend(axes: Axes, *, below: bool = True) -> None:
+    place: dict[str, Any] = (
+        {"loc": "upper center", "bbox_to_anchor": (0.5, -0.17)}
+        if below
+        else {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
+    )
+    legend = axes.legend(frameon=False, fontsize=9, ncols=4, handletextpad=0.4, **place)
+    for text in legend.get_texts():
+        text.set_color(INK)
+
+
+def _marks(n: int) -> tuple[float, float]:
+    """Size and opacity of n dots."""
+    return (26.0, 0.75) if n <= 60 else (16.0, 0.6) if n <= _MANY else (7.0, 0.4)
+
+
+def _number(trial: Trial, key: str) -> float:
+    found = trial.certificate.get(key)
+    return float("nan") if found is None else float(found)
+
+
+__all__ = ["FIGURES", "Chart", "Plots"]

@@ -1,0 +1,51 @@
+"""Cards with pictures: the best graph large, the best and the latest ones small."""
+
+from __future__ import annotations
+
+from ..study import Trial
+from .picture import Look, graph_svg, legend_html
+from .survey import Survey
+from .text import esc, number
+from .words import ORIGINS
+
+_CARDS = 6
+
+
+def best_picture(survey: Survey) -> str:
+    """The best graph, large, with its legend; empty while there is none."""
+    best = survey.best
+    if best is None:
+        return ""
+    labels = sorted(set(best.graph.labels.tolist()))
+    legend = legend_html(survey.look, labels)
+    return (
+        f'<figure class="hero">{graph_svg(best.graph, survey.look, size=420)}'
+        f"<figcaption>{legend}</figcaption></figure>"
+    )
+
+
+def gallery_html(survey: Survey) -> str:
+    """The best graphs and the latest ones."""
+    out = []
+    ranked = survey.ranked[:_CARDS]
+    if ranked:
+        cards = [_card(trial, survey.look, number(value)) for trial, value in ranked]
+        out.append(f'<h3>The best</h3><div class="cards">{"".join(cards)}</div>')
+    latest = [trial for trial in reversed(survey.trials) if trial.state != "queued"][:_CARDS]
+    if latest:
+        cards = [_card(trial, survey.look, _result(trial)) for trial in latest]
+        out.append(f'<h3>The latest</h3><div class="cards">{"".join(cards)}</div>')
+    legend = legend_html(survey.look)
+    return "".join(out) + (f'<p class="legend">{legend}</p>' if legend and out else "")
+
+
+def _result(trial: Trial) -> str:
+    return number(trial.value) if trial.value is not None else trial.state
+
+
+def _card(trial: Trial, look: Look, result: str) -> str:
+    return (
+        f'<figure class="card">{graph_svg(trial.graph, look, size=220)}<figcaption>'
+        f"<strong>{esc(result)}</strong> trial {trial.id}, {esc(ORIGINS[trial.origin])}"
+        "</figcaption></figure>"
+    )

@@ -1,0 +1,227 @@
+"""The report: one HTML page that needs nothing but itself.
+
+The page is also well-formed XML, so that one parser can check all of it. Its policy allows no
+request to anywhere and no script but its own, whose hash it names: text of users is escaped, and
+would not run even if it were not.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import os
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+
+from ..errors import InvalidInputError, StudyError
+from ..study import Study
+from ..study.trial import package_version
+from . import words
+from .draw import has_matplotlib
+from .figures import FIGURES
+from .gallery import best_picture, gallery_html
+from .survey import Survey
+from .tables import failures_table, time_in_words, trials_table
+from .text import esc, number, plural
+
+_SHOWN_DRIVERS = 5
+
+
+def report_html(study: Study, *, source: str = "", refresh: int | None = None) -> str:
+    """The report of a study as the text of an HTML file.
+
+    Args:
+        study: in any state.
+        source: how the study is reached, for the lines that reproduce it, e.g. a file's name.
+        refresh: seconds after which the page loads itself again.
+    """
+    survey = Survey(study)
+    style, script = _file("page.css"), _file("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    again = f'<meta http-equiv="refresh" content="{int(refresh)}"/>' if refresh else ""
+    name = esc(study.name)
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"/>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"/>'
+        f'<link rel="icon" href="data:,"/>{again}<title>{name}: report</title>'
+        f"<style>{style}</style></head><body>"
+        '<a class="skip" href="#summary">Skip to the summary</a>'
+        f'<header><h1>{name}</h1><p class="goal">{esc(words.goal_in_words(survey))}</p>'
+        f"{_navigation()}</header><main>"
+        f"{_summary(survey)}{_charts(survey)}{_graphs(survey)}{_trials(survey)}"
+        f"{_space(survey)}{_failures(survey)}{_reproduce(survey, source)}"
+        f"</main>{_footer(refresh)}<script>{script}</script></body></html>\n"
+    )
+
+
+def write_report(
+    study: Study, path: str | Path, *, source: str = "", refresh: int | None = None
+) -> Path:
+    """Write the report to a file, completely or not at all."""
+    target = Path(path)
+    text = report_html(study, source=source, refresh=refresh)
+    part = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(target)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise InvalidInputError(f"cannot write {str(target)!r}: {error}") from None
+    return target
+
+
+def _file(name: str) -> str:
+    return files("bogrape.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _navigation() -> str:
+    parts = ("figures", "graphs", "trials", "space", "failures", "reproduce")
+    links = "".join(f'<a href="#{part}">{part.capitalize()}</a>' for part in parts)
+    return f'<nav aria-label="Contents">{links}</nav>'
+
+
+# -- sections ---------------------------------------------------------------------------------
+
+
+def _summary(survey: Survey) -> str:
+    """What was optimised, the best graph and value, how many evaluations, how sure."""
+    value = number(survey.ranked[0][1]) if survey.complete else "none yet"
+    kind = "smallest" if survey.sign > 0 else "largest"
+    sure = "".join(f"<p>{esc(line)}</p>" for line in words.certainty_in_words(survey))
+    picture = best_picture(survey)
+    shown = (
+        f'<div class="box"><h2>Best graph{_which(survey)}</h2>{picture}</div>' if picture else ""
+    )
+    drivers = _drivers(survey)
+    return (
+        f'<section id="summary" class="summary" aria-label="Summary">{shown}<div class="facts">'
+        f'<div class="box"><h2>Best value ({kind})</h2><p class="big">{esc(value)}</p>'
+        f"<p>{esc(words.improvement_in_words(survey))}</p></div>"
+        f'<div class="box"><h2>Evaluations</h2><p class="big">{len(survey.complete)}</p>'
+        f"<p>{esc(words.progress_in_words(survey))}</p></div>"
+        f'<div class="box whole"><h2>How sure</h2>{sure}</div>{drivers}</div></section>'
+    )
+
+
+def _which(survey: Survey) -> str:
+    return f" (trial {survey.best.id})" if survey.best is not None else ""
+
+
+def _drivers(survey: Survey) -> str:
+    try:
+        found = survey.drivers[:_SHOWN_DRIVERS]
+    except StudyError:
+        return ""
+    lines = [esc(words.driver_in_words(driver, survey.look)) for driver in found]
+    if not lines:
+        return ""
+    items = "".join(f"<li>{line}</li>" for line in lines)
+    return (
+        '<div class="box whole"><h2>What drives the prediction</h2>'
+        f'<ul style="margin:6px 0 0;padding-left:1.2em">{items}</ul></div>'
+    )
+
+
+def _charts(survey: Survey) -> str:
+    if not has_matplotlib():
+        body = (
+            '<p class="note">Figures need matplotlib: pip install "bogrape[plots]", then make the '
+            "report again.</p>"
+        )
+        return f'<section id="figures"><h2>Figures</h2>{body}</section>'
+    charts, missing = [], []
+    for name, draw in FIGURES.items():
+        try:
+            chart = draw(survey)
+        except StudyError as reason:
+            missing.append(str(reason))
+            continue
+        svg = chart.svg(prefix=name, themed=True).replace(
+            "<svg", f'<svg role="img" aria-label="{esc(chart.words)}"', 1
+        )
+        charts.append(
+            f'<figure class="chart"><h3>{esc(chart.title)}</h3>{svg}'
+            f"<figcaption>{esc(chart.words)}</figcaption></figure>"
+        )
+    notes = "".join(f"<li>{esc(reason)}</li>" for reason in dict.fromkeys(missing))
+    rest = f'<div class="note"><p>Not yet to be seen:</p><ul>{notes}</ul></div>' if notes else ""
+    return (
+        f'<section id="figures"><h2>Figures</h2><div class="charts">{"".join(charts)}</div>'
+        f"{rest}</section>"
+    )
+
+
+def _graphs(survey: Survey) -> str:
+    body = gallery_html(survey) or "<p>No graphs yet.</p>"
+    return f'<section id="graphs"><h2>Graphs</h2>{body}</section>'
+
+
+def _trials(survey: Survey) -> str:
+    hint = '<p class="note">Sort by clicking on a heading.</p>' if survey.trials else ""
+    return (
+        f'<section id="trials"><h2>All {plural(len(survey.trials), "trial")}'
+        f"</h2>{hint}{trials_table(survey)}</section>"
+    )
+
+
+def _space(survey: Survey) -> str:
+    lines = "".join(f"<li>{esc(line)}</li>" for line in words.space_in_words(survey.space))
+    return (
+        '<section id="space"><h2>The space and its rules</h2><p>Every graph that was tried '
+        f"satisfies all of this:</p><ul>{lines}</ul></section>"
+    )
+
+
+def _failures(survey: Survey) -> str:
+    return f'<section id="failures"><h2>Failures</h2>{failures_table(survey)}</section>'
+
+
+def _reproduce(survey: Survey, source: str) -> str:
+    """The lines of Python that do it again, and what they depend on."""
+    settings = survey.settings
+    versions = sorted({trial.version for trial in survey.trials if trial.version})
+    space = ascii(survey.space.to_json())  # JSON inside a Python string, printable whatever it is
+    own = sum(trial.origin != "added" for trial in survey.trials)
+    lines = [
+        "from bogrape import EI, LCB, GraphSpace, Study, minimize",
+        "",
+        f"space = GraphSpace.from_json({space})",
+        "study = minimize(",
+        "    objective,  # your function of a graph",
+        "    space,",
+        f"    n_iterations={max(0, own - settings.n_initial)},",
+        f"    n_initial={settings.n_initial},",
+        f"    kernel={settings.kernel!r},",
+        f"    seed={settings.seed},",
+        f"    time_limit={settings.time_limit!r},",
+        f"    acquisition={settings.acquisition!r},",
+        f"    method={settings.method!r},",
+        f"    noise={settings.noise!r},",
+        f"    direction={settings.direction!r},",
+        f"    retries={settings.retries},",
+        ")",
+    ]
+    if source:
+        lines += ["", f"# or look at this one: Study.load({source!r}, {survey.name!r})"]
+    code = "\n".join(html.escape(line) for line in lines)
+    made = ", ".join(versions) or package_version()
+    spent = time_in_words(survey) if survey.trials else ""
+    return (
+        '<section id="reproduce"><h2>How to reproduce it</h2>'
+        f"<p>Made with bogrape {esc(made)}. The same seed gives the same graphs, as long as one "
+        "worker asks and no proposal is cut short by its time limit."
+        f"{f' Time spent: {esc(spent)}.' if spent else ''}</p><pre>{code}</pre></section>"
+    )
+
+
+def _footer(refresh: int | None) -> str:
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    live = f" This page loads itself again every {plural(refresh, 'second')}." if refresh else ""
+    return f"<footer><p>Written {now} by bogrape {esc(package_version())}.{live}</p></footer>"

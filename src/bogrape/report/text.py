@@ -1,0 +1,44 @@
+"""Text fit for a page: escaped, on one line, numbers as people write them."""
+
+from __future__ import annotations
+
+import html
+import math
+
+
+def shown(text: object, longest: int = 300) -> str:
+    """One printable line of bounded length, whatever came."""
+    line = "".join(c if c.isprintable() else " " for c in str(text)[: 10 * longest])
+    line = " ".join(line.split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def esc(text: object, longest: int = 2000) -> str:
+    """The same, safe inside HTML and SVG: in content and in quoted attributes."""
+    return html.escape(shown(text, longest), quote=True)
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number in few characters, with a proper minus sign."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    return f"{value:.{digits}g}".replace("-", "\u2212")
+
+
+def duration(seconds: float) -> str:
+    """A time in words: ``0.2 s``, ``3 min``, ``2.5 h``."""
+    if seconds < 60:
+        return f"{seconds:.2g} s"
+    if seconds < 3600:
+        return f"{seconds / 60:.2g} min" if seconds < 600 else f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"
+
+
+def plural(n: int, noun: str) -> str:
+    """``1 edge``, ``2 edges``."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def percent(share: float) -> str:
+    """A share of one in percent, in few characters."""
+    return f"{100 * share:.0f}%" if share >= 0.1 else f"{100 * share:.2g}%"
