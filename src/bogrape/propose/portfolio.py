@@ -33,6 +33,8 @@ from .ties import break_tie
 
 Proposer = Callable[[Objective, Request], Proposal]
 
+_FOREVER = 1e8  # seconds: what solvers and clocks still understand
+
 
 def propose_search(objective: Objective, request: Request) -> Proposal:
     """The best graph local search finds; no bound."""
@@ -165,7 +167,7 @@ def propose(
         posterior = posterior.believe(pending)
     taken = [*exclude, *pending]
     proposals: list[Proposal] = []
-    deadline = time.monotonic() + time_limit
+    deadline = time.monotonic() + min(time_limit, _FOREVER)
     for i in range(n):
         objective = Objective(space, posterior, chosen_acquisition)
         share = (deadline - time.monotonic()) / (n - i)

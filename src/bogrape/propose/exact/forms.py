@@ -149,7 +149,8 @@ def count_form(posterior: WeightPosterior, coordinates: Coordinates) -> CountFor
     values, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
     keep = values > 1e-13 * max(values[-1], 1e-300)
     factor = (vectors[:, keep] * np.sqrt(values[keep])).T
-    reach = float(np.linalg.norm([*coordinates.upper(), 1]))
+    n, n_extra = coordinates.shape.n_nodes, coordinates.shape.n_features
+    reach = math.hypot(coordinates.n_pairs(), n * math.sqrt(1 + n_extra), 1)  # |(x, 1)| at most
     # the subtraction above loses digits: what it may be off by counts as left out, too
     lost = float(np.abs(values[~keep]).sum()) + 16 * np.finfo(float).eps * float(
         np.linalg.norm(columns) ** 2

@@ -56,7 +56,7 @@ class IntegerForm:
         range_mean = max(float(largest(mean)[0]), 1e-12)
         most_std = float(np.linalg.norm(largest(factor))) + form.slack
         # floating point, in w0, w and R and in the acquisition they are compared with
-        floating = _FLOATING * (abs(form.w0) + range_mean + kappa * most_std)
+        floating = _FLOATING * (1.0 + abs(form.w0) + range_mean + kappa * most_std)
         if kappa * spread <= _STEPS * _RANGE_STD / _MOST_MEAN * range_mean:
             # the deviation is nothing beside the mean: it is left out and paid for as an error
             A = _RANGE_MEAN / range_mean

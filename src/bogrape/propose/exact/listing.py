@@ -34,8 +34,10 @@ def all_graphs(structure: Structure, deadline: float) -> Iterator[Batch]:
     if structure.shape.n_nodes > _MOST_NODES:
         raise TooManyGraphs
     batches = _dressed_graphs(structure, deadline)
-    if not structure.all_alike:
-        # a rule that names nodes tells isomorphic graphs apart: list them with their attributes
+    derived = any(rule.derives_features for rule in structure.rules)
+    if derived or not structure.all_alike:
+        # features that follow from the rest have one choice, not 2**bits; and a rule that names
+        # nodes tells isomorphic graphs apart: list graphs with their attributes
         batches = (Batch.of([graph]) for graph in enumerate_graphs(structure, deadline=deadline))
     try:
         for batch in batches:

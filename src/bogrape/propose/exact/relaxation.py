@@ -128,7 +128,7 @@ def norm_bound(objective: Objective) -> float:
     fitted = objective.posterior.model
     covariance = fitted.cross(fitted.counts) + fitted.noise * np.eye(len(fitted.y))
     weights = np.linalg.lstsq(covariance, fitted.y, rcond=None)[0]
-    norm = math.sqrt(max(0.0, float(weights @ (covariance @ weights)))) * (1 + 1e-6)
+    norm = math.sqrt(max(0.0, float(weights @ (covariance @ weights)))) * (1 + 1e-3)
     top = math.e if fitted.kernel.exponential else 1.0
     n_extra = objective.space.n_features
     largest = math.sqrt(
