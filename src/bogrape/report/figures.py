@@ -39,7 +39,7 @@ THEMED = {
     PAPER: "var(--card)",
     BLUE: "var(--blue)",
 }
-_WIDTH, _HEIGHT = 5.4, 3.5
+_WIDTH, _HEIGHT = 4.8, 3.2  # inches: small, so that text stays readable on a phone
 _MANY = 300  # points beyond which marks become small and faint
 _SHOWN_DRIVERS = 12
 
@@ -281,7 +281,8 @@ def plane(survey: Survey) -> Chart:
         c=values,
         s=size * 1.4,
         cmap=shown_map,
-        linewidths=0,
+        linewidths=0.4,
+        edgecolors=MUTED,
         vmin=low,
         vmax=high,
     )

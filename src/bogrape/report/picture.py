@@ -8,13 +8,18 @@ pictures fit in one page.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import BoGrapeError
 from ..graph import Graph
 from ..space import GraphSpace
 from .draw import PALETTE
@@ -33,7 +38,7 @@ class Look:
 
     label_names: tuple[str, ...] | None = None
     n_labels: int = 1
-    molecules: Any = None  # the module that draws them, or None
+    molecules: Any = None  # the function that draws them, or None
 
     @classmethod
     def of(cls, space: GraphSpace) -> Look:
@@ -110,7 +115,8 @@ def in_words(graph: Graph, look: Look | None = None) -> str:
     """What the picture shows, for those who cannot see it."""
     look = look or Look(n_labels=int(graph.labels.max()) + 1)
     arcs = "arc" if graph.directed else "edge"
-    words = f"graph with {plural(graph.n_nodes, 'node')} and {plural(graph.n_edges, arcs)}"
+    kind = "graph" if look.molecules is None else "molecule"
+    words = f"{kind} with {plural(graph.n_nodes, 'node')} and {plural(graph.n_edges, arcs)}"
     if look.n_labels > 1:
         labels, numbers = np.unique(graph.labels, return_counts=True)
         named = [f"{n} × {look.name(a)}" for a, n in zip(labels.tolist(), numbers, strict=True)]
@@ -254,21 +260,38 @@ def readable_on(colour: str) -> str:
 # -- molecules --------------------------------------------------------------------------------
 
 
+def is_molecular(space: GraphSpace) -> bool:
+    """Whether the graphs of a space are molecules: a rule of that package gives them valences."""
+    return any(rule.package == "molecules" and _kind(rule) == "Valence" for rule in space.rules)
+
+
+def _kind(rule: object) -> str:
+    return type(rule).__name__
+
+
 def _molecule_drawer(space: GraphSpace) -> Any:
-    """The module that draws molecules, where the space is one of molecules and RDKit is there."""
-    if space.label_names is None:
+    """The function that draws molecules, where there are any and RDKit is there."""
+    if not is_molecular(space):
         return None
     try:
-        from importlib import import_module
-
-        drawer = import_module("bogrape.molecules.draw")
-        return drawer if drawer.is_molecular(space) else None
-    except (ImportError, AttributeError):
+        return getattr(import_module("bogrape.molecules"), "draw", None)
+    except ImportError:
         return None
 
 
 def _molecule_svg(graph: Graph, look: Look, size: int) -> str | None:
-    try:
-        return str(look.molecules.svg(graph, size))
-    except (ValueError, RuntimeError):  # not a molecule after all: the labelled graph is shown
-        return None
+    """The molecule as a chemist draws it, on white; ``None`` if it cannot be drawn."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "molecule.svg"
+        try:
+            look.molecules(graph, file, elements=look.label_names, size=size)
+        except (BoGrapeError, ValueError, RuntimeError):
+            return None
+        text = file.read_text(encoding="utf-8")
+    body = re.sub(r"<!--.*?-->", "", text[text.index("<svg") :], flags=re.DOTALL)
+    body = re.sub(r" class='[^']*'", "", body)
+    body = " ".join(body[body.index(">") + 1 :].split())  # the root is written anew
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {size}" width="{size}" '
+        f'height="{size}" role="img" aria-label="{esc(in_words(graph, look))}">{body}'
+    )

@@ -23,7 +23,7 @@ from .picture import Look
 FloatArray = NDArray[np.float64]
 
 _MOST_FITTED = 200  # observations for a fit of hyperparameters; more take minutes
-_MOST_KEPT = 3000  # observations for a posterior: it needs a matrix of this size
+_MOST_KEPT = 1200  # observations for a posterior: its matrix has so many rows and columns
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,11 @@ class Survey:
 
     @cached_property
     def kept(self) -> list[Trial]:
-        """The observations a posterior is made of: all, or so many spread evenly."""
-        return _spread(self.complete, _MOST_KEPT)
+        """The observations a posterior is made of: all, or so many spread evenly, and the best."""
+        some = _spread(self.complete, _MOST_KEPT)
+        if self.best is None or any(trial.id == self.best.id for trial in some):
+            return some
+        return sorted([*some, self.best], key=lambda trial: trial.id)
 
     def need(self, n: int, what: str) -> None:
         """Refuse while there are too few observations."""
@@ -194,10 +197,14 @@ class Survey:
         model = self.gp.posterior.model
         z = _coordinates(model.counts, self.gp)
         z = z - z.mean(axis=0)
-        u, s, _ = np.linalg.svd(z, full_matrices=False)
         out = np.zeros((len(z), 2))
-        k = min(2, len(s))
-        out[:, :k] = u[:, :k] * s[:k]
+        with threadpool_limits(1):
+            if z.shape[1] < len(z):  # the smaller of the two matrices of products tells the axes
+                xy = z @ np.linalg.eigh(z.T @ z)[1][:, ::-1][:, :2]
+            else:
+                values, vectors = np.linalg.eigh(z @ z.T)
+                xy = (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1][:, :2]
+        out[:, : xy.shape[1]] = xy
         return out
 
     @cached_property

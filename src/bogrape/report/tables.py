@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 
 from ..study import Trial
 from .picture import graph_svg
@@ -12,6 +13,7 @@ from .text import duration, esc, number, plural
 from .words import ORIGINS, STATUSES
 
 _MOST_REASONS = 50
+_MOST_MOLECULES = 300
 # title, kind of its values, class of its cells ("wide": left out on a phone)
 _COLUMNS = (
     ("Trial", "number", ""),
@@ -35,11 +37,13 @@ def trials_table(survey: Survey) -> str:
     if not survey.trials:
         return "<p>No trials yet.</p>"
     places = place_all([trial.graph for trial in survey.trials])
-    best = survey.best
+    best, look = survey.best, survey.look
+    if len(survey.trials) > _MOST_MOLECULES:
+        look = replace(look, molecules=None)  # such pictures are large: labelled graphs instead
     head = "".join(_head(*column) for column in _COLUMNS)
     rows = []
     for trial, xy in zip(survey.trials, places, strict=True):
-        picture = graph_svg(trial.graph, survey.look, size=96, text=False, xy=xy)
+        picture = graph_svg(trial.graph, look, size=96, text=False, xy=xy)
         mark = ' class="best"' if best is not None and trial.id == best.id else ""
         rows.append(f"<tr{mark}>{_cells(trial, picture)}</tr>")
     return (

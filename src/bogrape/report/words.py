@@ -80,6 +80,8 @@ def space_in_words(space: GraphSpace) -> list[str]:
 def rule_in_words(rule: Rule, look: Look, directed: bool = False) -> str:
     """One rule as a sentence; one without words of its own by its name."""
     write = _RULES.get(type(rule))
+    if rule.package == "molecules" and type(rule).__name__ == "Valence":
+        return "Every graph is a molecule: nodes are atoms with their usual valences."
     if write is None:
         return f"Rule: {shown(rule.name, 300)}."
     return write(rule, look, "arc" if directed else "edge")
@@ -157,6 +159,8 @@ def driver_name(driver: Driver, look: Look) -> str:
     if not driver.labels:
         return "edges" if driver.distance == 1 else f"pairs of nodes at distance {driver.distance}"
     ends = "–".join(look.name(label) for label in driver.labels)
+    if look.label_names is None:
+        ends = "of labels " + "–".join(map(str, driver.labels))
     return (
         f"edges {ends}" if driver.distance == 1 else f"pairs {ends} at distance {driver.distance}"
     )
