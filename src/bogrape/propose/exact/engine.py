@@ -71,7 +71,7 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
         seed=request.seed,
         starts=request.exclude,
     )
-    to_settle = _open_pieces(objective, elite.value)
+    to_settle = _open_pieces(objective, elite.value, request.deadline)
     answers, left = _settle(objective, request, elite, to_settle)
     improved = [answer for answer in answers if answer.graph is not None]
     method = "search+cp-sat"
@@ -106,8 +106,13 @@ def _slack(value: float) -> float:
     return _TOLERANCE * max(1.0, abs(value))
 
 
-def _open_pieces(objective: Objective, value: float) -> list[_Open]:
-    """The pieces that could hold a value below the incumbent's, most promising first."""
+def _open_pieces(objective: Objective, value: float, deadline: float) -> list[_Open]:
+    """The pieces that could hold a value below the incumbent's, most promising first.
+
+    Pieces that are not reached in half of the time left stay whole, under the bound they have.
+    """
+    now = time.monotonic()
+    enough = now + 0.5 * max(0.0, deadline - now)
     space = objective.space
     kernel = objective.posterior.model.kernel
     weakest = norm_bound(objective)
@@ -119,6 +124,9 @@ def _open_pieces(objective: Objective, value: float) -> list[_Open]:
             split = _by_composition(objective, structure, weakest)
         for item in split:
             if item.bound >= value:
+                continue
+            if time.monotonic() > enough:
+                out.append(item)
                 continue
             for part in item.piece.structure.by_diameter():
                 piece = Piece(part, item.piece.composition)

@@ -151,6 +151,7 @@ def _ready_worker() -> _Worker:
         worker = _idle.pop()
         if worker.alive:
             return worker
+        worker.kill()  # it died while idle: close what was left open to it
     return _Worker()
 
 
