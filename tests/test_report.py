@@ -444,3 +444,12 @@ def test_watching_writes_again_only_when_the_study_has_changed(tmp_path: Path) -
     watch(study, out, 3, written=written.append, sleep=sleep)
     assert written == [2, 3, 3]
     assert 'http-equiv="refresh"' not in out.read_text(encoding="utf-8")
+
+
+def test_the_tutorial_runs_and_ends_with_a_report() -> None:
+    import runpy
+
+    found = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "tutorial.py"))
+    assert found["study"].best.value <= min(found["values"])
+    assert found["proposal"].bound <= found["proposal"].value
+    assert parsed(found["report"].read_text(encoding="utf-8")).find(".//h1").text == "network"  # type: ignore[union-attr]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..study import Trial
-from .picture import Look, graph_svg, legend_html
+from .picture import Look, graph_svg, legend_html, smiles_of
 from .survey import Survey
 from .text import esc, number
 from .words import ORIGINS
@@ -17,7 +17,7 @@ def best_picture(survey: Survey) -> str:
     if best is None:
         return ""
     labels = sorted(set(best.graph.labels.tolist()))
-    legend = legend_html(survey.look, labels)
+    legend = legend_html(survey.look, labels) or esc(smiles_of(best.graph, survey.look))
     return (
         f'<figure class="hero">{graph_svg(best.graph, survey.look, size=420)}'
         f"<figcaption>{legend}</figcaption></figure>"

@@ -30,6 +30,13 @@ from .text import esc, plural, shown
 FloatArray = NDArray[np.float64]
 
 _INK = "#1F2937"
+# Of the molecular spaces, beyond the element: neighbours 1..4, hydrogens 0..4, multiple bonds.
+_ATOM_FEATURES = (
+    *("atoms with 1 neighbour", *(f"atoms with {n} neighbours" for n in (2, 3, 4))),
+    *("atoms without hydrogen", "atoms with 1 hydrogen"),
+    *(f"atoms with {n} hydrogens" for n in (2, 3, 4)),
+    *("atoms in a double bond", "atoms in a triple bond"),
+)
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,12 @@ class Look:
         if self.label_names is not None and label < len(self.label_names):
             return shown(self.label_names[label], 24) or f"label {label}"
         return f"label {label}"
+
+    def feature(self, m: int) -> str:
+        """What a node with feature m is, e.g. ``nodes with feature 2``."""
+        if self.molecules is not None and m < len(_ATOM_FEATURES):
+            return _ATOM_FEATURES[m]
+        return f"nodes with feature {m}"
 
     def short(self, label: int) -> str:
         """What fits inside a node: a short name, else a letter of it, else the number."""
@@ -277,6 +290,16 @@ def _molecule_drawer(space: GraphSpace) -> Any:
         return getattr(import_module("bogrape.molecules"), "draw", None)
     except ImportError:
         return None
+
+
+def smiles_of(graph: Graph, look: Look) -> str:
+    """The molecule as SMILES; empty for graphs that are none."""
+    if look.molecules is None:
+        return ""
+    try:
+        return str(import_module("bogrape.molecules").to_smiles(graph, look.label_names))
+    except (BoGrapeError, ValueError, RuntimeError):
+        return ""
 
 
 def _molecule_svg(graph: Graph, look: Look, size: int) -> str | None:

@@ -25,7 +25,7 @@ from ..constraints import (
 )
 from ..errors import StudyError
 from ..space import GraphSpace
-from .picture import Look
+from .picture import Look, is_molecular
 from .survey import Driver, Survey
 from .text import number, percent, plural, shown
 
@@ -153,7 +153,7 @@ _RULES: dict[type[Rule], Callable[[Any, Look, str], str]] = {
 def driver_name(driver: Driver, look: Look) -> str:
     """What is counted, e.g. ``pairs C–O at distance 2``."""
     if driver.feature is not None:
-        return f"nodes with feature {driver.feature}"
+        return look.feature(driver.feature)
     if driver.distance == 0:
         return f"nodes labelled {look.name(driver.labels[0])}"
     if not driver.labels:
@@ -179,6 +179,8 @@ def goal_in_words(survey: Survey) -> str:
     """What was optimised."""
     wanted = "smallest" if survey.sign > 0 else "largest"
     first = space_in_words(survey.space)[0].rstrip(".")
+    if is_molecular(survey.space):
+        first = first.replace("onnected graphs", "onnected molecules").replace("nodes", "atoms")
     return f"Looking for the {wanted} value among {first[:1].lower()}{first[1:]}."
 
 
