@@ -348,12 +348,12 @@ def test_names_of_functions_are_checked(function: str, write: Callable[..., Path
 def test_studies_of_molecules_speak_smiles(
     write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """With a stand-in for bogrape.molecules, which is made elsewhere."""
+    """With a stand-in for bogrape.molecules; tests/test_molecules_cli.py has the real one."""
     space = GraphSpace(n_nodes=4)
     fake = types.ModuleType("bogrape.molecules")
     fake.molecule_space = lambda *_, **__: space  # type: ignore[attr-defined]
-    fake.to_smiles = lambda g: f"SMILES{g.to_json()}"  # type: ignore[attr-defined]
-    fake.from_smiles = lambda t: Graph.from_json(t.removeprefix("SMILES"))  # type: ignore[attr-defined]
+    fake.to_smiles = lambda g, **_: f"SMILES{g.to_json()}"  # type: ignore[attr-defined]
+    fake.from_smiles = lambda t, **_: Graph.from_json(t.removeprefix("SMILES"))  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "bogrape.molecules", fake)
     path = write(
         "function = 'smiles_objective:score'\nformat = 'smiles'",

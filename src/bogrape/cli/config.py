@@ -110,6 +110,7 @@ def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
         raise InvalidInputError(
             f"[objective] command must be a text or a list, got {command!r:.100}"
         )
+    space = _space(data)
     slurm = evaluation.get("slurm", {})
     if not isinstance(slurm, dict):
         raise InvalidInputError("[evaluation.slurm] must be a table of parameters")
@@ -117,11 +118,11 @@ def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
         path=path,
         name=check_name(data.get("name", "study")),
         storage=_storage(data.get("storage", "sqlite:///study.db"), path),
-        settings=StudySettings(space=_space(data), acquisition=_acquisition(search), **settings),
+        settings=StudySettings(space=space, acquisition=_acquisition(search), **settings),
         n_iterations=_whole(search.get("n_iterations", 50), "[search] n_iterations", 0),
         command=tuple(command) if isinstance(command, list) else command,
         function=function,
-        format=get_format(objective.get("format", "json")),
+        format=get_format(objective.get("format", "json"), space),
         executor=_text(evaluation.get("executor", "process"), "[evaluation] executor"),
         n_parallel=_whole(evaluation.get("n_parallel", 1), "[evaluation] n_parallel", 1),
         time_limit=_positive(evaluation.get("time_limit"), "[evaluation] time_limit"),

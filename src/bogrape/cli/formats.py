@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any, final
 
 from ..errors import InvalidInputError, UnsupportedError
 from ..graph import Graph
+from ..space import GraphSpace
 
 
 @final
@@ -35,13 +37,17 @@ class Format:
         return self.decode(json.dumps(data))
 
 
-def get_format(name: object) -> Format:
-    """The format of a name."""
+def get_format(name: object, space: GraphSpace) -> Format:
+    """The format of a name, for graphs of a space."""
     if name == "json":
         return Format("json", Graph.to_json, Graph.from_json)
     if name == "smiles":
         molecules = get_module("molecules")
-        return Format("smiles", molecules.to_smiles, molecules.from_smiles)
+        return Format(
+            "smiles",
+            partial(molecules.to_smiles, elements=space.label_names),
+            partial(molecules.from_smiles, elements=space),
+        )
     raise InvalidInputError(f"[objective] format must be 'json' or 'smiles', got {name!r:.60}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -12,7 +13,6 @@ from ..evaluate import CommandObjective, Evaluator, Objective, make_evaluator
 from ..evaluate.slurm import slurm_evaluator
 from ..graph import Graph
 from .config import StudyFile
-from .formats import get_format
 
 
 def load_objective(file: StudyFile) -> Objective:
@@ -27,7 +27,8 @@ def load_objective(file: StudyFile) -> Objective:
             f"{file.path}: [objective] needs a command or a function; without one, use "
             "'bogrape ask' and 'bogrape tell'"
         )
-    objective = ModuleFunction(str(file.path.parent.resolve()), file.function, file.format.name)
+    encode = None if file.format.name == "json" else file.format.encode
+    objective = ModuleFunction(str(file.path.parent.resolve()), file.function, encode)
     objective.load()  # so that mistakes show now
     return objective
 
@@ -35,11 +36,11 @@ def load_objective(file: StudyFile) -> Objective:
 @final
 @dataclass(frozen=True)
 class ModuleFunction:
-    """A function found by name. It travels as three texts, so workers elsewhere can load it too."""
+    """A function found by name. It travels as a name, so workers elsewhere can load it too."""
 
     directory: str
     name: str  # module:function
-    format: str
+    encode: Callable[[Graph], str] | None = None  # how it wants its graphs, if not as graphs
 
     def load(self) -> Any:
         """The function itself."""
@@ -61,7 +62,7 @@ class ModuleFunction:
     def __call__(self, graph: Graph) -> Any:
         """Its value for a graph, which it gets as a graph or, if so wished, as SMILES."""
         function = self.load()
-        return function(graph if self.format == "json" else get_format(self.format).encode(graph))
+        return function(graph if self.encode is None else self.encode(graph))
 
 
 def make_file_evaluator(file: StudyFile) -> Evaluator:
