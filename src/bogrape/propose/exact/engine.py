@@ -129,8 +129,9 @@ def _open_pieces(objective: Objective, value: float, deadline: float) -> list[_O
                 out.append(item)
                 continue
             for part in item.piece.structure.by_diameter():
-                piece = Piece(part, item.piece.composition)
-                bound = max(item.bound, _corner_bound(objective, piece))
+                piece, bound = Piece(part, item.piece.composition), item.bound
+                if time.monotonic() < enough:
+                    bound = max(bound, _corner_bound(objective, piece))
                 if bound < value:
                     out.append(_Open(piece, bound))
     return sorted(out, key=lambda item: item.bound)
