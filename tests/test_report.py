@@ -180,6 +180,19 @@ def test_the_lines_to_reproduce_it_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert given["n_iterations"] + given["n_initial"] == len(study.trials)
 
 
+def test_settings_of_every_kind_are_written_as_python() -> None:
+    from bogrape import EI
+
+    for chosen in (
+        {"acquisition": EI(0.5), "time_limit": float("inf"), "noise": "fit"},
+        {"acquisition": lambda mean, std, best: mean + 0 * std * best},
+        {"acquisition": "lcb-growing", "direction": "maximize"},
+    ):
+        study = Study(GraphSpace(5), **chosen)  # type: ignore[arg-type]
+        root = parsed(report_html(study))
+        compile(next(e for e in root.iter("pre")).text or "", "report", "exec")
+
+
 def test_without_matplotlib_there_is_a_report_without_figures() -> None:
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
@@ -265,7 +278,7 @@ def test_the_space_and_its_rules_are_said_in_plain_words() -> None:
     assert "Every node labelled O has at most 3 edges." in said
     assert "There are exactly 1 nodes labelled O." in said
     assert "Node 0 is labelled C." in said
-    assert "No edge joins O and O." in said
+    assert "No edge joins nodes labelled O and O." in said
     assert any(line.startswith("Rule: LinearRule") for line in said)
     assert len(said) == 2 + len(rules)
     assert rule_in_words(constraints.Acyclic(), Look(), True) == "There are no cycles."

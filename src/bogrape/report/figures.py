@@ -456,7 +456,9 @@ def _legend(axes: Axes, *, below: bool = True) -> None:
         if below
         else {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
     )
-    legend = axes.legend(frameon=False, fontsize=9, ncols=4, handletextpad=0.4, **place)
+    n = len(axes.get_legend_handles_labels()[0])
+    columns = n if n <= 3 else 2  # four in a row would not fit
+    legend = axes.legend(frameon=False, fontsize=9, ncols=columns, handletextpad=0.4, **place)
     for text in legend.get_texts():
         text.set_color(INK)
 

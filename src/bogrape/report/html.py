@@ -10,11 +10,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import math
 import os
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 
+from ..acquisition import EI, LCB
 from ..errors import InvalidInputError, StudyError
 from ..study import Study
 from ..study.trial import package_version
@@ -188,6 +190,9 @@ def _reproduce(survey: Survey, source: str) -> str:
     settings = survey.settings
     versions = sorted({trial.version for trial in survey.trials if trial.version})
     space = ascii(survey.space.to_json())  # JSON inside a Python string, printable whatever it is
+    limit = 'float("inf")' if math.isinf(settings.time_limit) else repr(settings.time_limit)
+    stored = isinstance(settings.acquisition, (str, LCB, EI))
+    acquisition = repr(settings.acquisition) if stored else "your_acquisition"
     own = sum(trial.origin != "added" for trial in survey.trials)
     lines = [
         "from bogrape import EI, LCB, GraphSpace, Study, minimize",
@@ -200,8 +205,8 @@ def _reproduce(survey: Survey, source: str) -> str:
         f"    n_initial={settings.n_initial},",
         f"    kernel={settings.kernel!r},",
         f"    seed={settings.seed},",
-        f"    time_limit={settings.time_limit!r},",
-        f"    acquisition={settings.acquisition!r},",
+        f"    time_limit={limit},",
+        f"    acquisition={acquisition},",
         f"    method={settings.method!r},",
         f"    noise={settings.noise!r},",
         f"    direction={settings.direction!r},",

@@ -23,7 +23,9 @@
       const numeric = head.dataset.kind === "number";
       const rows = Array.from(body.rows).map(function (row) { return [key(row, column, numeric), row]; });
       rows.sort(function (a, b) { return compare(a[0], b[0], up); });
+      body.remove();
       body.append.apply(body, rows.map(function (pair) { return pair[1]; }));
+      table.append(body);
       heads.forEach(function (other) {
         if (other.hasAttribute("aria-sort")) { other.setAttribute("aria-sort", "none"); }
       });

@@ -97,8 +97,9 @@ def _span(rule: Any) -> str:
 
 
 def _label(label: Any, look: Look) -> str:
-    name = label.name if isinstance(label, NamedLabel) else look.name(int(label))
-    return shown(name, 24)
+    if isinstance(label, NamedLabel):
+        return shown(label.name, 24)
+    return str(int(label)) if look.label_names is None else look.name(int(label))
 
 
 def _degree(rule: DegreeRange, look: Look, edge: str) -> str:
@@ -134,7 +135,8 @@ _RULES: dict[type[Rule], Callable[[Any, Look, str], str]] = {
         f"Nodes {rule.u} and {rule.v} are not joined by an {edge}."
     ),
     ForbiddenAdjacency: lambda rule, look, edge: (
-        f"No {edge} joins {_label(rule.label_a, look)} and {_label(rule.label_b, look)}."
+        f"No {edge} joins nodes labelled {_label(rule.label_a, look)} and "
+        f"{_label(rule.label_b, look)}."
     ),
     RequiredSubgraph: _subgraph,
     DiameterRange: lambda rule, look, edge: (  # noqa: ARG005
@@ -155,7 +157,7 @@ def driver_name(driver: Driver, look: Look) -> str:
     if driver.feature is not None:
         return look.feature(driver.feature)
     if driver.distance == 0:
-        return f"nodes labelled {look.name(driver.labels[0])}"
+        return f"nodes labelled {_label(driver.labels[0], look)}"
     if not driver.labels:
         return "edges" if driver.distance == 1 else f"pairs of nodes at distance {driver.distance}"
     ends = "–".join(look.name(label) for label in driver.labels)
