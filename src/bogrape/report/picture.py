@@ -191,7 +191,7 @@ def _edges(graph: Graph, at: FloatArray, radius: float) -> str:
         if graph.directed:
             bend = 0.0
             if layer is not None and layer[v] - layer[u] > 1:
-                bend = 0.25 * (-1.0 if a[0] + b[0] > 2 * middle else 1.0)
+                bend = 0.4 * (-1.0 if a[0] + b[0] > 2 * middle else 1.0)
             elif graph.adjacency[v, u]:
                 bend = 0.15
             line, head = _arc(a, b, bend, radius)
