@@ -13,6 +13,10 @@ from .composition import (
     MolecularWeight,
     NoAdjacentHeteroatoms,
 )
+from .data import Dataset, load_qm7, load_qm9
+from .diversity import mean_similarity
+from .drawing import draw
+from .oracles import Oracle, load_oracle
 from .scaffold import Scaffold
 from .smarts import ForbiddenSubstructure, RequiredSubstructure, SmallestRing
 from .smiles import from_mol, from_smiles, to_mol, to_smiles
@@ -23,16 +27,23 @@ __all__ = [
     "RULES",
     "BondCount",
     "DataSetBounds",
+    "Dataset",
     "ForbiddenSubstructure",
     "HeteroatomCount",
     "MolecularWeight",
     "NoAdjacentHeteroatoms",
+    "Oracle",
     "RequiredSubstructure",
     "Scaffold",
     "SmallestRing",
     "Valence",
+    "draw",
     "from_mol",
     "from_smiles",
+    "load_oracle",
+    "load_qm7",
+    "load_qm9",
+    "mean_similarity",
     "molecule_space",
     "scaffold",
     "to_mol",

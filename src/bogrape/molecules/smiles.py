@@ -96,7 +96,7 @@ def _check(graph: Graph, symbols: tuple[str, ...]) -> None:
             f"expected bonds and features that fit the valences of {', '.join(symbols)}, got "
             "others; try elements=space, the space the graph comes from"
         )
-    if graph.n_nodes > 1 and not GraphSpace(graph.n_nodes).contains(Graph(graph.adjacency)):
+    if not np.isfinite(graph.distances()[0]).all():
         raise InvalidGraphError("expected one connected molecule, got several fragments")
 
 

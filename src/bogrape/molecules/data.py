@@ -1,0 +1,278 @@
+"""QM7 and QM9 from files you have: molecules that fit, their values, and what was dropped and why.
+
+The filter is the usual one: no aromatic, charged, radical, stereo or odd-valence molecule, and no
+single atom. Values are checked against a linear function of the composition, row by row: the QM7
+file in common use has its labels out of step with its molecules in the last fifth, and such a file
+is reported, never repaired by guessing.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import warnings
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rdkit import Chem
+
+from ..errors import InvalidInputError, UnsupportedError
+from ..graph import Graph
+from .elements import elements_of
+from .smiles import from_mol, read_smiles
+
+_BLOCK = 50  # rows that are looked at together when labels are checked
+_FACTOR = 5.0  # how much larger than usual the error of a block must be to be suspicious
+_LARGEST_FILE = 2_000_000_000  # bytes, unpacked
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Molecules as graphs, with their values.
+
+    Attributes:
+        name: "qm7" or "qm9".
+        smiles: as the file has them.
+        graphs, values: one of each a molecule.
+        dropped: number of rows left out, by reason.
+        out_of_step: ranges of rows ``(first, last)``, counted from 0, whose values do not belong
+            to their molecules.
+        sha256: of the file.
+    """
+
+    name: str
+    smiles: tuple[str, ...]
+    graphs: tuple[Graph, ...]
+    values: NDArray[np.float64]
+    dropped: dict[str, int]
+    out_of_step: tuple[tuple[int, int], ...]
+    sha256: str
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def report(self) -> str:
+        """What was kept, what was dropped and why, in words."""
+        lost = sum(self.dropped.values())
+        lines = [f"{self.name}: {len(self)} molecules of {len(self) + lost} rows kept"]
+        lines += [f"  dropped {count}: {reason}" for reason, count in self.dropped.items()]
+        lines += [f"  labels out of step: rows {a}..{b}" for a, b in self.out_of_step]
+        return "\n".join(lines)
+
+
+def load_qm7(
+    path: str | Path, value: str = "u0_atom", limit: int | None = None, every: int = 1
+) -> Dataset:
+    """Read a QM7 file: CSV, plain or gzipped, with the columns ``smiles`` and ``value``.
+
+    Only every ``every``-th row is taken, and at most ``limit`` of them.
+    """
+    return _load("qm7", Path(path), value, limit, every)
+
+
+def load_qm9(
+    path: str | Path = "qm9pack", value: str = "u0_atom", limit: int | None = None, every: int = 1
+) -> Dataset:
+    """Read QM9: CSV, plain or gzipped, with ``smiles`` and ``value``, or the package ``qm9pack``.
+
+    ``qm9pack`` is found where it is installed; it is not needed for files. Only every ``every``-th
+    row is taken, and at most ``limit`` of them.
+    """
+    return _load("qm9", _qm9pack() if path == "qm9pack" else Path(path), value, limit, every)
+
+
+def _load(name: str, path: Path, value: str, limit: int | None, every: int) -> Dataset:
+    for what, number in (("limit", 1 if limit is None else limit), ("every", every)):
+        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+            raise InvalidInputError(f"expected {what} to be an integer >= 1, got {number!r:.60}")
+    raw = _bytes(path)
+    rows = _rows(path, raw, value)[::every][:limit]
+    return from_rows(name, rows, hashlib.sha256(raw).hexdigest())
+
+
+def from_rows(name: str, rows: Iterable[tuple[str, float]], sha256: str = "") -> Dataset:
+    """Filter pairs of SMILES and value, and check that the values belong to the molecules."""
+    symbols = elements_of(name)
+    smiles, graphs, values = [], [], []
+    dropped: Counter[str] = Counter()
+    composition = []
+    numbers = []
+    for text, number in rows:
+        try:
+            mol = read_smiles(text)
+        except InvalidInputError:
+            dropped["unreadable SMILES"] += 1
+            mol = None
+        composition.append(_composition(mol))
+        numbers.append(number)
+        if mol is None:
+            continue
+        reason = _reason(mol, symbols)
+        if reason is None:
+            try:
+                graph = from_mol(mol, symbols)
+            except InvalidInputError:
+                reason = "odd valence"
+        if reason is not None:
+            dropped[reason] += 1
+            continue
+        smiles.append(text)
+        graphs.append(graph)
+        values.append(number)
+    if not graphs:
+        raise InvalidInputError(
+            f"expected molecules of {name}, got none that fits: {dict(dropped)}"
+        )
+    out_of_step = _out_of_step(np.array(composition), np.array(numbers))
+    if out_of_step:
+        spans = ", ".join(f"{a}..{b}" for a, b in out_of_step)
+        warnings.warn(
+            f"{name}: the values of rows {spans} do not belong to their molecules; "
+            "try a file with labels in step, or drop these rows",
+            UserWarning,
+            stacklevel=4,
+        )
+    return Dataset(
+        name,
+        tuple(smiles),
+        tuple(graphs),
+        np.array(values),
+        dict(dropped.most_common()),
+        out_of_step,
+        sha256,
+    )
+
+
+def _reason(mol: Any, symbols: tuple[str, ...]) -> str | None:
+    """Why the usual filter drops a molecule; None if it keeps it."""
+    atoms = list(mol.GetAtoms())
+    if len(Chem.GetMolFrags(mol)) != 1:
+        return "several fragments"
+    if any(atom.GetSymbol() not in symbols for atom in atoms):
+        return "other elements"
+    if any(atom.GetIsAromatic() for atom in atoms):
+        return "aromatic"
+    if any(atom.GetFormalCharge() for atom in atoms):
+        return "charged"
+    if any(atom.GetNumRadicalElectrons() for atom in atoms):
+        return "radical"
+    marked = any(atom.GetChiralTag() != Chem.ChiralType.CHI_UNSPECIFIED for atom in atoms)
+    if marked or any(b.GetStereo() > Chem.BondStereo.STEREOANY for b in mol.GetBonds()):
+        return "stereo"
+    return "single atom" if len(atoms) == 1 else None
+
+
+# -- values against molecules -----------------------------------------------------------------
+
+_COUNTED = ("C", "N", "O", "S", "F")
+
+
+def _composition(mol: Any) -> list[float]:
+    """Numbers of atoms by element, of hydrogens, of bonds by order, and 1."""
+    if mol is None:
+        return [0.0] * (len(_COUNTED) + 5)
+    symbols = Counter(atom.GetSymbol() for atom in mol.GetAtoms())
+    hydrogens = sum(atom.GetTotalNumHs() for atom in mol.GetAtoms())
+    bonds = Counter(round(2 * bond.GetBondTypeAsDouble()) for bond in mol.GetBonds())
+    counted = [float(symbols[s]) for s in _COUNTED]
+    return [*counted, float(hydrogens), *(float(bonds[k]) for k in (3, 4, 6)), 1.0]
+
+
+def _out_of_step(A: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[tuple[int, int], ...]:
+    """Ranges of rows where a linear function of the composition fits the values far worse.
+
+    The function is fitted twice, the second time to the better half of the rows only, so that
+    rows out of step do not spoil it. Errors are compared block by block with the usual block.
+    """
+    known = A[:, -1] > 0
+    if known.sum() < 4 * _BLOCK:
+        return ()
+    error = np.zeros(len(y))
+    kept = known
+    for _ in range(3):
+        weights = np.linalg.lstsq(A[kept], y[kept], rcond=None)[0]
+        error = np.abs(A @ weights - y) * known
+        kept = known & (error <= np.median(error[known]))
+    n_blocks = len(y) // _BLOCK
+    blocks = np.array([np.median(part) for part in np.array_split(error, n_blocks)])
+    edges = np.cumsum([0] + [len(part) for part in np.array_split(error, n_blocks)])
+    bad = blocks > _FACTOR * max(float(np.median(blocks)), 1e-6 * float(np.ptp(y)))
+    spans: list[tuple[int, int]] = []
+    for i in np.flatnonzero(bad):
+        first, last = int(edges[i]), int(edges[i + 1]) - 1
+        if spans and spans[-1][1] >= first - 2 * _BLOCK:
+            spans[-1] = (spans[-1][0], last)
+        else:
+            spans.append((first, last))
+    return tuple(spans)
+
+
+# -- files ------------------------------------------------------------------------------------
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidInputError(f"the data file {str(path)!r} cannot be read: {error}") from None
+
+
+def _rows(path: Path, raw: bytes, value: str) -> list[tuple[str, float]]:
+    name = str(path)
+    try:
+        packed = raw[:2] == b"\x1f\x8b"
+        plain = gzip.GzipFile(fileobj=io.BytesIO(raw)).read(_LARGEST_FILE) if packed else raw
+        reader = csv.DictReader(io.StringIO(plain.decode("utf-8")))
+        columns = reader.fieldnames or []
+        missing = [column for column in ("smiles", value) if column not in columns]
+        if missing:
+            raise InvalidInputError(
+                f"{name!r}: expected the columns smiles and {value}, got "
+                f"{', '.join(columns)[:200]!r} without {' and '.join(missing)}"
+            )
+        out: list[tuple[str, float]] = []
+        for number, row in enumerate(reader, start=2):
+            out.append((_text(row["smiles"]), _number(row[value], name, number, value)))
+    except (UnicodeDecodeError, csv.Error, EOFError, OSError) as error:
+        raise InvalidInputError(f"{name!r} is not a CSV file: {error}") from None
+    if not out:
+        raise InvalidInputError(f"{name!r}: expected rows below the header, got none")
+    return out
+
+
+def _text(cell: str | None) -> str:
+    return (cell or "").strip()
+
+
+def _number(cell: str | None, name: str, line: int, column: str) -> float:
+    try:
+        out = float(cell or "")
+    except ValueError:
+        out = float("nan")
+    if not isfinite(out):
+        raise InvalidInputError(
+            f"{name!r}, line {line}: expected a number in {column}, got {cell!r:.60}"
+        )
+    return out
+
+
+def _qm9pack() -> Path:
+    from importlib.util import find_spec
+
+    spec = find_spec("qm9pack")
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    files = [path for folder in folders for path in sorted(Path(folder).rglob("*.csv*"))]
+    if not files:
+        raise UnsupportedError(
+            "expected the package qm9pack with its data, found none; try pip install qm9pack, "
+            "or load_qm9('qm9.csv.gz') with a file"
+        )
+    return files[0]

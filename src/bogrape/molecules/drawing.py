@@ -1,0 +1,84 @@
+"""Pictures of molecules: one, or a grid with values, as PNG or SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from rdkit.Chem import rdDepictor
+from rdkit.Chem.Draw import rdMolDraw2D
+
+from ..errors import InvalidInputError
+from ..graph import Graph
+from .elements import Elements
+from .smiles import read_smiles, to_mol
+
+_MOST = 200  # molecules in a picture
+
+
+def draw(
+    molecules: Graph | str | Sequence[Graph | str],
+    path: str | Path | None = None,
+    *,
+    elements: Elements = "qm7",
+    values: float | Sequence[float] | None = None,
+    columns: int = 4,
+    size: int = 240,
+) -> bytes:
+    """Draw one molecule or a grid of them.
+
+    Args:
+        molecules: graphs or SMILES texts, one or several.
+        path: a file to write, ``.png`` or ``.svg``; without one, PNG.
+        elements: what the labels of graphs stand for.
+        values: written below the molecules, one each.
+        columns: molecules in a row.
+        size: width and height of one molecule in pixels.
+
+    Returns:
+        The picture as it would be in a file.
+
+    >>> draw(["CCO", "CC=O"], values=[1.25, 3])[1:4]
+    b'PNG'
+    """
+    single = isinstance(molecules, (Graph, str))
+    given: list[Any] = [molecules] if single else list(molecules)  # type: ignore[arg-type]
+    if not 1 <= len(given) <= _MOST:
+        raise InvalidInputError(f"expected 1 to {_MOST} molecules to draw, got {len(given)}")
+    for name, number in (("columns", columns), ("size", size)):
+        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= 4000:
+            raise InvalidInputError(f"expected {name} to be an integer 1..4000, got {number!r:.60}")
+    legends = _legends(values, len(given))
+    mols = [read_smiles(m) if isinstance(m, str) else to_mol(m, elements) for m in given]
+    for mol in mols:
+        rdDepictor.Compute2DCoords(mol)
+    kind = ".png" if path is None else Path(path).suffix.lower()
+    if kind not in (".png", ".svg"):
+        raise InvalidInputError(f"expected a file ending in .png or .svg, got {str(path)!r:.100}")
+    across = min(columns, len(mols))
+    down = -(-len(mols) // across)
+    make = rdMolDraw2D.MolDraw2DCairo if kind == ".png" else rdMolDraw2D.MolDraw2DSVG
+    canvas = make(across * size, down * size, size, size)
+    options: Any = canvas.drawOptions()
+    options.legendFontSize = max(12, size // 14)
+    options.maxFontSize = max(12, size // 12)
+    options.fixedBondLength = size / 7  # one scale for all molecules that fit
+    options.padding = 0.12
+    canvas.DrawMolecules(mols, legends=legends)
+    canvas.FinishDrawing()
+    text = canvas.GetDrawingText()
+    picture = text.encode("utf-8") if isinstance(text, str) else bytes(text)
+    if path is not None:
+        Path(path).write_bytes(picture)
+    return picture
+
+
+def _legends(values: float | Sequence[float] | None, n: int) -> list[str]:
+    if values is None:
+        return [""] * n
+    numbers = [values] if isinstance(values, (int, float)) else list(values)
+    if len(numbers) != n:
+        raise InvalidInputError(f"expected one value a molecule, got {len(numbers)} for {n}")
+    return [f"{number:.4g}" if isfinite(number) else str(number) for number in numbers]
