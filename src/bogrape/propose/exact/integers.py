@@ -93,7 +93,9 @@ class IntegerForm:
         t = model.new_int_var(0, largest, "t")
         t_square = model.new_int_var(0, largest**2, "t^2")
         model.add_multiplication_equality(t_square, [t, t])
-        model.add(t_square <= cp_model.LinearExpr.sum(squares))
+        variance = cp_model.LinearExpr.sum(squares)
+        model.add(t_square <= variance)
+        model.add(variance <= t_square + 2 * t)  # t is the largest there is: nothing to search for
         return mean - self.K * t
 
     def at_most(self, value: float) -> int:
