@@ -126,3 +126,18 @@ def test_the_solver_sees_the_same_objective(kernel: str, kappa: float) -> None:
         true = float(mean[0] - kappa * std[0] - fit.y_mean) / fit.y_scale
         assert integers.lower_bound(solver.objective_value) <= true + 1e-9
         assert solver.objective_value <= integers.at_most(true)
+
+
+@pytest.mark.parametrize("kappa", [0.0, 1e-9, 1.0])
+def test_limits_fit_the_solver_even_where_nothing_can_vary(kappa: float) -> None:
+    space = GraphSpace(1, labels=2)
+    gp = fitted(space, "sp", seed=34)
+    coordinates = Coordinates.of(space.shape(1), labelled=True, longest=0, composition=(1, 0))
+    assert len(coordinates) == 0
+    integers = IntegerForm.of(count_form(gp.posterior, coordinates), kappa)
+    for value in (-1e9, 0.0, 1e9):
+        model = cp_model.CpModel()
+        model.add(integers.objective(model, []) <= integers.at_most(value))
+        solver = cp_model.CpSolver()
+        expected = cp_model.INFEASIBLE if value < 0 else cp_model.OPTIMAL
+        assert value == 0.0 or solver.solve(model) == expected

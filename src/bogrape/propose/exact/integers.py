@@ -29,6 +29,7 @@ from .forms import CountForm
 _RANGE_STD = 1e6  # y stays below this: finer is exacter, coarser is easier to solve
 _RANGE_MEAN = 1e9
 _MOST_MEAN = 1e14  # omega x stays below this, far inside 64 bits
+_BEYOND = 2**60  # no objective is that large
 _FLOATING = 1e-13  # relative
 _STEPS = 64  # K: how many units of the objective one unit of t is worth
 
@@ -100,7 +101,8 @@ class IntegerForm:
 
     def at_most(self, value: float) -> int:
         """No graph with a standardised acquisition of at most ``value`` has a larger objective."""
-        return math.floor(self.scale * (value - self.w0) + self.error)
+        limit = math.floor(self.scale * (value - self.w0) + self.error)
+        return max(-_BEYOND, min(limit, _BEYOND))
 
     def lower_bound(self, objective: float) -> float:
         """The standardised acquisition that an objective of at least this much guarantees."""
