@@ -1,9 +1,14 @@
 """Settings shared by all tests."""
 
+import signal
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+
+# Shells start background jobs with Ctrl-C ignored, and programs started by tests would inherit it.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No deadline (shared machines are slow at times); the same examples on every run.
 settings.register_profile("bogrape", deadline=None, derandomize=True, database=None)
