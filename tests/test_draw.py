@@ -206,6 +206,8 @@ def test_convergence_shows_every_curve_and_marks_the_initial_design(tmp_path: Pa
 def test_curves_may_have_any_length_and_one_value_is_enough(tmp_path: Path) -> None:
     axes = draw_convergence([Curve("short", np.array([1.0])), Curve("long", np.zeros((2, 40)))])
     save(axes.figure, tmp_path / "curves.png")
+    assert [len(line.get_ydata()) for line in axes.lines] == [1, 40]
+    assert (tmp_path / "curves.png").stat().st_size > 0
 
 
 @pytest.mark.parametrize("runs", [[], [[]], np.zeros((2, 2, 2))])
