@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from itertools import count
 from pathlib import Path
 
 from bogrape import Graph
@@ -17,9 +18,14 @@ class Recorded:
 
     def note(self) -> int:
         """Leave a file that names this process; returns how many runs there were before."""
-        before = len(os.listdir(self.directory))
-        Path(self.directory, f"{before}-{os.getpid()}").touch()
-        return before
+        for before in count():
+            try:  # exclusive: two workers that start at the same moment are a first and a second
+                with open(Path(self.directory, str(before)), "x", encoding="ascii") as file:
+                    file.write(str(os.getpid()))
+                return before
+            except FileExistsError:
+                continue
+        raise AssertionError("count() never ends")
 
     def __call__(self, graph: Graph) -> float:
         self.note()

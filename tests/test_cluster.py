@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -70,7 +70,7 @@ class Cluster:
         self.start("worker", *options)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     pytest.importorskip("distributed")
     with ExitStack() as stack:
@@ -105,11 +105,10 @@ def test_dask_evaluates_and_a_worker_killed_in_mid_evaluation_costs_nothing(
     def kill_the_first() -> None:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
-            for name in os.listdir(tmp_path):
-                if name.startswith("0-"):
-                    killed.append(int(name.split("-")[1]))
-                    os.kill(killed[0], signal.SIGKILL)
-                    return
+            with suppress(FileNotFoundError, ValueError):  # not begun, or not yet written
+                killed.append(int((tmp_path / "0").read_text(encoding="ascii")))
+                os.kill(killed[0], signal.SIGKILL)
+                return
             time.sleep(0.02)
 
     thread = threading.Thread(target=kill_the_first)
