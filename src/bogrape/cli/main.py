@@ -15,6 +15,7 @@ from ..errors import InvalidInputError
 from ..optimize import run as run_study
 from ..study import Trial
 from ..study.trial import package_version
+from .bench import bench
 from .config import read_study_file
 from .errors import explained, stop
 from .objective import make_file_evaluator
@@ -215,6 +216,7 @@ def demo(output: Path, seed: int, iterations: int) -> None:
 
 
 main.add_command(report)
+main.add_command(bench)
 
 
 class _Terminated(KeyboardInterrupt):

@@ -1,0 +1,35 @@
+"""Bayesian optimisation of the QM7 and QM9 oracles (the paper's Figures 4 and 12)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from . import Experiment, Plan, register
+from .curves import budget, curves_figure, curves_tables, run_optimiser
+
+PAPER = Plan(
+    problems=tuple(f"{data}-{n}" for n in (10, 15, 20, 25, 30) for data in ("qm7", "qm9")),
+    methods=("random", "rw-rand", "wl-rand", "ssp", "sp", "essp", "esp"),
+    replications=10,
+)
+
+register(
+    Experiment(
+        name="molecules",
+        title="best value so far on networks trained on QM7 and QM9",
+        source="Figures 4 (N = 10, 20, 30) and 12 (N = 15, 25)",
+        plan=PAPER,
+        short=replace(
+            PAPER,
+            problems=("qm7-10", "qm9-10"),
+            replications=3,
+            n_iterations=20,
+            time_limit=1.0,
+        ),
+        quick=Plan(("qm7-10",), ("random", "ssp"), 2, 3, 1, 0.2),
+        settings=budget,
+        run=run_optimiser,
+        tables=curves_tables,
+        figure=curves_figure,
+    )
+)

@@ -1,0 +1,155 @@
+"""``bogrape bench``: the paper's experiments, from running them to tables and figures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import InvalidInputError
+from .errors import explained, stop
+
+if TYPE_CHECKING:
+    from ..benchmarks.experiments import Experiment, Plan
+
+out_option = click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("bench-results"),
+    show_default=True,
+    help="Folder of the results.",
+)
+jobs_option = click.option(
+    "--jobs", type=click.IntRange(1), default=2, show_default=True, help="Tasks at the same time."
+)
+
+
+@click.group()
+def bench() -> None:
+    """Run the paper's experiments; make their tables and figures.
+
+    Results are JSON lines, one a replication. A run can be stopped at any time: the same command
+    goes on where it was.
+    """
+
+
+@bench.command("list")
+@explained
+def list_() -> None:
+    """Name the experiments and what each takes."""
+    from ..benchmarks.experiments import experiment_names, get_experiment
+
+    for name in experiment_names():
+        experiment = get_experiment(name)
+        plan = experiment.plan
+        click.echo(f"{name}: {experiment.title}")
+        click.echo(f"  paper     {experiment.source}")
+        click.echo(f"  problems  {', '.join(plan.problems)}")
+        click.echo(f"  methods   {', '.join(plan.methods)}")
+        click.echo(
+            f"  protocol  {plan.replications} replications; with --short {_size(experiment.short)}"
+        )
+
+
+def _size(plan: Plan) -> str:
+    return (
+        f"{plan.replications} on {len(plan.problems)} problems, "
+        f"{plan.n_iterations} iterations, {plan.time_limit:g} s a proposal"
+    )
+
+
+@bench.command()
+@click.argument("experiment")
+@click.option("--short", is_flag=True, help="A few minutes or hours instead of days.")
+@click.option("--problems", metavar="A,B", help="Only these.")
+@click.option("--optimisers", "--methods", "methods", metavar="A,B", help="Only these.")
+@click.option("--replications", type=click.IntRange(1), help="Seeds 0, 1, ...")
+@click.option("--initial", type=click.IntRange(1), help="Graphs of the initial design.")
+@click.option("--iterations", type=click.IntRange(0), help="Proposals after it.")
+@click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds a proposal.")
+@jobs_option
+@click.option("--dask", metavar="HOST:PORT", help="Run on the Dask cluster of this scheduler.")
+@out_option
+@explained
+def run(
+    experiment: str,
+    short: bool,
+    problems: str | None,
+    methods: str | None,
+    replications: int | None,
+    initial: int | None,
+    iterations: int | None,
+    time_limit: float | None,
+    jobs: int,
+    dask: str | None,
+    out: Path,
+) -> None:
+    """Run what EXPERIMENT still lacks, by default with the paper's protocol.
+
+    All replications of one seed run before the next seed begins, so that what is there is balanced
+    at any time. Each runs in a process of its own, with its share of the cores.
+    """
+    from ..benchmarks.experiments import get_experiment
+
+    found = get_experiment(experiment)
+    chosen = {
+        "problems": _names(problems),
+        "methods": _names(methods),
+        "replications": replications,
+        "n_initial": initial,
+        "n_iterations": iterations,
+        "time_limit": time_limit,
+    }
+    changes: Any = {name: value for name, value in chosen.items() if value is not None}
+    plan = replace(found.short if short else found.plan, **changes)
+    failures = _run(found, plan, out, jobs, dask)
+    if failures:
+        raise stop(f"{failures} replications failed; run the same command to try them again", 1)
+
+
+def _names(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(filter(None, (part.strip() for part in text.split(","))))
+
+
+def _run(experiment: Experiment, plan: Plan, out: Path, jobs: int, dask: str | None = None) -> int:
+    """Run what is missing and say how it goes; returns the number of failures."""
+    from ..benchmarks.parallel import Failure, do_all
+    from ..benchmarks.records import appending, conflicts, key
+
+    failures = 0
+    with appending(out / f"{experiment.name}.jsonl") as file:
+        done = {key(record) for record in file.records}
+        tasks = experiment.tasks(plan)
+        for task in tasks:
+            differing = conflicts(file.records, task.key, task.settings)
+            if differing:
+                raise InvalidInputError(
+                    f"{out} has results of {task.problem}, {task.method}, seed {task.seed} with "
+                    f"another {', '.join(differing)}; ask for the same, or give another --out"
+                )
+        missing = [task for task in tasks if task.key not in done]
+        click.echo(f"{experiment.name}: {len(tasks) - len(missing)} of {len(tasks)} are there")
+        start = time.monotonic()
+        for number, result in enumerate(do_all(missing, jobs, dask), 1):
+            if isinstance(result, Failure):
+                failures += 1
+                head, text = result.task.record, f"failed: {result.reason}"
+            else:
+                file.append(result)
+                head, text = result, _ended(result)
+            click.echo(
+                f"[{number}/{len(missing)}, {time.monotonic() - start:.0f} s] "
+                f"{head['problem']} {head['method']} seed {head['seed']}: {text}"
+            )
+    return failures
+
+
+def _ended(record: dict[str, Any]) -> str:
+    if "values" not in record:
+        return "done"
+    seconds: Sequence[float] = record["seconds"]
+    return f"best {min(record['values']):.5g}, {sum(seconds):.0f} s"
