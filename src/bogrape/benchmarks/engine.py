@@ -1,9 +1,11 @@
 """How long a proof takes: the exact engine over kernels and sizes (``make bench-engine``).
 
 An instance is a space of connected graphs with N nodes and 5 labels, 30 random observations of it
-with standard normal values, and ``LCB(1.0)``; the observed graphs are excluded. Each instance runs
-in a process of its own, so that its peak memory (workers included) can be told. Results are
-appended to a file of JSON lines, one an instance; a stopped run goes on where it was.
+with standard normal values, and ``LCB(1.0)``; the observed graphs are excluded. Instances of
+molecules are the QM7 space with N heavy atoms and 20 random molecules with the values of the QM7
+oracle. Each instance runs in a process of its own, so that its peak memory (workers included) can
+be told. Results are appended to a file of JSON lines, one an instance; a stopped run goes on where
+it was.
 
 Columns: seconds (median and worst) until the proposal is returned, share proved optimal, largest
 gap when the time limit came first, how often local search alone found the best value known within
@@ -23,6 +25,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,41 +35,72 @@ from .. import LCB, GraphGP, GraphSpace, propose
 
 N_LABELS = 5
 N_OBSERVATIONS = 30
+N_MOLECULES = 20
 
-# kernel, nodes, number of seeds, time limit in seconds, whether SCIP runs too
-Case = tuple[str, int, int, float, bool]
+
+@dataclass(frozen=True)
+class Case:
+    """Some seeds of one kind of instance."""
+
+    kernel: str
+    n: int
+    n_seeds: int
+    limit: float  # seconds
+    scip: bool = False  # whether SCIP runs too
+    molecules: bool = False
+
+
 FULL: tuple[Case, ...] = (
-    *((kernel, 10, 20, 60.0, False) for kernel in ("ssp", "essp", "sp")),
-    ("sp", 6, 5, 60.0, False),
-    ("sp", 8, 5, 120.0, False),
-    ("esp", 6, 3, 120.0, False),
-    ("esp", 10, 3, 60.0, False),
-    *(("ssp", n, 2, 60.0, True) for n in (5, 6, 8)),
-    *((kernel, 12, 5, 120.0, False) for kernel in ("ssp", "essp", "sp")),
-    *((kernel, 15, 3, 600.0, False) for kernel in ("sp", "ssp", "essp")),
-    *((kernel, n, 1, 600.0, False) for n in (20, 30) for kernel in ("sp", "ssp", "essp")),
+    *(Case(kernel, 10, 20, 60.0) for kernel in ("ssp", "essp", "sp")),
+    Case("sp", 6, 5, 60.0),
+    Case("sp", 8, 5, 120.0),
+    Case("esp", 6, 3, 120.0),
+    Case("esp", 10, 3, 60.0),
+    *(Case("ssp", n, 2, 60.0, scip=True) for n in (5, 6, 8)),
+    *(Case(kernel, 12, 5, 120.0) for kernel in ("ssp", "essp", "sp")),
+    *(Case(kernel, 15, 3, 600.0) for kernel in ("sp", "ssp", "essp")),
+    *(Case(kernel, n, 1, 600.0) for n in (20, 30) for kernel in ("sp", "ssp", "essp")),
+    *(Case(kernel, 10, 5, 60.0, molecules=True) for kernel in ("ssp", "sp", "essp", "esp")),
+    *(
+        Case(kernel, n, 2, 60.0, molecules=True)
+        for n in (20, 30)
+        for kernel in ("ssp", "sp", "essp", "esp")
+    ),
 )
 QUICK: tuple[Case, ...] = (
-    *((kernel, 8, 2, 20.0, False) for kernel in ("ssp", "essp", "sp")),
-    ("ssp", 5, 1, 20.0, True),
+    *(Case(kernel, 8, 2, 20.0) for kernel in ("ssp", "essp", "sp")),
+    Case("ssp", 5, 1, 20.0, scip=True),
+    Case("ssp", 6, 1, 20.0, molecules=True),
 )
 
 
-def instance(kernel: str, n: int, seed: int) -> tuple[GraphSpace, GraphGP, list[Any]]:
+def instance(
+    kernel: str, n: int, seed: int, molecules: bool = False
+) -> tuple[GraphSpace, GraphGP, list[Any]]:
     """The space, the fitted GP and the observed graphs of one instance."""
+    if molecules:
+        from ..molecules import load_oracle, molecule_space
+
+        space = molecule_space("qm7", n)
+        graphs = space.sample(N_MOLECULES, seed=seed, distinct=True)
+        values = load_oracle("qm7").predict(graphs)
+        return space, GraphGP(kernel, n_labels=space.n_labels).fit(graphs, values), graphs
     space = GraphSpace(n, labels=N_LABELS)
     graphs = space.sample(N_OBSERVATIONS, seed=seed)
     values = np.random.default_rng(seed).normal(size=N_OBSERVATIONS)
     return space, GraphGP(kernel, n_labels=N_LABELS).fit(graphs, values), graphs
 
 
-def measure(kernel: str, n: int, seed: int, limit: float, scip: bool) -> dict[str, Any]:
+def measure(
+    kernel: str, n: int, seed: int, limit: float, scip: bool, molecules: bool
+) -> dict[str, Any]:
     """Run one instance in this process."""
-    space, gp, graphs = instance(kernel, n, seed)
+    space, gp, graphs = instance(kernel, n, seed, molecules)
     # the first search also warms up; two seconds are the promise it is held to
     searched = propose(space, gp, LCB(1.0), "search", 2.0, graphs, seed=seed)
     proved = propose(space, gp, LCB(1.0), "exact", limit, graphs, seed=seed)
     out = {
+        "molecules": molecules,
         "kernel": kernel,
         "n": n,
         "seed": seed,
@@ -95,24 +129,35 @@ def measure(kernel: str, n: int, seed: int, limit: float, scip: bool) -> dict[st
 
 def run(cases: Iterable[Case], path: Path) -> None:
     """Run the instances that the file does not have yet."""
-    done = {(r["kernel"], r["n"], r["seed"], r["limit"], "scip" in r) for r in load(path)}
-    for kernel, n, n_seeds, limit, scip in cases:
-        for seed in range(n_seeds):
-            if (kernel, n, seed, limit, scip) in done:
+    done = {
+        (r["kernel"], r["n"], r["seed"], r["limit"], "scip" in r, of_molecules(r))
+        for r in load(path)
+    }
+    for case in cases:
+        kernel, n, limit = case.kernel, case.n, case.limit
+        what = f"{'QM7 ' if case.molecules else ''}{kernel}"
+        for seed in range(case.n_seeds):
+            if (kernel, n, seed, limit, case.scip, case.molecules) in done:
                 continue
             command = [sys.executable, "-m", "bogrape.benchmarks.engine", "--instance"]
-            command += [kernel, str(n), str(seed), str(limit), *(["--scip"] if scip else [])]
+            command += [kernel, str(n), str(seed), str(limit)]
+            command += ["--scip"] * case.scip + ["--molecules"] * case.molecules
             output = subprocess.run(command, capture_output=True, text=True, check=False)
             if output.returncode:
-                raise SystemExit(f"{kernel} N={n} seed {seed} failed:\n{output.stderr}")
+                raise SystemExit(f"{what} N={n} seed {seed} failed:\n{output.stderr}")
             with path.open("a") as file:
                 file.write(output.stdout.splitlines()[-1] + "\n")
             record = json.loads(output.stdout.splitlines()[-1])
             print(
-                f"{kernel:5} N={n:<3} seed {seed:<3} {record['status']:10} "
+                f"{what:8} N={n:<3} seed {seed:<3} {record['status']:10} "
                 f"{record['seconds']:7.1f} s  gap {100 * record['gap']:.3g} %",
                 flush=True,
             )
+
+
+def of_molecules(record: dict[str, Any]) -> bool:
+    """Whether an instance was one of molecules; files from before there were any do not say."""
+    return bool(record.get("molecules", False))
 
 
 def load(path: Path) -> list[dict[str, Any]]:
@@ -181,25 +226,33 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, help="at most so many seeds a case")
     parser.add_argument("--limit", type=float, help="at most so many seconds an instance")
     parser.add_argument("--scip", action="store_true", help="with --instance: run SCIP too")
+    parser.add_argument("--molecules", action="store_true", help="molecules only")
     parser.add_argument("--output", type=Path, default=Path("bench-engine.jsonl"))
     parser.add_argument("--instance", nargs=4, metavar=("KERNEL", "N", "SEED", "LIMIT"))
     options = parser.parse_args()
     if options.instance:
         kernel, n, seed, limit = options.instance
-        print(json.dumps(measure(kernel, int(n), int(seed), float(limit), options.scip)))
+        record = measure(kernel, int(n), int(seed), float(limit), options.scip, options.molecules)
+        print(json.dumps(record))
         return
     cases = QUICK if options.quick else FULL
+    if options.molecules:
+        cases = tuple(case for case in cases if case.molecules)
     if options.only:
         kernels = {word for word in options.only if not word.isdigit()}
         sizes = {int(word) for word in options.only if word.isdigit()}
         cases = tuple(
             case
             for case in cases
-            if (not kernels or case[0] in kernels) and (not sizes or case[1] in sizes)
+            if (not kernels or case.kernel in kernels) and (not sizes or case.n in sizes)
         )
     cases = tuple(
-        (kernel, n, min(seeds, options.seeds or seeds), min(limit, options.limit or limit), scip)
-        for kernel, n, seeds, limit, scip in cases
+        replace(
+            case,
+            n_seeds=min(case.n_seeds, options.seeds or case.n_seeds),
+            limit=min(case.limit, options.limit or case.limit),
+        )
+        for case in cases
     )
     started = time.monotonic()
     run(cases, options.output)
@@ -209,9 +262,11 @@ def main() -> None:
     )
     print(f"{time.monotonic() - started:.0f} s in this run\n")
     records = load(options.output)
-    print(table([r for r in records if "scip" not in r]))
+    print(table([r for r in records if "scip" not in r and not of_molecules(r)]))
     print()
     print(scip_table(records))
+    print("\nMolecules (QM7)\n")
+    print(table([r for r in records if of_molecules(r)]))
 
 
 if __name__ == "__main__":
