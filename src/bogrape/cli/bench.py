@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -72,6 +74,7 @@ def _size(plan: Plan) -> str:
 @click.option("--iterations", type=click.IntRange(0), help="Proposals after it.")
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds a proposal.")
 @jobs_option
+@click.option("--data", type=click.Path(exists=True, file_okay=False), help="Folder of QM7, QM9.")
 @click.option("--dask", metavar="HOST:PORT", help="Run on the Dask cluster of this scheduler.")
 @out_option
 @explained
@@ -85,6 +88,7 @@ def run(
     iterations: int | None,
     time_limit: float | None,
     jobs: int,
+    data: str | None,
     dask: str | None,
     out: Path,
 ) -> None:
@@ -94,8 +98,11 @@ def run(
     at any time. Each runs in a process of its own, with its share of the cores.
     """
     from ..benchmarks.experiments import get_experiment
+    from ..benchmarks.experiments._data import FOLDER
 
     found = get_experiment(experiment)
+    if data is not None:
+        os.environ[FOLDER] = data
     chosen = {
         "problems": _names(problems),
         "methods": _names(methods),
@@ -153,3 +160,95 @@ def _ended(record: dict[str, Any]) -> str:
         return "done"
     seconds: Sequence[float] = record["seconds"]
     return f"best {min(record['values']):.5g}, {sum(seconds):.0f} s"
+
+
+@bench.command()
+@click.argument("experiment")
+@out_option
+@click.option("--figure", type=click.Path(path_type=Path), help="Also draw it into this file.")
+@explained
+def show(experiment: str, out: Path, figure: Path | None) -> None:
+    """Print the tables of EXPERIMENT as Markdown."""
+    from ..benchmarks.experiments import get_experiment
+
+    found = get_experiment(experiment)
+    click.echo(_tables(found, out))
+    if figure is not None and not _draw(found, out, figure):
+        raise InvalidInputError(f"{experiment} has no figure; its tables say it all")
+
+
+@bench.command()
+@click.argument("document", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@out_option
+@explained
+def fill(document: Path, out: Path) -> None:
+    """Write tables anew between the marks of a Markdown DOCUMENT, and draw its figures.
+
+    A pair of marks is <!-- bench EXPERIMENT --> and <!-- end -->, each on a line of its own; all
+    between them is replaced. Figures go into the folder of the results, as PNG.
+    """
+    from ..benchmarks.document import filled
+    from ..benchmarks.experiments import get_experiment
+
+    def section(name: str) -> str:
+        found = get_experiment(name)
+        picture = out / f"{name}.png"
+        text = _tables(found, out)
+        if _draw(found, out, picture):
+            place = os.path.relpath(picture, document.parent)
+            text = f"![{found.title}]({place})\n\n{text}"
+        click.echo(f"{name}: {len(_records(name, out))} replications")
+        return text
+
+    document.write_text(filled(document.read_text(encoding="utf-8"), section), encoding="utf-8")
+
+
+@bench.command()
+@jobs_option
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Keep results here.")
+@explained
+def quick(jobs: int, out: Path | None) -> None:
+    """Run every experiment in a tiny form, tables and figures included (two minutes at most).
+
+    It shows that everything works here; the numbers mean nothing.
+    """
+    from ..benchmarks.experiments import experiment_names, get_experiment
+
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = out or Path(scratch)
+        failures = 0
+        for name in experiment_names():
+            experiment = get_experiment(name)
+            failures += _run(experiment, experiment.quick, folder, jobs)
+            if not failures:
+                _tables(experiment, folder)
+                _draw(experiment, folder, folder / f"{name}.png")
+    if failures:
+        raise stop(f"{failures} replications failed", 1)
+    click.echo("all experiments work here")
+
+
+def _records(name: str, out: Path) -> list[dict[str, Any]]:
+    from ..benchmarks.records import read
+
+    return read(out / f"{name}.jsonl")
+
+
+def _tables(experiment: Experiment, out: Path) -> str:
+    records = _records(experiment.name, out)
+    if not records:
+        raise InvalidInputError(
+            f"{out} has no results of {experiment.name}; try: bogrape bench run {experiment.name}"
+        )
+    return experiment.tables(records, _records("references", out))
+
+
+def _draw(experiment: Experiment, out: Path, path: Path) -> bool:
+    """Draw the figure, if the experiment has one."""
+    if experiment.figure is None:
+        return False
+    from ..report.draw import save
+
+    figure = experiment.figure(_records(experiment.name, out), _records("references", out))
+    save(figure, path)
+    return True

@@ -35,8 +35,8 @@ class Plan:
         problems: names of `get_problem`.
         methods: what is compared: optimisers, kernels, settings.
         replications: seeds 0, 1, ...: of the initial design and of the problem's random parts.
-        n_initial: graphs observed before the first proposal; those a surrogate is trained on.
-        n_iterations: proposals.
+        n_initial: graphs observed before the first proposal, or that a surrogate is trained on.
+        n_iterations: proposals, or graphs a surrogate is tested on.
         time_limit: seconds for one proposal.
     """
 
@@ -90,8 +90,8 @@ class Experiment:
         quick: seconds, to see that everything works.
         settings: what a task of a method needs to know besides its key.
         run: does a task; what it returns is added to the task's record.
-        tables: Markdown from records.
-        figure: a picture from records.
+        tables: Markdown from its records and those of the experiment ``references``.
+        figure: a picture from the same, where there is one.
     """
 
     name: str
@@ -102,8 +102,8 @@ class Experiment:
     quick: Plan
     settings: Callable[[Plan, str], dict[str, Any]]
     run: Callable[[Task], dict[str, Any]]
-    tables: Callable[[Sequence[Record]], str]
-    figure: Callable[[Sequence[Record]], Figure]
+    tables: Callable[[Sequence[Record], Sequence[Record]], str]
+    figure: Callable[[Sequence[Record], Sequence[Record]], Figure] | None
 
     def tasks(self, plan: Plan) -> list[Task]:
         """All tasks of a plan, replication by replication: a run stopped early is balanced."""

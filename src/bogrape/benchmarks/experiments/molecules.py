@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..figures import optimiser_curves
+from ..tables import optimiser_tables
 from . import Experiment, Plan, register
-from .curves import budget, curves_figure, curves_tables, run_optimiser
+from ._optimisers import budget, run_optimiser
 
 PAPER = Plan(
     problems=tuple(f"{data}-{n}" for n in (10, 15, 20, 25, 30) for data in ("qm7", "qm9")),
@@ -29,7 +31,7 @@ register(
         quick=Plan(("qm7-10",), ("random", "ssp"), 2, 3, 1, 0.2),
         settings=budget,
         run=run_optimiser,
-        tables=curves_tables,
-        figure=curves_figure,
+        tables=optimiser_tables,
+        figure=optimiser_curves,
     )
 )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..figures import optimiser_curves
+from ..tables import optimiser_tables
 from . import Experiment, Plan, register
-from .curves import budget, curves_figure, curves_tables, run_optimiser
+from ._optimisers import budget, run_optimiser
 
 BASELINES = ("random", "rw-rand", "wl-rand", "wl-evol")
 BOGRAPE = ("ssp", "sp", "essp", "esp")
@@ -26,7 +28,7 @@ register(
         quick=Plan(("gcn-10",), ("random", "wl-rand", "ssp"), 2, 3, 2, 0.2),
         settings=budget,
         run=run_optimiser,
-        tables=curves_tables,
-        figure=curves_figure,
+        tables=optimiser_tables,
+        figure=optimiser_curves,
     )
 )

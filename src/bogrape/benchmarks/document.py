@@ -1,0 +1,32 @@
+"""Documents whose tables are made by programs: prose is written by hand, the rest between marks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ..errors import InvalidInputError
+
+_SECTION = re.compile(
+    r"^<!-- bench (?P<name>\S+) -->\n(?P<body>.*?)^<!-- end -->$", re.DOTALL | re.MULTILINE
+)
+
+
+def filled(text: str, section: Callable[[str], str]) -> str:
+    """The text with everything between each pair of marks replaced by ``section(name)``.
+
+    >>> print(filled("a\\n<!-- bench x -->\\nold\\n<!-- end -->\\nb", str.upper))
+    a
+    <!-- bench x -->
+    X
+    <!-- end -->
+    b
+    """
+    if text.count("<!-- bench ") != len(_SECTION.findall(text)):
+        raise InvalidInputError(
+            "expected a line <!-- end --> after each line <!-- bench NAME -->, each alone on it"
+        )
+    return _SECTION.sub(
+        lambda found: f"<!-- bench {found['name']} -->\n{section(found['name'])}\n<!-- end -->",
+        text,
+    )
