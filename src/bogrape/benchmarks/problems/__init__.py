@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ...batch import Batch
 from ...errors import InvalidInputError
 from ...graph import Graph
 from ...space import GraphSpace
@@ -33,6 +35,7 @@ class Problem:
         objective: value of a graph; smaller is better.
         seed: what the random parts of the objective were drawn from.
         optimum: smallest value over the whole space, where it is known; else ``None``.
+        many: values of a batch at once, where that is faster than one after another.
     """
 
     name: str
@@ -40,6 +43,13 @@ class Problem:
     objective: Callable[[Graph], float]
     seed: int
     optimum: float | None = None
+    many: Callable[[Batch], NDArray[np.float64]] | None = None
+
+    def values(self, batch: Batch) -> NDArray[np.float64]:
+        """Objective of every graph of a batch."""
+        if self.many is not None:
+            return self.many(batch)
+        return np.array([self.objective(batch.graph(i)) for i in range(len(batch))])
 
 
 Factory = Callable[[int], Problem]

@@ -22,6 +22,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ...batch import Batch
 from ...errors import InvalidInputError
 from ...graph import Graph
 from ...space import GraphSpace
@@ -186,6 +187,10 @@ class Network:
     def __call__(self, graph: Graph) -> float:
         return float(self.outputs(graph.adjacency, graph.labels))
 
+    def of_batch(self, batch: Batch) -> FloatArray:
+        """Outputs of the graphs of a batch."""
+        return self.outputs(batch.adjacency, batch.labels)
+
     def outputs(self, adjacency: BoolArray, labels: NDArray[np.int64]) -> FloatArray:
         """Outputs of one graph or, with a leading axis, of many graphs of one size."""
         if labels.size and labels.max() >= self.n_labels:
@@ -205,11 +210,13 @@ class Network:
 
 def gnn_problem(seed: int, *, convolution: str, n_nodes: int) -> Problem:
     """Minimise the output of a random network over connected graphs with 5 labels."""
+    network = Network.random(convolution, seed)
     return Problem(
         name=f"{convolution}-{n_nodes}",
         space=GraphSpace(n_nodes=n_nodes, labels=N_LABELS),
-        objective=Network.random(convolution, seed),
+        objective=network,
         seed=seed,
+        many=network.of_batch,
     )
 
 

@@ -19,11 +19,13 @@ def molecule_problem(seed: int, *, data_set: str, n_atoms: int) -> Problem:
     """Minimise the oracle of a data set over molecules of one size."""
     from ...molecules import load_oracle, molecule_space  # late: loads RDKit
 
+    oracle = load_oracle(data_set)
     return Problem(
         name=f"{data_set}-{n_atoms}",
         space=molecule_space(data_set, n_atoms=n_atoms),
-        objective=load_oracle(data_set),
+        objective=oracle,
         seed=seed,
+        many=oracle.outputs,
     )
 
 
