@@ -17,8 +17,9 @@ from .data import Dataset, load_qm7, load_qm9
 from .diversity import mean_similarity
 from .drawing import draw
 from .oracles import Oracle, load_oracle
+from .rings import LargestRing, SmallestRing
 from .scaffold import Scaffold
-from .smarts import ForbiddenSubstructure, RequiredSubstructure, SmallestRing
+from .smarts import ForbiddenSubstructure, RequiredSubstructure
 from .smiles import from_mol, from_smiles, to_mol, to_smiles
 from .space import molecule_space, scaffold
 from .valence import Valence
@@ -30,6 +31,7 @@ __all__ = [
     "Dataset",
     "ForbiddenSubstructure",
     "HeteroatomCount",
+    "LargestRing",
     "MolecularWeight",
     "NoAdjacentHeteroatoms",
     "Oracle",
@@ -63,5 +65,6 @@ RULES: dict[str, type[Rule]] = {
         RequiredSubstructure,
         ForbiddenSubstructure,
         SmallestRing,
+        LargestRing,
     )
 }

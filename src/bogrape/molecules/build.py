@@ -1,8 +1,8 @@
 """Random molecules, built directly: elements, a tree, rings, multiple bonds.
 
 All molecules of a batch are built together; loops run over atoms and bonds, never over molecules.
-Valences and a scaffold are always respected, counts of elements, rings and multiple bonds almost
-always; whatever else a space asks for is for the caller to check.
+Valences, a scaffold and limits on ring sizes are always respected, counts of elements, rings and
+multiple bonds almost always; whatever else a space asks for is for the caller to check.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 
 from ..constraints import CycleRange, LabelCount, Rule, Shape
+from ..counts import distances_batch
 from ..graph import BoolArray, IntArray
 from .composition import BondCount, DataSetBounds
+from .rings import LargestRing, SmallestRing
 from .scaffold import Scaffold
 
 _REDRAWS = 20  # rounds of redrawing elements whose counts are out of range
@@ -31,7 +33,7 @@ def build(
     site.grow_tree()
     fewest, most = _range(rules, CycleRange, shape.n_nodes // 2)
     made = sum(len(s.bonds) - s.n_atoms + 1 for s in scaffolds)
-    site.close_rings(max(fewest - made, 0), max(most - made, 0))
+    site.close_rings(max(fewest - made, 0), max(most - made, 0), *_ring_sizes(rules, shape.n_nodes))
     for order in range(2, shape.n_edge_labels + 1):
         few, many = _range([r for r in rules if _counts(r, order)], BondCount, shape.n_nodes // 2)
         site.raise_bonds(order, few, many)
@@ -55,6 +57,12 @@ def _range(rules: Sequence[Rule], kind: type[CycleRange | BondCount], most: int)
     low = max((rule.minimum for rule in found), default=0)
     high = min((rule.maximum for rule in found if rule.maximum is not None), default=most)
     return low, max(low, high)
+
+
+def _ring_sizes(rules: Sequence[Rule], n: int) -> tuple[int, int]:
+    smallest = max((rule.minimum for rule in rules if isinstance(rule, SmallestRing)), default=3)
+    largest = min((rule.maximum for rule in rules if isinstance(rule, LargestRing)), default=n)
+    return smallest, largest
 
 
 def _labels(
@@ -133,9 +141,20 @@ class _Site:
             self._bond(graphs, host[new], node[new])
             self.joined[self.everyone, node] = True
 
-    def close_rings(self, fewest: int, most: int) -> None:
-        """A random number of bonds between atoms not bonded yet."""
-        self._repeat(fewest, most, lambda: (self.order == 0) & ~self.fixed)
+    def close_rings(self, fewest: int, most: int, smallest: int, largest: int) -> None:
+        """A random number of bonds between atoms not bonded yet, that close rings of these sizes.
+
+        The new bond and all bonds that were in no ring before are then in a ring of that size.
+        """
+
+        def places() -> BoolArray:
+            free: BoolArray = (self.order == 0) & ~self.fixed
+            if smallest > 3 or largest < self.labels.shape[1]:
+                size = distances_batch(self.order > 0) + 1
+                free &= (size >= smallest) & (size <= largest)
+            return free
+
+        self._repeat(fewest, most, places)
 
     def raise_bonds(self, order: int, fewest: int, most: int) -> None:
         """A random number of bonds of one order less is raised to this order."""

@@ -1,4 +1,4 @@
-"""Substructures: patterns written as SMARTS, required or forbidden, and small rings.
+"""Substructures: patterns written as SMARTS, required or forbidden.
 
 SMARTS is read on the Kekulé structure of a molecule, which is what a graph holds: ``C`` is any
 carbon atom, ``-``, ``=``, ``#`` and ``~`` are bonds of order 1, 2, 3 and of any order. An atom is
@@ -28,8 +28,7 @@ from .elements import VALENCES
 
 _HYDROGENS = 4  # the first of the five hydrogen features
 _MOST_PLACES = 300_000  # ways to place a pattern for which rows are written
-_LARGEST_RING = 8
-_ANY = (1, 2, 3)
+ANY_ORDER = (1, 2, 3)
 _SYMBOL = re.compile(r"(!?)(?:#(\d+)|([A-Z][a-z]?)|(\*))")
 
 
@@ -94,7 +93,7 @@ class Pattern:
             if hydrogens is not None:
                 out.append([HasFeature(v, _HYDROGENS + h) for h in hydrogens])
         for i, j, allowed in self.bonds:
-            if allowed == _ANY or not shape.n_edge_labels:
+            if allowed == ANY_ORDER or not shape.n_edge_labels:
                 out.append([edge(place[i], place[j], False)])
             else:
                 out.append([bond(place[i], place[j], k) for k in allowed])
@@ -123,12 +122,6 @@ def _symmetry(pattern: Pattern) -> tuple[tuple[int, ...], ...]:
     return tuple(found)
 
 
-def ring(size: int) -> Pattern:
-    """A ring of any atoms and bonds."""
-    chain = tuple((i, i + 1, _ANY) for i in range(size - 1))
-    return Pattern((None,) * size, (None,) * size, (*chain, (0, size - 1, _ANY)))
-
-
 @cache
 def read_smarts(smarts: str, elements: tuple[str, ...]) -> Pattern:
     """The pattern of a SMARTS text; `ValueError` says what cannot be read."""
@@ -146,7 +139,7 @@ def read_smarts(smarts: str, elements: tuple[str, ...]) -> Pattern:
         text = str(item.GetSmarts())
         if text not in ("", "-", "=", "#", "~"):
             raise ValueError(f"the bond {text!r}")
-        allowed = {"=": (2,), "#": (3,), "~": _ANY}.get(text, (1,))
+        allowed = {"=": (2,), "#": (3,), "~": ANY_ORDER}.get(text, (1,))
         u, v = sorted((rank[item.GetBeginAtomIdx()], rank[item.GetEndAtomIdx()]))
         bonds.append((u, v, allowed))
     return Pattern(tuple(a for a, _ in atoms), tuple(h for _, h in atoms), tuple(sorted(bonds)))
@@ -259,7 +252,7 @@ class ForbiddenSubstructure(_Substructure):
 
     def rows(self, shape: Shape) -> Iterator[Row]:
         """For every place: not all its statements are true."""
-        yield from _nowhere(self.pattern, shape, self.smarts)
+        yield from nowhere(self.pattern, shape, self.smarts)
 
 
 @dataclass(frozen=True, repr=False)
@@ -289,34 +282,7 @@ class RequiredSubstructure(_Substructure):
         yield Row(f"{self.smarts} somewhere", total(helpers), low=1)
 
 
-@dataclass(frozen=True, repr=False)
-class SmallestRing(MoleculeRule):
-    """No ring has fewer than ``minimum`` atoms."""
-
-    minimum: int
-
-    def __post_init__(self) -> None:
-        self._check_whole("minimum")
-        if self.minimum > _LARGEST_RING:
-            self.refuse(f"minimum <= {_LARGEST_RING}", repr(self.minimum), "minimum=5")
-
-    def _rings(self, n: int) -> list[Pattern]:
-        return [ring(size) for size in range(3, min(self.minimum, n + 1))]
-
-    def excess(self, batch: Batch) -> Excess:
-        """Rings too small."""
-        out = np.zeros(len(batch))
-        for pattern in self._rings(batch.n_nodes):
-            out += pattern.count(batch) / (2 * len(pattern))
-        return out
-
-    def rows(self, shape: Shape) -> Iterator[Row]:
-        """For every ring too small: not all its bonds exist."""
-        for pattern in self._rings(shape.n_nodes):
-            yield from _nowhere(pattern, shape, f"ring of {len(pattern)}")
-
-
-def _nowhere(pattern: Pattern, shape: Shape, name: str) -> Iterator[Row]:
+def nowhere(pattern: Pattern, shape: Shape, name: str) -> Iterator[Row]:
     """Every list of statements holds at most one true one, so their sum counts true lists."""
     for place in pattern.places(shape):
         lists = pattern.statements(place, shape)

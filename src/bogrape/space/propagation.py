@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, islice
 from math import ceil, floor, gcd, inf
 
 from ..constraints import LabelCount, Rule
@@ -29,6 +29,7 @@ from ..constraints.rows import (
 )
 
 Reasons = frozenset[str]
+_MOST_ROWS = 5_000  # of one rule; rules with more are left out, so that this stays cheap
 _ROUNDS = 10  # each round decides further atoms; contradictions people write need two or three
 
 
@@ -47,8 +48,10 @@ def propagate(rules: Iterable[Rule], shape: Shape, strong: bool) -> Known:
     rules = tuple(rules)
     rows: list[tuple[Row, Reasons]] = []
     for rule in rules:
-        own = list(rule.rows(shape))
-        rows += [(row, frozenset({rule.name})) for row in own + _summed(own)]
+        own = list(islice(rule.rows(shape), _MOST_ROWS + 1))
+        if len(own) <= _MOST_ROWS:
+            why = frozenset({rule.name})
+            rows += [(row, why) for row in own + _summed(own)]
     rows += [(row, frozenset({name})) for name, row in _structure(shape, strong)]
     known = Known(
         conflict=_disjoint_ranges(rows) or _label_counts(rules, shape),
