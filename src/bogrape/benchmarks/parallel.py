@@ -8,6 +8,7 @@ is reported at the end; the others go on.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import multiprocessing
 import os
 import sys
@@ -66,7 +67,10 @@ def do_all(tasks: Sequence[Task], jobs: int = 1, dask: str | None = None) -> Ite
 def _in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
     from multiprocessing.connection import wait
 
-    context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    forked = sys.platform == "linux"
+    context: Any = multiprocessing.get_context("fork" if forked else "spawn")
+    if forked and len(tasks) > 1:
+        _load_once()
     waiting = list(tasks)[::-1]
     free = list(range(jobs))[::-1]
     running: dict[Any, tuple[Task, int, Any]] = {}
@@ -98,6 +102,13 @@ def _in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
             process.kill()
             process.join()
             pipe.close()
+
+
+def _load_once() -> None:
+    """Import what tasks need, where it is installed: every process copied from this one has it."""
+    for name in ("bogrape.benchmarks.optimisers", "bogrape.molecules", "grakel"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
 
 
 def _share(slot: int, jobs: int) -> set[int]:

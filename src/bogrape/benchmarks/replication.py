@@ -28,7 +28,7 @@ def replicate(
     *,
     n_initial: int,
     n_iterations: int,
-    time_limit: float,
+    time_limit: float = 600.0,
     kappa: float | str = 1.0,
     n_candidates: int = 20,
 ) -> dict[str, Any]:

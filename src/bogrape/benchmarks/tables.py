@@ -161,7 +161,7 @@ def cost_table(runs: Grid) -> str:
         proved = "-"
         if any(item in ("optimal", "time_limit") for item in status):
             proved = f"{100 * status.count('optimal') / len(status):.0f} %"
-        limits = sorted({record["time_limit"] for record in run.records})
+        limits = sorted({record.get("time_limit", 0.0) for record in run.records})
         rows.append(
             [
                 problem,

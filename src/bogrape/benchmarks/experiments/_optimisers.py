@@ -6,16 +6,14 @@ from typing import Any
 
 from ...errors import InvalidInputError
 from ..replication import GROWING, replicate
+from ..statistics import is_bogrape
 from . import Plan, Task
 
 
-def budget(plan: Plan, method: str) -> dict[str, Any]:  # noqa: ARG001
-    """The budget of a plan, the same for every method."""
-    return {
-        "n_initial": plan.n_initial,
-        "n_iterations": plan.n_iterations,
-        "time_limit": plan.time_limit,
-    }
+def budget(plan: Plan, method: str) -> dict[str, Any]:
+    """The budget of a plan; the time limit only for the methods that look at it."""
+    limit = {"time_limit": plan.time_limit} if is_bogrape(method) else {}
+    return {"n_initial": plan.n_initial, "n_iterations": plan.n_iterations, **limit}
 
 
 def run_optimiser(task: Task) -> dict[str, Any]:

@@ -190,7 +190,7 @@ register(
         source="Tables on RMSE and MNLL and the violin plots in the appendix",
         plan=PAPER,
         short=replace(PAPER, replications=10),
-        quick=Plan(("qm7-10",), ("wl", "wl*", "ssp-", "ssp"), 3, 8, 10),
+        quick=Plan(("qm7-10",), ("wl", "wl*", "ssp"), 1, 8, 10),
         settings=settings,
         run=run,
         tables=tables,

@@ -25,7 +25,7 @@ register(
         source="Figure 3 (synthetic benchmarks, N = 10 and 20)",
         plan=PAPER,
         short=replace(PAPER, replications=3, n_iterations=20, time_limit=1.0),
-        quick=Plan(("gcn-10",), ("random", "wl-rand", "ssp"), 2, 3, 2, 0.2),
+        quick=Plan(("gcn-10",), ("random", "wl-rand", "ssp"), 2, 3, 1, 0.2),
         settings=budget,
         run=run_optimiser,
         tables=optimiser_tables,
