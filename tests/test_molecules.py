@@ -33,8 +33,6 @@ from bogrape.molecules import (
     draw,
     from_mol,
     from_smiles,
-    load_qm7,
-    load_qm9,
     mean_similarity,
     molecule_space,
     objectives,
@@ -43,10 +41,6 @@ from bogrape.molecules import (
     to_smiles,
 )
 from bogrape.propose.moves import MoveTable
-
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-needs_data = pytest.mark.skipif(not DATA.exists(), reason="the data files are not here")
-
 
 # -- SMILES -----------------------------------------------------------------------------------
 
@@ -393,89 +387,6 @@ def test_the_mip_finds_the_best_of_all_molecules() -> None:
     value, best, status = exhaustive(molecule_space("qm7", 2), "ssp", "mip")
     assert value == pytest.approx(best, abs=1e-4)
     assert status == "optimal"
-
-
-# -- data -------------------------------------------------------------------------------------
-
-
-def write_qm7(path: Path, shift: int = 0) -> Path:
-    """Alkanes, alcohols and amines with an energy that depends on what they are made of."""
-    rng = np.random.default_rng(0)
-    smiles = [to_smiles(g) for g in molecule_space("qm7", (3, 7)).sample(600, seed=0)]
-    energy = [-100 * len(s) ** 0 * objectives.molecular_weight(s) + rng.normal() for s in smiles]
-    values = energy[:400] + energy[400 - shift : 600 - shift]
-    lines = [f"{s},{v:.3f}" for s, v in zip(smiles, values, strict=True)]
-    path.write_text("smiles,u0_atom\n" + "\n".join(lines), encoding="utf-8")
-    return path
-
-
-def test_a_data_file_is_read_filtered_and_reported(tmp_path: Path) -> None:
-    path = tmp_path / "small.csv"
-    rows = "C,1\nCC,2\nc1ccccc1,3\n[CH3],4\nC[N+](C)(C)C,5\nnonsense,6\nCF,7\nCS(=O)C,8\nCCO,9\n"
-    path.write_text("smiles,u0_atom\n" + rows, encoding="utf-8")
-    data = load_qm7(path)
-    assert data.smiles == ("CC", "CCO")
-    assert data.values.tolist() == [2, 9]
-    for reason in ("single atom", "aromatic", "radical", "charged", "unreadable", "odd valence"):
-        assert f"dropped 1: {reason}" in data.report()
-    assert len(load_qm7(path, limit=2)) == 1
-    assert len(load_qm7(path, every=8)) == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("smiles,energy\nCC,1\n", "without u0_atom"),
-        ("smiles,u0_atom\nCC,\n", "line 2: expected a number"),
-        ("smiles,u0_atom\nCC,nan\n", "line 2"),
-        ("smiles,u0_atom\n", "rows below"),
-        ("", "columns smiles"),
-        ("smiles,u0_atom\nc1ccccc1,1\n", "none that fits"),
-    ],
-)
-def test_data_files_with_something_missing_are_refused(
-    text: str, reason: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "odd.csv"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(InvalidInputError, match=reason):
-        load_qm7(path)
-    with pytest.raises(InvalidInputError, match="cannot be read"):
-        load_qm9(tmp_path / "absent.csv")
-
-
-def test_labels_out_of_step_are_reported(tmp_path: Path) -> None:
-    assert load_qm7(write_qm7(tmp_path / "good.csv")).out_of_step == ()
-    path = write_qm7(tmp_path / "bad.csv", shift=3)
-    with pytest.warns(UserWarning, match="do not belong"):
-        ((first, last),) = load_qm7(path).out_of_step
-    assert abs(first - 400) <= 50
-    assert last == 599
-
-
-@needs_data
-@pytest.mark.deep
-def test_qm7_fits_whole() -> None:
-    with pytest.warns(UserWarning, match="do not belong"):
-        data = load_qm7(DATA / "qm7.csv")
-    assert len(data) == 5821
-    space = molecule_space("qm7", (2, 7), bounds=False)
-    for graph, smiles in zip(data.graphs, data.smiles, strict=True):
-        assert space.contains(graph)
-        plain = Chem.RemoveHs(Chem.MolFromSmiles(smiles))
-        assert to_smiles(graph) == Chem.MolToSmiles(plain)
-    assert load_qm7(DATA / "qm7_realigned.csv").out_of_step == ()
-
-
-@needs_data
-@pytest.mark.deep
-def test_qm9_molecules_fit() -> None:
-    data = load_qm9(DATA / "qm9.csv.gz", limit=25_000)
-    assert len(data) >= 16_000
-    space = molecule_space("qm9", (2, 9), bounds=False)
-    for graph, smiles in zip(data.graphs, data.smiles, strict=True):
-        assert space.contains(graph)
-        assert to_smiles(graph, "qm9") == Chem.CanonSmiles(smiles)
 
 
 # -- pictures ---------------------------------------------------------------------------------

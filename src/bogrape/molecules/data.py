@@ -8,15 +8,11 @@ is reported, never repaired by guessing.
 
 from __future__ import annotations
 
-import csv
-import gzip
 import hashlib
-import io
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 from rdkit import Chem
 
-from ..errors import InvalidInputError, UnsupportedError
+from ..errors import InvalidInputError
 from ..graph import Graph
 from .elements import elements_of
+from .qm9pack import read_qm9pack
 from .smiles import from_mol, read_smiles
+from .tables import file_bytes, number, table
 
 _BLOCK = 50  # rows that are looked at together when labels are checked
 _FACTOR = 5.0  # how much larger than usual the error of a block must be to be suspicious
-_LARGEST_FILE = 2_000_000_000  # bytes, unpacked
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +72,7 @@ def load_qm7(
 
     Only every ``every``-th row is taken, and at most ``limit`` of them.
     """
-    return _load("qm7", Path(path), value, limit, every)
+    return _load("qm7", lambda: _file(Path(path), value), limit, every)
 
 
 def load_qm9(
@@ -83,19 +80,33 @@ def load_qm9(
 ) -> Dataset:
     """Read QM9: CSV, plain or gzipped, with ``smiles`` and ``value``, or the package ``qm9pack``.
 
-    ``qm9pack`` is found where it is installed; it is not needed for files. Only every ``every``-th
-    row is taken, and at most ``limit`` of them.
+    The data of ``qm9pack`` are read where it is installed, under the usual names of properties:
+    ``u0_atom``, ``homo``, ``gap`` and so on. Only every ``every``-th row is taken, and at most
+    ``limit`` of them.
     """
-    return _load("qm9", _qm9pack() if path == "qm9pack" else Path(path), value, limit, every)
+    if path == "qm9pack":
+        return _load("qm9", lambda: read_qm9pack(value), limit, every)
+    return _load("qm9", lambda: _file(Path(path), value), limit, every)
 
 
-def _load(name: str, path: Path, value: str, limit: int | None, every: int) -> Dataset:
-    for what, number in (("limit", 1 if limit is None else limit), ("every", every)):
-        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-            raise InvalidInputError(f"expected {what} to be an integer >= 1, got {number!r:.60}")
-    raw = _bytes(path)
-    rows = _rows(path, raw, value)[::every][:limit]
-    return from_rows(name, rows, hashlib.sha256(raw).hexdigest())
+Rows = list[tuple[str, float]]
+
+
+def _load(
+    name: str, read: Callable[[], tuple[Rows, str]], limit: int | None, every: int
+) -> Dataset:
+    for what, amount in (("limit", 1 if limit is None else limit), ("every", every)):
+        if isinstance(amount, bool) or not isinstance(amount, int) or amount < 1:
+            raise InvalidInputError(f"expected {what} to be an integer >= 1, got {amount!r:.60}")
+    rows, sha256 = read()
+    return from_rows(name, rows[::every][:limit], sha256)
+
+
+def _file(path: Path, value: str) -> tuple[Rows, str]:
+    raw = file_bytes(path)
+    cells = table(str(path), raw, ("smiles", value))
+    rows = [(smiles, number(cell, where, value)) for where, (smiles, cell) in cells]
+    return rows, hashlib.sha256(raw).hexdigest()
 
 
 def from_rows(name: str, rows: Iterable[tuple[str, float]], sha256: str = "") -> Dataset:
@@ -105,14 +116,14 @@ def from_rows(name: str, rows: Iterable[tuple[str, float]], sha256: str = "") ->
     dropped: Counter[str] = Counter()
     composition = []
     numbers = []
-    for text, number in rows:
+    for text, amount in rows:
         try:
             mol = read_smiles(text)
         except InvalidInputError:
             dropped["unreadable SMILES"] += 1
             mol = None
         composition.append(_composition(mol))
-        numbers.append(number)
+        numbers.append(amount)
         if mol is None:
             continue
         reason = _reason(mol, symbols)
@@ -126,7 +137,7 @@ def from_rows(name: str, rows: Iterable[tuple[str, float]], sha256: str = "") ->
             continue
         smiles.append(text)
         graphs.append(graph)
-        values.append(number)
+        values.append(amount)
     if not graphs:
         raise InvalidInputError(
             f"expected molecules of {name}, got none that fits: {dict(dropped)}"
@@ -213,66 +224,3 @@ def _out_of_step(A: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[tuple[
         else:
             spans.append((first, last))
     return tuple(spans)
-
-
-# -- files ------------------------------------------------------------------------------------
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InvalidInputError(f"the data file {str(path)!r} cannot be read: {error}") from None
-
-
-def _rows(path: Path, raw: bytes, value: str) -> list[tuple[str, float]]:
-    name = str(path)
-    try:
-        packed = raw[:2] == b"\x1f\x8b"
-        plain = gzip.GzipFile(fileobj=io.BytesIO(raw)).read(_LARGEST_FILE) if packed else raw
-        reader = csv.DictReader(io.StringIO(plain.decode("utf-8")))
-        columns = reader.fieldnames or []
-        missing = [column for column in ("smiles", value) if column not in columns]
-        if missing:
-            raise InvalidInputError(
-                f"{name!r}: expected the columns smiles and {value}, got "
-                f"{', '.join(columns)[:200]!r} without {' and '.join(missing)}"
-            )
-        out: list[tuple[str, float]] = []
-        for number, row in enumerate(reader, start=2):
-            out.append((_text(row["smiles"]), _number(row[value], name, number, value)))
-    except (UnicodeDecodeError, csv.Error, EOFError, OSError) as error:
-        raise InvalidInputError(f"{name!r} is not a CSV file: {error}") from None
-    if not out:
-        raise InvalidInputError(f"{name!r}: expected rows below the header, got none")
-    return out
-
-
-def _text(cell: str | None) -> str:
-    return (cell or "").strip()
-
-
-def _number(cell: str | None, name: str, line: int, column: str) -> float:
-    try:
-        out = float(cell or "")
-    except ValueError:
-        out = float("nan")
-    if not isfinite(out):
-        raise InvalidInputError(
-            f"{name!r}, line {line}: expected a number in {column}, got {cell!r:.60}"
-        )
-    return out
-
-
-def _qm9pack() -> Path:
-    from importlib.util import find_spec
-
-    spec = find_spec("qm9pack")
-    folders = list(spec.submodule_search_locations or ()) if spec else []
-    files = [path for folder in folders for path in sorted(Path(folder).rglob("*.csv*"))]
-    if not files:
-        raise UnsupportedError(
-            "expected the package qm9pack with its data, found none; try pip install qm9pack, "
-            "or load_qm9('qm9.csv.gz') with a file"
-        )
-    return files[0]
