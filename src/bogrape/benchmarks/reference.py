@@ -29,11 +29,10 @@ from .problems import Problem, get_problem
 
 FloatArray = NDArray[np.float64]
 
-_CHAINS = 256
-_ROUNDS = 3  # annealings; each starts anew, but for the best graphs so far
-_KEPT = 16  # graphs that descend after each annealing
-_HEAT = (1.0, 1e-3)  # first and last temperature, in standard deviations of random values
-_MOST_ENUMERATED = 2500  # graphs: seconds of enumeration
+_CHAINS = 32  # few and long rather than many and short: better on networks of 20 nodes
+_ROUNDS = 2  # annealings; a quarter of the chains of a later one start from the best graphs so far
+_KEPT = 8  # graphs that descend after each annealing
+_HEAT = (0.3, 1e-3)  # first and last temperature, in standard deviations of random values
 
 
 @dataclass(frozen=True)
@@ -110,10 +109,10 @@ class _Search:
         return Reference(value, graph, "long search", self.n_evaluations)
 
     def _round(self, until: int) -> None:
-        start = self._sample(_CHAINS)
-        current = Batch.of([*(graph for _, graph in self._best), *start][:_CHAINS])
+        old = [graph for _, graph in self._best]
+        current = Batch.of([*old, *self._sample(_CHAINS - len(old))])
         values = self._values(current)
-        spread = float(np.std(values[len(self._best) :])) or 1.0
+        spread = float(np.std(values[len(old) :])) or 1.0
         best, best_values = current, values
         n_steps = max(1, (until - self.n_evaluations) * 3 // (4 * _CHAINS))  # rest for the descent
         for temperature in spread * np.geomspace(*_HEAT, n_steps):

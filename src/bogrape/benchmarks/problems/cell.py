@@ -101,7 +101,7 @@ class CellError:
             return np.asarray(np.prod([np.tanh(h @ weight) for h in before], axis=0))
         total = np.sum(before, axis=0)
         if operation == "relu":
-            return np.maximum(total @ weight, 0.0)
+            return np.asarray(np.maximum(total @ weight, 0.0))
         return np.asarray(np.sin(total @ weight) if operation == "sine" else total)
 
 
