@@ -134,7 +134,11 @@ def test_the_last_graphs_are_found_and_then_there_are_none() -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [({"kappa": -1.0}, "kappa"), ({"n_candidates": 0}, "n_candidates")],
+    [
+        ({"kappa": -1.0}, "kappa"),
+        ({"kappa": "growing"}, "kappa"),
+        ({"n_candidates": 0}, "n_candidates"),
+    ],
 )
 def test_bad_settings_are_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):

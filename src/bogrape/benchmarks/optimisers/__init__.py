@@ -129,8 +129,11 @@ def get_optimiser(
     names = optimiser_names()
     if name not in names:
         raise InvalidInputError(f"unknown optimiser {name!r}; choose one of {', '.join(names)}")
-    if not callable(kappa) and not 0 <= kappa < math.inf:
-        raise InvalidInputError(f"kappa must be >= 0 or a function of the step, got {kappa!r}")
+    number = isinstance(kappa, (int, float)) and 0 <= kappa < math.inf
+    if not number and not callable(kappa):
+        raise InvalidInputError(
+            f"kappa must be a number >= 0 or a function of the number of observations, got {kappa!r}"
+        )
     if not isinstance(n_candidates, int) or n_candidates < 1:
         raise InvalidInputError(f"n_candidates must be an integer >= 1, got {n_candidates!r}")
     return _FACTORIES[name](Settings(space, kappa, n_candidates))
