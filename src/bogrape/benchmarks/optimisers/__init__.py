@@ -132,7 +132,7 @@ def get_optimiser(
     number = isinstance(kappa, (int, float)) and 0 <= kappa < math.inf
     if not number and not callable(kappa):
         raise InvalidInputError(
-            f"kappa must be a number >= 0 or a function of the number of observations, got {kappa!r}"
+            f"kappa must be >= 0 or a function of the number of observations, got {kappa!r}"
         )
     if not isinstance(n_candidates, int) or n_candidates < 1:
         raise InvalidInputError(f"n_candidates must be an integer >= 1, got {n_candidates!r}")
