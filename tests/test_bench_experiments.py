@@ -88,6 +88,8 @@ def test_settings_in_the_name_of_a_method_reach_the_optimiser() -> None:
     assert settings("exploration", "ssp:growing")["kappa"] == "growing"
     assert settings("samples", "wl-rand:100")["n_candidates"] == 100
     assert "time_limit" not in settings("synthetic", "wl-rand")
+    assert settings("synthetic", "esp:growing")["kappa"] == "growing"
+    assert "kappa" not in settings("synthetic", "esp")
     with pytest.raises(InvalidInputError, match="seconds"):
         settings("limits", "ssp")
 

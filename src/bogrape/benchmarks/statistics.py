@@ -112,10 +112,15 @@ def methods_of(runs: Mapping[tuple[str, str], Runs]) -> list[str]:
 
 
 def common(runs: Mapping[tuple[str, str], Runs]) -> dict[tuple[str, str], Runs]:
-    """Only the seeds that all methods of a problem have, so that their means can be compared."""
+    """Only the seeds that all methods of a problem have, so that their means can be compared.
+
+    A method with less than half as many replications as another is left out: it has hardly begun.
+    """
     out: dict[tuple[str, str], Runs] = {}
     for problem in problems_of(runs):
         own = {key: run for key, run in runs.items() if key[0] == problem}
+        most = max(len(run.seeds) for run in own.values())
+        own = {key: run for key, run in own.items() if 2 * len(run.seeds) >= most}
         shared = set.intersection(*(set(run.seeds) for run in own.values()))
         if shared:
             out |= {key: run.of_seeds(sorted(shared)) for key, run in own.items()}
@@ -177,6 +182,20 @@ class Scale:
     random: float
     best: float
     how: str
+
+
+def joined(best: Sequence[Record], random: Sequence[Record]) -> list[Record]:
+    """References: records of the best values known and of random sampling, where both are there.
+
+    The first are what ``python -m bogrape.benchmarks.reference`` prints, the second those of the
+    experiment ``random-sampling``.
+    """
+    known = {(record["problem"], record["seed"]): record for record in best}
+    return [
+        {**record, "best": found["best"], "how": found["how"]}
+        for record in random
+        if (found := known.get((record["problem"], record["seed"]))) is not None
+    ]
 
 
 def scales(records: Sequence[Record], references: Sequence[Record]) -> dict[tuple[str, int], Scale]:

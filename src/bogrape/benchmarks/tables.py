@@ -59,7 +59,8 @@ def optimiser_tables(records: Sequence[Record], references: Sequence[Record] = (
     scale = scales(records, references)
     parts = [
         "Best value after all evaluations, mean ± 0.5 standard deviation (smaller is better; the "
-        "best mean in bold), over the replications that all methods of a problem have.",
+        "best mean in bold), over the replications that all methods of a problem have. Methods "
+        "with less than half as many replications as others are left out.",
         finals_table(runs, scale),
     ]
     if any(shares(run, scale) is not None for run in runs.values()):

@@ -234,13 +234,19 @@ def _records(name: str, out: Path) -> list[dict[str, Any]]:
     return read(out / f"{name}.jsonl")
 
 
+def _references(out: Path) -> list[dict[str, Any]]:
+    from ..benchmarks.statistics import joined
+
+    return joined(_records("reference", out), _records("random-sampling", out))
+
+
 def _tables(experiment: Experiment, out: Path) -> str:
     records = _records(experiment.name, out)
     if not records:
         raise InvalidInputError(
             f"{out} has no results of {experiment.name}; try: bogrape bench run {experiment.name}"
         )
-    return experiment.tables(records, _records("references", out))
+    return experiment.tables(records, _references(out))
 
 
 def _draw(experiment: Experiment, out: Path, path: Path) -> bool:
@@ -249,6 +255,6 @@ def _draw(experiment: Experiment, out: Path, path: Path) -> bool:
         return False
     from ..report.draw import save
 
-    figure = experiment.figure(_records(experiment.name, out), _records("references", out))
+    figure = experiment.figure(_records(experiment.name, out), _references(out))
     save(figure, path)
     return True

@@ -90,7 +90,7 @@ class Experiment:
         quick: seconds, to see that everything works.
         settings: what a task of a method needs to know besides its key.
         run: does a task; what it returns is added to the task's record.
-        tables: Markdown from its records and those of the experiment ``references``.
+        tables: Markdown from its records and references (`bogrape.benchmarks.statistics.joined`).
         figure: a picture from the same, where there is one.
     """
 

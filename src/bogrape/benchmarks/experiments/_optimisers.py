@@ -33,7 +33,9 @@ def after_colon(method: str, what: str) -> float:
 
 
 def exploration(plan: Plan, method: str) -> dict[str, Any]:
-    """``ssp:1.96`` is SSP with κ = 1.96; ``ssp:growing`` has the paper's schedule."""
+    """``ssp:1.96`` is SSP with κ = 1.96, ``ssp:growing`` has the paper's schedule, ``ssp`` κ = 1."""
+    if ":" not in method:
+        return budget(plan, method)
     growing = method.endswith(f":{GROWING}")
     kappa = GROWING if growing else after_colon(method, "the value of kappa, or growing,")
     return {**budget(plan, method), "kappa": kappa}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ..figures import optimiser_curves
 from ..tables import optimiser_tables
 from . import Experiment, Plan, register
-from ._optimisers import budget, run_optimiser
+from ._optimisers import exploration, run_optimiser
 
 PAPER = Plan(
     problems=tuple(f"{data}-{n}" for n in (10, 15, 20, 25, 30) for data in ("qm7", "qm9")),
@@ -29,7 +29,7 @@ register(
             time_limit=1.0,
         ),
         quick=Plan(("qm7-10",), ("random", "ssp"), 2, 3, 1, 0.2),
-        settings=budget,
+        settings=exploration,
         run=run_optimiser,
         tables=optimiser_tables,
         figure=optimiser_curves,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ..figures import optimiser_curves
 from ..tables import optimiser_tables
 from . import Experiment, Plan, register
-from ._optimisers import budget, run_optimiser
+from ._optimisers import exploration, run_optimiser
 
 BASELINES = ("random", "rw-rand", "wl-rand", "wl-evol")
 BOGRAPE = ("ssp", "sp", "essp", "esp")
@@ -26,7 +26,7 @@ register(
         plan=PAPER,
         short=replace(PAPER, replications=3, n_iterations=20, time_limit=1.0),
         quick=Plan(("gcn-10",), ("random", "wl-rand", "ssp"), 2, 3, 1, 0.2),
-        settings=budget,
+        settings=exploration,
         run=run_optimiser,
         tables=optimiser_tables,
         figure=optimiser_curves,
