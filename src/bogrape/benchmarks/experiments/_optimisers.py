@@ -33,7 +33,7 @@ def after_colon(method: str, what: str) -> float:
 
 
 def exploration(plan: Plan, method: str) -> dict[str, Any]:
-    """``ssp:1.96`` is SSP with κ = 1.96, ``ssp:growing`` has the paper's schedule, ``ssp`` κ = 1."""
+    """``ssp:1.96`` is SSP with κ = 1.96, ``ssp:growing`` the schedule, ``ssp`` κ = 1."""
     if ":" not in method:
         return budget(plan, method)
     growing = method.endswith(f":{GROWING}")
