@@ -9,6 +9,7 @@ network trained on QM7. With predictions :math:`m_i` and deviations :math:`s_i` 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -95,25 +96,28 @@ def scores(y: FloatArray, mean: FloatArray, std: FloatArray) -> dict[str, float]
 
 def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:  # noqa: ARG001
     """RMSE and MNLL, ours beside the paper's."""
-    count = {
-        problem: len({r["seed"] for r in records if r["problem"] == problem})
-        for problem in dict.fromkeys(record["problem"] for record in records)
+    problems = list(dict.fromkeys(record["problem"] for record in records))
+    number = Counter((record["problem"], record["method"]) for record in records)
+    most = {
+        problem: max(n for key, n in number.items() if key[0] == problem) for problem in problems
     }
+    fewer = [f"{k[1]} on {k[0]} {n}" for k, n in number.items() if n < most[k[0]]]
     spread = ", ".join(
         f"{problem} {np.mean([r['spread'] for r in records if r['problem'] == problem]):.2g}"
-        for problem in count
+        for problem in problems
     )
     parts = [
         "Replications: "
-        + ", ".join(f"{problem} {number}" for problem, number in count.items())
+        + ", ".join(f"{problem} {n}" for problem, n in most.items())
+        + (f" (fewer: {', '.join(fewer)})" if fewer else "").replace("*", "\\*")
         + ". Cells are mean (standard deviation) over them; behind the stroke, the paper's mean. "
         "A star adds the feature term to a kernel of the literature; ssp, sp, essp and esp have "
         "it, and lack it with a minus.",
         f"RMSE. Standard deviation of the true values: {spread}.",
-        _table(records, list(count), "rmse", PAPER_RMSE),
+        _table(records, problems, "rmse", PAPER_RMSE),
         "MNLL, median over replications instead of the mean, which a single overconfident fit "
         "decides; in brackets the mean.",
-        _table(records, list(count), "mnll", PAPER_MNLL),
+        _table(records, problems, "mnll", PAPER_MNLL),
     ]
     return "\n\n".join(parts)
 
