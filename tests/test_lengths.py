@@ -7,9 +7,13 @@ from itertools import product
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bogrape.counts import distances_batch
 from bogrape.propose.exact import lengths
+from bogrape.propose.exact.facts import Fact, known_facts
+from bogrape.propose.landmarks import brooms
 from exhaustive import classes
 
 
@@ -26,7 +30,7 @@ def _histograms(adjacency: np.ndarray) -> dict[int, np.ndarray]:
 def _check(adjacency: np.ndarray) -> None:
     n = adjacency.shape[1]
     for diameter, found in _histograms(adjacency).items():
-        for name, weights, low, high in lengths.rows(n, diameter):
+        for name, weights, low, high in lengths.rows(n, diameter, known_facts(n, diameter)):
             total = sum(weight * found[:, s - 1] for s, weight in weights.items())
             assert (low <= total).all(), (n, diameter, name)
             assert (total <= high).all(), (n, diameter, name)
@@ -51,7 +55,7 @@ def test_the_conditions_hold_for_every_connected_graph_on_eight_nodes() -> None:
     _check(_one_node_more(np.stack([graph.adjacency for graph in classes(7)])))
 
 
-@pytest.mark.parametrize("n", [9, 12, 16, 20, 30])
+@pytest.mark.parametrize("n", [9, 12, 13, 14, 15, 16, 20, 30])
 def test_the_conditions_hold_for_large_graphs_of_every_kind(n: int) -> None:
     rng = np.random.default_rng(n)
     found = []
@@ -69,7 +73,8 @@ def test_the_conditions_hold_for_large_graphs_of_every_kind(n: int) -> None:
     cliques = [nx.lollipop_graph(n - k, k) for k in range(1, n - 2)]
     cliques += [nx.barbell_graph(k, n - 2 * k) for k in range(3, n // 2)]
     cliques += [nx.cycle_graph(n), nx.star_graph(n - 1), nx.wheel_graph(n), nx.path_graph(n)]
-    _check(np.stack([*found, *(nx.to_numpy_array(g) > 0 for g in cliques)]))
+    gathered = [matrix for d in range(2, n - 1) for matrix in brooms(n, d)]
+    _check(np.stack([*found, *(nx.to_numpy_array(g) > 0 for g in cliques), *gathered]))
 
 
 @pytest.mark.parametrize("n", range(2, 8))
@@ -85,8 +90,8 @@ def test_histograms_are_exactly_what_the_rows_describe(n: int) -> None:
                 for _, weights, low, high in rows
             )
         ]
-        assert lengths.histograms(n, diameter).tolist() == sorted(map(list, expected))
-        assert lengths.count_histograms(n, diameter) == len(expected)
+        assert _table(n, diameter).tolist() == sorted(map(list, expected))
+        assert lengths.histograms(n, diameter, limit=max(1, len(expected)) - 1) is None
 
 
 def _ways(total: int, parts: int) -> list[tuple[int, ...]]:
@@ -96,12 +101,29 @@ def _ways(total: int, parts: int) -> list[tuple[int, ...]]:
     return [(k, *rest) for k in range(1, total) for rest in _ways(total - k, parts - 1)]
 
 
-@pytest.mark.parametrize("n", [8, 10, 12])
-def test_histograms_are_counted_without_being_made(n: int) -> None:
-    for diameter in range(1, n):
-        size = lengths.count_histograms(n, diameter)
-        if size < 300_000:
-            assert size == len(lengths.histograms(n, diameter))
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(4, 7),
+    st.lists(st.tuples(st.lists(st.integers(-3, 3), min_size=6, max_size=6), st.integers(-20, 40))),
+)
+def test_facts_leave_exactly_the_histograms_that_satisfy_them(
+    n: int, drawn: list[tuple[list[int], int]]
+) -> None:
+    for diameter in range(2, n):
+        facts = [Fact(tuple(weights[:diameter]), high) for weights, high in drawn]
+        every = _table(n, diameter)
+        keep = np.ones(len(every), dtype=bool)
+        for fact in facts:
+            keep &= every @ np.array(fact.weights) <= fact.high
+        found = lengths.histograms(n, diameter, facts)
+        assert found is not None
+        assert found.tolist() == every[keep].tolist()
+
+
+def _table(n: int, diameter: int) -> np.ndarray:
+    found = lengths.histograms(n, diameter)
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize("directed", [False, True])

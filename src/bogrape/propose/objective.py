@@ -37,6 +37,11 @@ class Objective:
                 f"{self.space.n_labels}"
             )
 
+    @property
+    def labelled(self) -> bool:
+        """Whether values depend on the labels at the ends of paths."""
+        return self.posterior.model.kernel.labelled
+
     def of_counts(self, counts: Counts) -> NDArray[np.float64]:
         """Acquisition value of each row of counts."""
         mean, std = self.posterior.mean_std(counts)
@@ -44,8 +49,7 @@ class Objective:
 
     def of_batch(self, batch: Batch) -> NDArray[np.float64]:
         """Acquisition value of each graph of a batch."""
-        labelled = self.posterior.model.kernel.labelled
-        return self.of_counts(batch.counts(self.space.n_labels, pairs=labelled))
+        return self.of_counts(batch.counts(self.space.n_labels, pairs=self.labelled))
 
     def of_graph(self, graph: Graph) -> float:
         """Acquisition value of one graph."""

@@ -16,16 +16,18 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..batch import Batch
+from ..counts import Counts
 from ..errors import SamplingError
 from ..graph import Graph
 from ..space import GraphSpace
+from .landmarks import landmarks
 from .moves import MoveTable
-from .objective import Objective
 
 _CHAINS = 24
 _CANDIDATES = 4000  # a round's batch: large enough for numpy, small enough for the cache
@@ -34,6 +36,24 @@ _STUCK_AFTER = 2  # rounds without improvement before a chain restarts
 _PENALTY = 1e9  # a unit of excess outweighs every acquisition value
 _TIES_KEPT = 32
 _PASSED_KEPT = 50_000
+
+
+class CountObjective(Protocol):
+    """What can be searched: a function of the counts of a graph, over a space."""
+
+    @property
+    def space(self) -> GraphSpace:
+        """The graphs to choose from."""
+
+    @property
+    def labelled(self) -> bool:
+        """Whether values depend on the labels at the ends of paths."""
+
+    def of_counts(self, counts: Counts) -> NDArray[np.float64]:
+        """Value of each row of counts; smaller is better."""
+
+    def of_batch(self, batch: Batch) -> NDArray[np.float64]:
+        """Value of each graph of a batch."""
 
 
 @dataclass
@@ -85,7 +105,7 @@ def _raw(batch: Batch, i: int) -> bytes:
 
 
 def search(
-    objective: Objective,
+    objective: CountObjective,
     *,
     excluded: Collection[str] = (),
     n_evaluations: int = 300_000,
@@ -123,13 +143,13 @@ class _Chains:
     """Parallel chains over graphs of one size."""
 
     def __init__(
-        self, objective: Objective, n: int, rng: np.random.Generator, starts: Sequence[Graph]
+        self, objective: CountObjective, n: int, rng: np.random.Generator, starts: Sequence[Graph]
     ) -> None:
         self._objective = objective
         self._rng = rng
         self._moves = MoveTable.of(objective.space, n)
         space = objective.space
-        seeds = [*self._best(starts), *landmark_graphs(space, n)]
+        seeds = [*self._best(starts), *self._landmarks(n)]
         fresh = _sample(space, n, max(_CHAINS - len(seeds), _CHAINS // 3), rng)
         self._current = Batch.of([*seeds, *fresh] or _anything(space, n))
         self._score = np.full(len(self._current), np.inf)
@@ -151,6 +171,13 @@ class _Chains:
         order = np.argsort(self._objective.of_batch(Batch.of(alike)), kind="stable")
         return [alike[i] for i in order[: _CHAINS // 3]]
 
+    def _landmarks(self, n: int) -> list[Graph]:
+        batch = landmarks(self._objective.space, n)
+        if batch is None:
+            return []
+        order = np.argsort(self._objective.of_batch(batch), kind="stable")
+        return [batch.graph(int(i)) for i in order[: _CHAINS // 3]]
+
     def run(self, elite: Elite, budget: int, deadline: float) -> float:
         """Spend the budget; returns the best value seen at this size, excluded graphs included."""
         self._score = self._evaluate(self._current, elite)
@@ -161,8 +188,8 @@ class _Chains:
         return best
 
     def _evaluate(self, batch: Batch, elite: Elite) -> NDArray[np.float64]:
-        space, kernel = self._objective.space, self._objective.posterior.model.kernel
-        counts = batch.counts(space.n_labels, pairs=kernel.labelled)
+        space = self._objective.space
+        counts = batch.counts(space.n_labels, pairs=self._objective.labelled)
         values = self._objective.of_counts(counts)
         if space.connected is True and not space.directed and not space.rules:
             # nothing can be wrong but missing paths, and the counts tell how many are missing
@@ -228,33 +255,6 @@ class _Chains:
         self._current = _where(mask, fresh.select(everywhere), self._current)
         self._score[stuck] = scores
         self._stuck[stuck] = 0
-
-
-def landmark_graphs(space: GraphSpace, n: int) -> list[Graph]:
-    """Path, cycle, star, complete and a few more shapes that extreme acquisition values favour.
-
-    The variance of the linear kernels is largest where one path length dominates, and these are the
-    graphs where one does. They are starting points only and need not satisfy the rules.
-    """
-    if n < 3 or space.directed or space.n_edge_labels:
-        return []
-    nodes = np.arange(n)
-    u, v = np.meshgrid(nodes, nodes, indexing="ij")
-    half = n // 2
-    shapes = [
-        abs(u - v) == 1,
-        (abs(u - v) == 1) | (abs(u - v) == n - 1),
-        (u == 0) ^ (v == 0),
-        u != v,
-        ((u == 0) & (v < half)) | ((u == n - 1) & (v >= half)) | ((u == 0) & (v == n - 1)),
-        (u < half) ^ (v < half),
-    ]
-    out = []
-    for i, shape in enumerate(shapes):
-        matrix = (shape | shape.T) & (u != v)
-        labels = np.full(n, i % space.n_labels)
-        out.append(Graph(matrix, labels, np.zeros((n, space.n_features))))
-    return out
 
 
 def _sample(space: GraphSpace, n: int, k: int, rng: np.random.Generator) -> list[Graph]:

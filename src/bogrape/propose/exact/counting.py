@@ -7,6 +7,7 @@ edges and labels of a `GraphEncoding`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ortools.sat.python import cp_model
@@ -14,11 +15,16 @@ from ortools.sat.python import cp_model
 from ...encoding import GraphEncoding, Structure
 from . import lengths
 from .attributes import FreeAttributes
+from .facts import Fact
 from .forms import Coordinates
 
 
 def bare_counts(
-    model: Any, structure: Structure, coordinates: Coordinates, free: FreeAttributes | None
+    model: Any,
+    structure: Structure,
+    coordinates: Coordinates,
+    free: FreeAttributes | None,
+    facts: Sequence[Fact] = (),
 ) -> list[Any]:
     """Variables for the counts, with the rows that every graph of the structure satisfies."""
     upper = coordinates.upper()
@@ -28,7 +34,7 @@ def bare_counts(
     ]
     paths = dict(zip(coordinates.paths, counts, strict=False))
     nodes = dict(zip(coordinates.nodes, counts[len(coordinates.paths) :], strict=True))
-    _path_rows(model, structure, coordinates, paths)
+    _path_rows(model, structure, coordinates, paths, facts)
     shape = structure.shape
     if coordinates.composition is None:
         model.add(
@@ -51,6 +57,7 @@ def _path_rows(
     structure: Structure,
     coordinates: Coordinates,
     paths: dict[tuple[int, ...], Any],
+    facts: Sequence[Fact],
 ) -> None:
     by_type: dict[tuple[int, ...], list[Any]] = {}
     by_length: dict[int, list[Any]] = {}
@@ -66,7 +73,7 @@ def _path_rows(
                 model.add(total <= coordinates.n_pairs(*types))
     if structure.diameter is not None and structure.shape.n_nodes > 1:
         n, diameter = structure.shape.n_nodes, structure.diameter
-        for _, weights, low, high in lengths.rows(n, diameter):
+        for _, weights, low, high in lengths.rows(n, diameter, facts):
             expression = cp_model.LinearExpr.weighted_sum(
                 [count for s in weights for count in by_length[s]],
                 [weights[s] for s in weights for _ in by_length[s]],

@@ -32,6 +32,7 @@ from ..request import Request
 from ..search import Elite, search
 from ..ties import break_tie
 from .attributes import compositions, count_compositions
+from .cuts import CutTask
 from .feasibility import explain_nothing_left
 from .forms import count_form
 from .knowledge import Knowledge
@@ -177,8 +178,10 @@ def _settle(
     left = list(to_settle)
     incumbent = next(iter(elite.ties.values()), None)
     quadratic = isinstance(objective.posterior, WeightPosterior)
-    rounds = [(0.05, True)] if quadratic and isinstance(objective.acquisition, LCB) else []
-    for share, relaxed in (*rounds, (0.1, False), (0.35, False), (1.0, False)):
+    by_counts = quadratic and isinstance(objective.acquisition, LCB)
+    rounds = [(0.05, "counts")] if by_counts else []
+    cuts = [(0.4, "cuts")] if by_counts else []
+    for share, kind in (*rounds, (0.1, "graphs"), *cuts, (0.35, "graphs"), (1.0, "graphs")):
         remaining = request.deadline - time.monotonic()
         if not left or remaining <= 0:
             break
@@ -194,17 +197,20 @@ def _settle(
                 limit,
                 request.seed,
                 _knowledge.missing(item.piece.structure),
-                relaxed,
+                _knowledge.facts(item.piece.structure),
+                relaxed=kind == "counts",
             )
             for item in left
         ]
-        found = dict(solve_all(tasks, request.deadline))
+        jobs = [CutTask(task, limit) for task in tasks] if kind == "cuts" else tasks
+        found = dict(solve_all(jobs, request.deadline))
         for index, item in enumerate(left):
             answer = found[index]
             if answer is not None:
                 answers.append(answer)
                 if answer.missing is not None:
                     _knowledge.learn(item.piece.structure, answer.missing)
+                _knowledge.learn_facts(item.piece.structure, answer.facts)
                 item.bound = math.inf if answer.proved else max(item.bound, answer.bound)
         best = min((answer.value for answer in answers), default=elite.value)
         settled = len(left)

@@ -4,6 +4,8 @@ Whether a graph with given numbers of pairs at each distance exists depends on n
 counts that a proof has ruled out for a structure stays ruled out. Every step of a study asks about
 much the same rows: those near the best of the posterior. Only structures without attributes are
 remembered (`FreeAttributes.bare`), in the memory of this process, and only so many.
+
+Facts about all graphs of a size and diameter (`bogrape.propose.exact.facts`) are kept as well.
 """
 
 from __future__ import annotations
@@ -14,18 +16,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...encoding import Structure
+from .facts import Fact, known_facts
 
 Rows = NDArray[np.int16]
 
 _MOST_STRUCTURES = 256
+_MOST_FACTS = 300  # of one size and diameter
 _MOST_ROWS = 500_000  # of one structure; 16 bytes or so each
 
 
 class Knowledge:
-    """Rows of counts that no graph of a structure has."""
+    """Rows of counts that no graph of a structure has, and facts about distances."""
 
     def __init__(self) -> None:
         self._missing: OrderedDict[Structure, Rows] = OrderedDict()
+        self._facts: dict[tuple[int, int], dict[Fact, None]] = {}
+
+    def facts(self, structure: Structure) -> tuple[Fact, ...]:
+        """What is known of the distances in graphs of this size and diameter."""
+        if structure.diameter is None:
+            return ()
+        key = structure.shape.n_nodes, structure.diameter
+        return (*known_facts(*key), *self._facts.get(key, ()))
+
+    def learn_facts(self, structure: Structure, facts: tuple[Fact, ...]) -> None:
+        """Remember new facts, the latest so many of one size and diameter."""
+        if facts and structure.diameter is not None:
+            key = structure.shape.n_nodes, structure.diameter
+            kept = [*self._facts.get(key, ()), *facts][-_MOST_FACTS:]
+            self._facts[key] = dict.fromkeys(kept)
 
     def missing(self, structure: Structure) -> Rows | None:
         """The rows known to have no graph."""

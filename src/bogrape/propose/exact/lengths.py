@@ -12,16 +12,18 @@ diameter d. Then
   the pairs of different v are different, and so are the ``d - s + 1`` pairs on P.
 * ``Ore``: ``h_1 <= d + (n - d - 1)(n - d + 4) / 2`` (Ore, 1968);
 * ``tail``: ``sum_{t >= s} h_t <= n (n - s) / 2``: a node with a node at distance s or more has one
-  at each smaller distance, itself included.
+  at each smaller distance, itself included;
+* ``fact``: what the solver has proved of one n and d (`bogrape.propose.exact.facts`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .facts import Fact
 
 IntArray = NDArray[np.int64]
 
@@ -53,24 +55,13 @@ def most_at(n: int, diameter: int, s: int) -> int:
     return most_edges(n, diameter) if s == 1 else most_far(n, s)
 
 
-def count_histograms(n: int, diameter: int) -> int:
-    """How many rows `histograms` has, without making them."""
-    bounds = [int(b) for b in lower_bounds(n, diameter)]
+def histograms(
+    n: int, diameter: int, facts: Sequence[Fact] = (), limit: int | None = None
+) -> IntArray | None:
+    """All ``(h_1, .., h_d)`` that satisfy the conditions above, in lexicographic order.
 
-    @cache
-    def ways(s: int, left: int) -> int:
-        if left > most_far(n, s):
-            return 0
-        if s == diameter:
-            return int(bounds[s - 1] <= left <= most_at(n, diameter, s))
-        top = min(left - sum(bounds[s:]), most_at(n, diameter, s))
-        return sum(ways(s + 1, left - h) for h in range(bounds[s - 1], top + 1))
-
-    return ways(1, n * (n - 1) // 2)
-
-
-def histograms(n: int, diameter: int) -> IntArray:
-    """All ``(h_1, .., h_d)`` that satisfy the conditions above, in lexicographic order."""
+    ``None`` when more than ``limit`` beginnings of such rows have to be kept at once.
+    """
     bounds = lower_bounds(n, diameter)
     rows = np.zeros((1, 0), dtype=np.int64)
     left = np.array([n * (n - 1) // 2], dtype=np.int64)
@@ -79,7 +70,18 @@ def histograms(n: int, diameter: int) -> IntArray:
         high = np.minimum(left - rest, most_at(n, diameter, s))
         must = left if s == diameter else left - most_far(n, s + 1)
         low = np.maximum(bounds[s - 1], must)
+        if limit is not None and int(np.maximum(high - low + 1, 0).sum()) > 8 * limit:
+            return None  # too many even to be made and looked at
         rows, left = _extend(rows, left, low, high)
+        possible = np.ones(len(rows), dtype=bool)
+        for fact in facts:
+            weights = np.array(fact.weights)
+            # what is still to come adds at least this much: every pair left has some distance
+            to_come = weights[s:].min(initial=0) * left if s < diameter else 0
+            possible &= rows @ weights[:s] + to_come <= fact.high
+        rows, left = rows[possible], left[possible]
+        if limit is not None and len(rows) > limit:
+            return None
     return rows
 
 
@@ -110,10 +112,15 @@ def general_histograms(n_pairs: int, longest: int, limit: int) -> IntArray | Non
     return rows
 
 
-def rows(n: int, diameter: int) -> Iterator[tuple[str, dict[int, int], float, float]]:
+def rows(
+    n: int, diameter: int, facts: Sequence[Fact] = ()
+) -> Iterator[tuple[str, dict[int, int], float, float]]:
     """The conditions as linear rows ``low <= sum weight_s h_s <= high``, named as above."""
     for s, low in enumerate(lower_bounds(n, diameter), start=1):
         yield f"spread[{s}]", {s: 1}, float(low), float(most_at(n, diameter, s))
     for s in range(2, diameter + 1):
         high = float(most_far(n, s))
         yield f"tail[{s}]", dict.fromkeys(range(s, diameter + 1), 1), -np.inf, high
+    for i, fact in enumerate(facts):
+        weights = {s: weight for s, weight in enumerate(fact.weights, start=1) if weight}
+        yield f"fact[{i}]", weights, -np.inf, float(fact.high)

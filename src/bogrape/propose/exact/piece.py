@@ -30,6 +30,7 @@ from ...posterior import WeightPosterior
 from ..objective import Objective
 from .attributes import FreeAttributes, free_attributes
 from .counting import bare_counts, graph_counts
+from .facts import Fact
 from .forms import Coordinates, count_form
 from .integers import IntegerForm
 from .knowledge import Rows, is_among
@@ -72,6 +73,8 @@ class Answer:
     value: float = math.inf
     n_solves: int = 0
     missing: Rows | None = None  # rows of counts that were shown to have no graph
+    counts: tuple[int, ...] | None = None  # the best counts, if no graph is behind them
+    facts: tuple[Fact, ...] = ()  # new facts about all graphs of this size and diameter
 
 
 @dataclass
@@ -86,6 +89,7 @@ class Task:
     time_limit: float
     seed: int = 0
     missing: Rows | None = None  # rows of counts known to have no graph
+    facts: tuple[Fact, ...] = ()  # what is known of all graphs of this size and diameter
     relaxed: bool = False  # bound the counts alone, without a graph behind them
     deadline: float = field(default=math.inf, init=False)
 
@@ -114,6 +118,7 @@ class _Solve:
         self.best = Answer(False, -math.inf, None, task.value)
         self.n_solves = 0
         self.missing: Rows | None = None
+        self.counts: tuple[int, ...] | None = None
 
     def run(self) -> Answer:
         posterior, acquisition = self.objective.posterior, self.objective.acquisition
@@ -121,7 +126,10 @@ class _Solve:
             form = count_form(posterior, self.coordinates)
             return self._run_integers(IntegerForm.of(form, acquisition.kappa))
         try:
-            table = count_table(self.piece.structure, self.coordinates, self.objective, self.free)
+            task = self.task
+            table = count_table(
+                self.piece.structure, self.coordinates, self.objective, self.free, task.facts
+            )
         except TooManyCounts:
             return self._run_listing()
         return self._run_table(table)
@@ -139,7 +147,7 @@ class _Solve:
 
         encoding = None if self.task.relaxed else self._encoding()
         model: Any = cp_model.CpModel() if encoding is None else encoding.model
-        counts = bare_counts(model, self.piece.structure, self.coordinates, self.free)
+        counts = self._bare_counts(model)
         if encoding is not None:
             graph_counts(encoding, self.coordinates, counts)
         self._forbid_known(model, counts)
@@ -153,9 +161,12 @@ class _Solve:
             if status == cp_model.INFEASIBLE:
                 return self.answer(proved=True)
             bound = max(bound, in_units(integers.lower_bound(_objective_bound(solver, status))))
-            if encoding is None or status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
                 return self.answer(proved=False, bound=bound)
             found = tuple(int(solver.value(count)) for count in counts)
+            if encoding is None:
+                self.counts = found
+                return self.answer(proved=False, bound=bound)
             self._take(self._decoded(encoding, solver, found), found)
             if status != cp_model.OPTIMAL:
                 return self.answer(proved=False, bound=bound)
@@ -175,7 +186,7 @@ class _Solve:
                 return self.answer(proved=False, bound=bound)
             encoding = self._encoding()
             model = encoding.model
-            counts = bare_counts(model, self.piece.structure, self.coordinates, self.free)
+            counts = self._bare_counts(model)
             graph_counts(encoding, self.coordinates, counts)
             columns = counts[: table.n_columns]
             if columns:
@@ -268,6 +279,10 @@ class _Solve:
             return GraphEncoding(self.piece.structure)
         return GraphEncoding(self.free.bare, attributes=False)
 
+    def _bare_counts(self, model: Any) -> list[Any]:
+        structure, facts = self.piece.structure, self.task.facts
+        return bare_counts(model, structure, self.coordinates, self.free, facts)
+
     def _decoded(self, encoding: GraphEncoding, solver: Any, counts: tuple[int, ...]) -> Graph:
         graph = encoding.decode(solver.value)
         if self.free is None:
@@ -304,7 +319,8 @@ class _Solve:
         best = self.best
         if proved:
             return Answer(True, best.value, best.graph, best.value, self.n_solves, self.missing)
-        return Answer(False, min(bound, best.value), best.graph, best.value, self.n_solves)
+        bound = min(bound, best.value)
+        return Answer(False, bound, best.graph, best.value, self.n_solves, counts=self.counts)
 
 
 def _objective_bound(solver: Any, status: Any) -> float:

@@ -13,6 +13,7 @@ nodes, and each feature on all nodes or on none.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -24,6 +25,7 @@ from ...encoding import Structure
 from ..objective import Objective
 from . import lengths
 from .attributes import FreeAttributes
+from .facts import Fact
 from .forms import Coordinates
 
 _MOST_ROWS = 3_000_000
@@ -75,13 +77,14 @@ def count_table(
     coordinates: Coordinates,
     objective: Objective,
     free: FreeAttributes | None,
+    facts: Sequence[Fact] = (),
 ) -> CountTable:
     """The table of a piece; raises `TooManyCounts` if it would be too large."""
     shape = structure.shape
     if objective.posterior.model.kernel.labelled and shape.n_labels > 1:
         raise TooManyCounts
     n = shape.n_nodes
-    paths = _histograms(structure, coordinates)
+    paths = _histograms(structure, coordinates, facts)
     all_sums = (free or FreeAttributes(structure, ())).sums(_MOST_ROWS)
     if all_sums is None:
         raise TooManyCounts
@@ -125,15 +128,17 @@ def evaluate(
     return out
 
 
-def _histograms(structure: Structure, coordinates: Coordinates) -> NDArray[np.int64]:
+def _histograms(
+    structure: Structure, coordinates: Coordinates, facts: Sequence[Fact]
+) -> NDArray[np.int64]:
     n, diameter = structure.shape.n_nodes, structure.diameter
     if n == 1:
         return np.zeros((1, 0), dtype=np.int64)
     if diameter is not None:
-        if lengths.count_histograms(n, diameter) > _MOST_ROWS:
-            raise TooManyCounts
-        return lengths.histograms(n, diameter)
-    found = lengths.general_histograms(coordinates.n_pairs(), coordinates.longest, _MOST_ROWS)
+        found = lengths.histograms(n, diameter, facts, _MOST_ROWS)
+    else:
+        n_pairs = coordinates.n_pairs()
+        found = lengths.general_histograms(n_pairs, coordinates.longest, _MOST_ROWS)
     if found is None:
         raise TooManyCounts
     return found

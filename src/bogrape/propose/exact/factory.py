@@ -1,0 +1,100 @@
+"""Proves facts about distances and adds them to the file that comes with the package.
+
+``python -m bogrape.propose.exact.factory 12 13 --seconds 20`` asks, for every diameter at these
+sizes, how many pairs can be at distance s, and at s or more: the two families that a bound on the
+acquisition profits from most. A search finds what some graph has; the solver then proves that no
+graph has more, or as little more as the time allows. Facts are added one by one, each proof uses
+those before it, and a stopped run goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from .counting import bare_counts
+from .extremes import Extremes, plain, prove
+from .facts import FILE, Fact, dump, parse
+from .forms import Coordinates
+
+
+def directions(diameter: int) -> Iterator[tuple[int, ...]]:
+    """Pairs at distance s or more, and at distance s, from the farthest to the nearest."""
+    for s in range(diameter, 1, -1):
+        yield tuple(int(t >= s) for t in range(1, diameter + 1))
+        if s < diameter:
+            yield tuple(int(t == s) for t in range(1, diameter + 1))
+
+
+def largest_by_rows(n: int, diameter: int, weights: tuple[int, ...], facts: list[Fact]) -> int:
+    """The largest ``weights . h`` that what is known leaves possible."""
+    structure, model = plain(n, diameter), cp_model.CpModel()
+    coordinates = Coordinates.of(structure.shape, labelled=False, longest=diameter)
+    counts = bare_counts(model, structure, coordinates, None, facts)[:diameter]
+    model.maximize(cp_model.LinearExpr.weighted_sum(counts, list(weights)))
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    if solver.solve(model) != cp_model.OPTIMAL:
+        raise ArithmeticError(f"no counts satisfy the rows at n={n}, diameter {diameter}")
+    return round(solver.objective_value)
+
+
+def tightest(
+    extremes: Extremes, weights: tuple[int, ...], facts: list[Fact], seconds: float
+) -> Fact | None:
+    """The smallest limit that is proved in steps of so many seconds, if below what is known."""
+    n, diameter = extremes.n, extremes.diameter
+    known = largest_by_rows(n, diameter, weights, facts)
+    reached = extremes.reach(weights)
+    best: Fact | None = None
+    shares = [0.0, 0.5, 0.3, 0.15, 0.05, 0.0]  # of the way from what is reached to what is known
+    for i, share in enumerate(shares):
+        if known <= reached:
+            break
+        high = min(known - 1, reached + int(share * (known - reached)))
+        found = prove(n, diameter, weights, high, [*facts, *([best] if best else [])], seconds)
+        while isinstance(found, np.ndarray):
+            extremes.add(found[None])
+            reached = int(np.dot(weights, found))
+            high = max(high, reached)
+            found = prove(n, diameter, weights, high, facts, seconds) if high < known else None
+        if isinstance(found, Fact):
+            best, known = found, high
+        elif i:  # the first, at once for the whole way, may fail
+            break
+    return best
+
+
+def main() -> None:
+    """Prove facts for the sizes given on the command line."""
+    parser = argparse.ArgumentParser(description="Prove facts about distances in graphs.")
+    parser.add_argument("sizes", type=int, nargs="+")
+    parser.add_argument("--seconds", type=float, default=20.0, help="for one step of a proof")
+    parser.add_argument("--output", type=Path, default=Path(__file__).with_name(FILE))
+    options = parser.parse_args()
+    table = {key: list(facts) for key, facts in parse(options.output.read_text()).items()}
+    log = options.output.with_suffix(".tried")
+    tried = set(log.read_text().splitlines()) if log.exists() else set()
+    for n in options.sizes:
+        for diameter in range(n - 2, 2, -1):
+            extremes = Extremes(n, diameter)
+            facts = table.setdefault((n, diameter), [])
+            for weights in directions(diameter):
+                name = f"{n} {diameter} {weights}"
+                if name in tried or weights in {fact.weights for fact in facts}:
+                    continue
+                fact = tightest(extremes, weights, facts, options.seconds)
+                print(f"n={n} d={diameter} {weights}: {fact.high if fact else 'nothing new'}")
+                if fact is not None:
+                    facts.append(fact)
+                    options.output.write_text(dump(table), encoding="ascii")
+                with log.open("a") as file:
+                    file.write(name + "\n")
+
+
+if __name__ == "__main__":
+    main()
