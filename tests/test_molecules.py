@@ -17,8 +17,13 @@ from rdkit import Chem, rdBase
 
 from bogrape import Graph, GraphGP, GraphSpace, propose
 from bogrape.batch import Batch
-from bogrape.constraints import CycleRange, LabelCount, rule_from_dict
-from bogrape.errors import BoGrapeError, InvalidInputError, InvalidSpaceError
+from bogrape.constraints import CycleRange, LabelCount, Rule, rule_from_dict
+from bogrape.errors import (
+    BoGrapeError,
+    InfeasibleSpaceError,
+    InvalidInputError,
+    InvalidSpaceError,
+)
 from bogrape.molecules import (
     BondCount,
     DataSetBounds,
@@ -209,6 +214,47 @@ def test_a_space_survives_json_and_pickle() -> None:
 def test_spaces_that_make_no_sense_say_so(make: object, reason: str) -> None:
     with pytest.raises(InvalidInputError, match=reason):
         make()  # type: ignore[operator]
+
+
+CARBONYL = (RequiredSubstructure("C=O"), ForbiddenSubstructure("O=C"))
+PEROXIDE = (RequiredSubstructure("O-O"), NoAdjacentHeteroatoms())
+CYCLE = (scaffold("C1CC1*"), CycleRange(maximum=0))
+RINGS = (CycleRange(1), LargestRing(3), SmallestRing(4))
+HEAVY = (MolecularWeight(maximum=40),)
+
+
+def contradictory(guilty: tuple[Rule, ...]) -> GraphSpace:
+    """A space with innocent rules besides."""
+    rules = (BondCount(3, maximum=1), *guilty, HeteroatomCount(maximum=3))
+    return molecule_space(("C", "O"), 4, rules=rules)
+
+
+@pytest.mark.parametrize("guilty", [CARBONYL, PEROXIDE, CYCLE, RINGS, HEAVY])
+def test_sampling_names_the_rules_that_contradict_each_other(guilty: tuple[Rule, ...]) -> None:
+    with pytest.raises(InfeasibleSpaceError) as caught:
+        contradictory(guilty).sample(1)
+    assert {name.partition("(")[0] for name in caught.value.rules} == {
+        type(rule).__name__ for rule in guilty
+    }
+    assert all(name in str(caught.value) for name in caught.value.rules)
+
+
+@pytest.mark.parametrize("guilty", [CARBONYL, RINGS])
+def test_proposing_names_the_rules_that_contradict_each_other(guilty: tuple[Rule, ...]) -> None:
+    known = molecule_space(("C", "O"), 4).sample(3, seed=0)
+    gp = GraphGP("ssp", n_labels=2).fit(known, [1.0, 2.0, 3.0])
+    with pytest.raises(InfeasibleSpaceError) as caught:
+        propose(contradictory(guilty), gp, time_limit=20)
+    assert {name.partition("(")[0] for name in caught.value.rules} == {
+        type(rule).__name__ for rule in guilty
+    }
+
+
+def test_rules_that_plainly_contradict_each_other_are_named_when_the_space_is_built() -> None:
+    with pytest.raises(InvalidSpaceError, match=r"HeteroatomCount.* and LabelCount\(label='C'"):
+        molecule_space("qm7", 10, rules=[HeteroatomCount(minimum=6)])
+    with pytest.raises(InvalidSpaceError, match=r"LabelCount.* and RequiredSubstructure"):
+        molecule_space("qm7", 10, rules=[RequiredSubstructure("[OH]"), LabelCount("O", maximum=0)])
 
 
 # -- rules ------------------------------------------------------------------------------------

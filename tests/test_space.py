@@ -26,7 +26,13 @@ from bogrape.constraints import (
     RequiredSubgraph,
     Rule,
 )
-from bogrape.errors import InvalidInputError, InvalidSpaceError, NotInSpaceError, SamplingError
+from bogrape.errors import (
+    InfeasibleSpaceError,
+    InvalidInputError,
+    InvalidSpaceError,
+    NotInSpaceError,
+    SamplingError,
+)
 from bogrape.graph import Graph
 from bogrape.space import GraphSpace
 
@@ -425,6 +431,8 @@ def test_distinct_samples_are_not_isomorphic_and_excluded_ones_stay_away() -> No
 def test_sampling_gives_up_in_bounded_time_and_says_what_to_try() -> None:
     cubic = GraphSpace(6, rules=[DegreeRange(3, 3), DiameterRange(3)])  # both there are have 2
     with pytest.raises(SamplingError, match=r"found 0 .* try looser rules"):
+        cubic.sample(1, n_nodes=6)
+    with pytest.raises(InfeasibleSpaceError, match=r"DegreeRange.* and DiameterRange"):
         cubic.sample(1)
 
 

@@ -76,7 +76,11 @@ class SearchSpaceExhausted(BoGrapeError):
 
 
 class SamplingError(BoGrapeError):
-    """The sampler found no (further) graph of the space within its budget."""
+    """The sampler found too few graphs of the space within its budget: ``found`` of them."""
+
+    def __init__(self, message: str, found: int = 0) -> None:
+        super().__init__(message)
+        self.found = found
 
 
 class StorageError(BoGrapeError):

@@ -106,6 +106,7 @@ class LargestRing(MoleculeRule):
           ``step[v,u,w] + even[v,w] - 1 <= small[u,v]`` and ``odd[u,v,w] <= small[u,v]``.
         * Then one of them shows a ring of at most k: ``small[u,v]`` is at most the sum over w of
           ``step[v,u,w] * small_even[v,w]`` and of ``odd[u,v,w] * (d(v, w) <= (k - 1) // 2)``.
+        * If connected, ``sum small[u,v] >= m - n + 1``, the number of independent rings (implied).
 
         All helpers are decided by the graph, and there are O(n^3) of them.
         """
@@ -166,9 +167,18 @@ class _Rows:
             yield from _product(small_even, even, within(v, w, self.k // 2, self.shape))
         for u, v in combinations(self.nodes, 2):
             yield from self._smallest(u, v)
+        if self.shape.connected:
+            pairs = list(combinations(self.nodes, 2))
+            bonds: Terms = tuple((Edge(u, v), -1) for u, v in pairs)
+            in_rings = total(self.small(u, v) for u, v in pairs)
+            name = f"{self.name}: bonds more than in a tree"
+            yield Row(name, in_rings + bonds, low=1 - len(self.nodes))
 
     def odd(self, u: int, v: int, w: int) -> Aux:
         return Aux(f"{self.name}.odd[{u},{v},{w}]")
+
+    def small(self, u: int, v: int) -> Aux:
+        return Aux(f"{self.name}.small[{u},{v}]")
 
     def _cases(self, u: int, v: int, w: int) -> Iterator[Row]:
         to, back, odd = self.step(v, u, w), self.step(u, v, w), self.odd(u, v, w)
@@ -187,7 +197,7 @@ class _Rows:
         yield Row(f"{odd.name} is as close", difference, 0, 0, when=((odd, True),))
 
     def _smallest(self, u: int, v: int) -> Iterator[Row]:
-        small = Aux(f"{self.name}.small[{u},{v}]")
+        small = self.small(u, v)
         shown: list[Aux] = []
         for w in self.nodes:
             if w in (u, v):

@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 
 from ..batch import Batch
 from ..constraints import RULES, Acyclic, Rule, Shape, rule_from_dict
-from ..errors import InvalidInputError, InvalidSpaceError, NotInSpaceError
+from ..errors import (
+    InvalidInputError,
+    InvalidSpaceError,
+    NotInSpaceError,
+    SamplingError,
+)
 from ..graph import Graph
 from .checks import checked_connected, checked_labels, checked_sizes, span, whole
 from .connectivity import unreached
@@ -288,6 +293,7 @@ class GraphSpace:
             exclude: canonical keys of graphs not to return.
 
         Raises:
+            InfeasibleSpaceError: if there are none; it names the rules that contradict each other.
             SamplingError: if too few graphs were found within the budget.
         """
         k = whole(k, "the number of graphs", 0, InvalidInputError)
@@ -297,7 +303,16 @@ class GraphSpace:
                 f"expected n_nodes to be {span(self.sizes)}, got {n_nodes!r}; try None for all"
             )
         sizes = tuple(self.sizes) if n_nodes is None else (int(n_nodes),)
-        return sample(self, k, seed, sizes, distinct=distinct, exclude=frozenset(exclude))
+        taken = frozenset(exclude)
+        try:
+            return sample(self, k, seed, sizes, distinct=distinct, exclude=taken)
+        except SamplingError as error:
+            if error.found == 0 and not taken and n_nodes is None:
+                from ..encoding.contradiction import refuse_contradiction  # late: loads the solver
+
+                shapes = [self.shape(n) for n in self.sizes]
+                refuse_contradiction(shapes, self.connected, self.rules)
+            raise
 
     # -- in and out ---------------------------------------------------------------------------
 

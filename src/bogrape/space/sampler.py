@@ -62,7 +62,7 @@ def sample(
     while len(out) < k:
         alive = [n for n in possible if not draws[n].exhausted]
         if not alive:
-            raise SamplingError(_shortage(len(out), k, sizes, distinct, exclude))
+            raise SamplingError(_shortage(len(out), k, sizes, distinct, exclude), len(out))
         wanted = rng.choice(alive, size=k - len(out))
         fresh = {n: draws[n].take(int((wanted == n).sum())) for n in alive}
         out += [fresh[int(n)].pop() for n in wanted if fresh[int(n)]]

@@ -1,0 +1,76 @@
+"""Rules that no graph satisfies together: found by solving for any graph at all.
+
+Meant for messages, once nothing was found by cheaper means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from math import comb
+
+from ortools.sat.python import cp_model
+
+from ..constraints import Rule, Shape
+from ..errors import InfeasibleSpaceError
+from .graph_encoding import GraphEncoding
+from .structure import structures
+
+_MOST_TRIALS = 400
+_EFFORT = 5.0  # deterministic seconds for the proof, and again for making it small
+
+
+def refuse_contradiction(
+    shapes: Sequence[Shape], connected: bool | str, rules: Sequence[Rule]
+) -> None:
+    """Raise, naming a smallest set of contradictory rules, if it is shown that there is no graph.
+
+    Effort is counted in the solver's own deterministic seconds: the same rules always get the same
+    answer. If it ends early, rules may be named that could have been spared.
+    """
+    left = _EFFORT
+
+    def impossible(some: Sequence[Rule], effort: float = _EFFORT / 5) -> bool:
+        nonlocal left
+        for structure in structures(shapes, connected, some):
+            if left <= 0:
+                return False
+            solver = cp_model.CpSolver()
+            solver.parameters.num_workers = 1
+            solver.parameters.max_deterministic_time = min(left, effort)
+            status = solver.solve(GraphEncoding(structure).model)
+            left -= solver.response_proto.deterministic_time
+            if status != cp_model.INFEASIBLE:
+                return False
+        return True
+
+    if not impossible(rules, _EFFORT):
+        return
+    left = _EFFORT
+    names = [rule.name for rule in smallest_conflict(rules, impossible)]
+    what = " and ".join(names) or "the sizes and connectivity of the space"
+    raise InfeasibleSpaceError(
+        f"no graph satisfies {what}; drop or loosen one of these rules", names
+    )
+
+
+def smallest_conflict(
+    rules: Sequence[Rule], impossible: Callable[[Sequence[Rule]], bool]
+) -> list[Rule]:
+    """A smallest set of rules that is impossible, given that all of them together are.
+
+    First rules are left out one by one as long as no graph appears, which gives a set none of whose
+    rules can be spared; then all smaller sets are tried.
+    """
+    culprits = list(rules)
+    for rule in rules:
+        fewer = [other for other in culprits if other is not rule]
+        if impossible(fewer):
+            culprits = fewer
+    for size in range(1, len(culprits)):
+        if comb(len(rules), size) > _MOST_TRIALS:
+            break
+        for some in combinations(rules, size):
+            if impossible(some):
+                return list(some)
+    return culprits
