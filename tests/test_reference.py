@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from bogrape import Graph, GraphSpace
 from bogrape.benchmarks.problems import Problem, get_problem
 from bogrape.benchmarks.reference import best_known, long_search, main, random_mean
-from bogrape.errors import InvalidInputError
+from bogrape.errors import InvalidInputError, NotInSpaceError
 
 
 def test_a_problem_with_a_known_optimum_is_enumerated() -> None:
@@ -58,6 +59,28 @@ def test_the_search_beats_random_and_repeats_itself_within_its_budget() -> None:
     values = [problem.objective(graph) for graph in problem.space.sample(1000, seed=5)]
     assert found.value < min(values)
     assert random_mean(problem, 1000, seed=5) == pytest.approx(float(np.mean(values)))
+
+
+def test_a_search_that_knows_a_good_graph_does_not_end_above_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    problem = get_problem("gcn-10", 1)
+    good = long_search(problem, 5000)
+    poor = long_search(problem, 50, seed=1)
+    assert good.value < poor.value
+    assert long_search(problem, 50, seed=1, starts=[good.graph]).value <= good.value
+    with pytest.raises(NotInSpaceError):
+        long_search(problem, 50, starts=[Graph(np.zeros((10, 10)))])
+
+    arguments = ["gcn-10", "--seeds", "1", "--evaluations", "200", "--random", "5"]
+    main(arguments)
+    (tmp_path / "known.jsonl").write_text(capsys.readouterr().out)
+    main([*arguments, "--known", str(tmp_path / "known.jsonl")])
+    first = json.loads((tmp_path / "known.jsonl").read_text())
+    second = json.loads(capsys.readouterr().out)
+    assert second["best"] <= first["best"]
+    assert (first["n_searches"], second["n_searches"]) == (1, 2)
+    assert second["n_evaluations"] > first["n_evaluations"]
 
 
 def test_a_budget_of_nothing_is_refused() -> None:
