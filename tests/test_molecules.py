@@ -357,11 +357,32 @@ def test_samples_are_distinct_diverse_and_differ_by_seed(data_set: str, n: int) 
     assert (space.excess(Batch.of(graphs)) == 0).all()
 
 
+def check_sanitised(data_set: str, n_atoms: int | tuple[int, int], k: int) -> None:
+    """RDKit takes every sample for a molecule, without charge or radical, and reads it back."""
+    space = molecule_space(data_set, n_atoms)
+    for graph in space.sample(k, seed=3):
+        smiles = to_smiles(graph, space)
+        mol = Chem.MolFromSmiles(smiles)  # sanitises
+        assert mol is not None
+        assert mol.GetNumAtoms() == graph.n_nodes
+        assert not any(a.GetNumRadicalElectrons() or a.GetFormalCharge() for a in mol.GetAtoms())
+        assert "." not in smiles
+        hydrogens = graph.features[:, 4:9].astype(int) @ np.arange(5)
+        assert sum(atom.GetTotalNumHs() for atom in mol.GetAtoms()) == hydrogens.sum()
+
+
+@pytest.mark.parametrize("data_set", ["qm7", "qm9"])
+def test_samples_pass_sanitisation(data_set: str) -> None:
+    check_sanitised(data_set, (4, 20), 1000)
+
+
 @pytest.mark.deep
-def test_ten_thousand_samples_pass_sanitisation() -> None:
-    space = molecule_space("qm7", (4, 20))
-    graphs = space.sample(10_000, seed=3)
-    assert all(from_smiles(to_smiles(g)).n_nodes == g.n_nodes for g in graphs)
+@pytest.mark.parametrize("data_set", ["qm7", "qm9"])
+@pytest.mark.parametrize("n_atoms", [(2, 9), 10, 20, 30])
+def test_ten_thousand_samples_pass_sanitisation(
+    data_set: str, n_atoms: int | tuple[int, int]
+) -> None:
+    check_sanitised(data_set, n_atoms, 10_000)
 
 
 def test_samples_satisfy_further_rules() -> None:
@@ -422,15 +443,20 @@ def test_the_exact_engine_finds_the_best_of_all_molecules(kernel: str) -> None:
 
 
 @pytest.mark.deep
+@pytest.mark.parametrize("data_set", ["qm7", "qm9"])
 @pytest.mark.parametrize("kernel", ["ssp", "essp", "sp", "esp"])
-def test_the_exact_engine_finds_the_best_of_all_molecules_with_four_atoms(kernel: str) -> None:
-    value, best, status = exhaustive(molecule_space("qm7", 4), kernel, "exact")
+def test_the_exact_engine_finds_the_best_of_all_molecules_with_four_atoms(
+    data_set: str, kernel: str
+) -> None:
+    value, best, status = exhaustive(molecule_space(data_set, 4), kernel, "exact")
     assert value == pytest.approx(best, abs=1e-6)
     assert status == "optimal"
 
 
-def test_the_mip_finds_the_best_of_all_molecules() -> None:
-    value, best, status = exhaustive(molecule_space("qm7", 2), "ssp", "mip")
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("kernel", ["ssp", "sp"])
+def test_the_mip_finds_the_best_of_all_molecules(kernel: str, n: int) -> None:
+    value, best, status = exhaustive(molecule_space("qm7", n), kernel, "mip")
     assert value == pytest.approx(best, abs=1e-4)
     assert status == "optimal"
 
