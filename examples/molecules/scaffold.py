@@ -1,6 +1,8 @@
 """Decorate a fixed ring at open positions, for drug-likeness.
 
-python examples/molecules/scaffold.py
+    python examples/molecules/scaffold.py
+
+The best four molecules are drawn.
 """
 
 from __future__ import annotations
@@ -9,7 +11,9 @@ from pathlib import Path
 
 from bogrape import Study, minimize
 from bogrape.molecules import (
+    ForbiddenSubstructure,
     NoAdjacentHeteroatoms,
+    SmallestRing,
     draw,
     molecule_space,
     objectives,
@@ -23,7 +27,12 @@ def main(n_iterations: int = 8, picture: str = "scaffold.png") -> Study:
     space = molecule_space(
         "qm7",
         n_atoms=9,
-        rules=[scaffold("C1CC(*)CN1*"), NoAdjacentHeteroatoms()],
+        rules=[
+            scaffold("C1CC(*)CN1*"),
+            NoAdjacentHeteroatoms(),
+            ForbiddenSubstructure("[!C]-C-[!C]"),
+            SmallestRing(5),
+        ],
     )
     study = minimize(
         objectives.qed,
@@ -35,8 +44,15 @@ def main(n_iterations: int = 8, picture: str = "scaffold.png") -> Study:
         time_limit=5,
         seed=0,
     )
-    print(f"{study.best.value:.4f}  {to_smiles(study.best.graph, space)}")
-    draw(study.best.graph, Path(picture), elements=space, values=study.best.value)
+    best = sorted((t for t in study.trials if t.value is not None), key=lambda t: -t.value)[:4]
+    for trial in best:
+        print(f"{trial.value:.4f}  {to_smiles(trial.graph, space)}")
+    draw(
+        [trial.graph for trial in best],
+        Path(picture),
+        elements=space,
+        values=[trial.value for trial in best],
+    )
     return study
 
 

@@ -11,7 +11,10 @@ from __future__ import annotations
 from bogrape import Study
 from bogrape.molecules import (
     ForbiddenSubstructure,
+    LargestRing,
     MolecularWeight,
+    NoAdjacentHeteroatoms,
+    SmallestRing,
     from_smiles,
     molecule_space,
     objectives,
@@ -29,9 +32,13 @@ def main(n_rounds: int = 5) -> Study:
     space = molecule_space(
         ("C", "N", "O"),
         n_atoms=(4, 7),
-        rules=[
-            ForbiddenSubstructure("O-O"),
-            ForbiddenSubstructure("N~N"),
+        rules=[  # what nobody could make, or keep, stays out
+            NoAdjacentHeteroatoms(),
+            ForbiddenSubstructure("[!C]-C-[!C]"),
+            ForbiddenSubstructure("C=C-[!C]"),
+            ForbiddenSubstructure("C=C=*"),
+            SmallestRing(5),
+            LargestRing(6),
             MolecularWeight(50, 120),
         ],
     )

@@ -7,7 +7,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from rdkit.Chem import rdDepictor
+from rdkit.Chem import rdCoordGen, rdDepictor
 from rdkit.Chem.Draw import rdMolDraw2D
 
 from ..errors import InvalidInputError
@@ -35,7 +35,7 @@ def draw(
         elements: what the labels of graphs stand for.
         values: written below the molecules, one each.
         columns: molecules in a row.
-        size: width and height of one molecule in pixels.
+        size: width of one molecule in pixels; its height is four fifths of that.
 
     Returns:
         The picture as it would be in a file.
@@ -53,19 +53,23 @@ def draw(
     legends = _legends(values, len(given))
     mols = [read_smiles(m) if isinstance(m, str) else to_mol(m, elements) for m in given]
     for mol in mols:
-        rdDepictor.Compute2DCoords(mol)
+        rdCoordGen.AddCoords(mol)
+        rdDepictor.NormalizeDepiction(mol, scaleFactor=1.5)  # wide rather than tall
+        rdDepictor.StraightenDepiction(mol)
     kind = ".png" if path is None else Path(path).suffix.lower()
     if kind not in (".png", ".svg"):
         raise InvalidInputError(f"expected a file ending in .png or .svg, got {str(path)!r:.100}")
     across = min(columns, len(mols))
     down = -(-len(mols) // across)
     make = rdMolDraw2D.MolDraw2DCairo if kind == ".png" else rdMolDraw2D.MolDraw2DSVG
-    canvas = make(across * size, down * size, size, size)
+    high = max(1, round(0.8 * size))
+    canvas = make(across * size, down * high, size, high)
     options: Any = canvas.drawOptions()
-    options.legendFontSize = max(12, size // 14)
-    options.maxFontSize = max(12, size // 12)
-    options.fixedBondLength = size / 7  # one scale for all molecules that fit
-    options.padding = 0.12
+    options.legendFontSize = options.maxFontSize = max(12, size // 15)
+    options.legendFraction = 0.12
+    options.fixedBondLength = size / 8  # one scale for all molecules that fit
+    options.padding = 0.06
+    options.bondLineWidth = max(1.0, size / 160)
     canvas.DrawMolecules(mols, legends=legends)
     canvas.FinishDrawing()
     text = canvas.GetDrawingText()
