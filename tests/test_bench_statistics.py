@@ -15,6 +15,7 @@ from bogrape.benchmarks.statistics import (
     expected_best,
     group,
     is_bogrape,
+    joined,
     methods_of,
     scales,
     shares,
@@ -115,6 +116,13 @@ def test_share_of_the_way_runs_from_random_sampling_to_the_best_known() -> None:
     assert found is not None
     assert found.tolist() == [0.5, 1.0]
     assert shares(group([run("ssp", 7, [1.0, 1.0])])["p", "ssp"], scale) is None
+
+
+def test_references_need_both_a_best_value_and_random_sampling() -> None:
+    best = [{"problem": "p", "seed": 0, "best": 1.0, "how": "x"}]
+    random = [{"problem": "p", "seed": s, "random": 3.0, "seeded": True} for s in (0, 1)]
+    (found,) = joined(best, random)
+    assert (found["seed"], found["best"], found["random"], found["how"]) == (0, 1.0, 3.0, "x")
 
 
 def test_one_function_for_all_seeds_has_one_best_value() -> None:

@@ -66,7 +66,10 @@ def clean(axes: Axes) -> None:
 
 
 def optimiser_curves(records: Sequence[Record], references: Sequence[Record] = ()) -> Figure:
-    """Best value so far after each proposal: mean ± 0.5 standard deviation, a panel a problem."""
+    """Best value so far after each proposal: mean ± 0.5 standard deviation, a panel a problem.
+
+    The deviation is that within replications (see `draw_curves`).
+    """
     runs = common(group(records))
     problems, methods = problems_of(runs), methods_of(runs)
     scale = scales(records, references)
@@ -100,11 +103,17 @@ def optimiser_curves(records: Sequence[Record], references: Sequence[Record] = (
 def draw_curves(
     axes: Axes, runs: Mapping[tuple[str, str], Runs], looks: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Draw the curves of one problem; returns a handle for each method."""
+    """Draw the curves of one problem; returns a handle for each method.
+
+    Replications differ in their networks and designs, which all methods share; that would make
+    bands so wide that they hide the methods. So the mean over methods of a replication is taken out
+    before deviations are computed (Cousineau 2005). All runs have the same seeds.
+    """
     handles = {}
+    shared = np.mean([run.best[:, run.n_initial - 1 :] for run in runs.values()], axis=0)
     for (_, method), run in runs.items():
         best = run.best[:, run.n_initial - 1 :]
-        mean, half = best.mean(axis=0), 0.5 * best.std(axis=0)
+        mean, half = best.mean(axis=0), 0.5 * (best - shared).std(axis=0)
         at = np.arange(len(mean))
         style = looks[method]
         axes.fill_between(
