@@ -76,6 +76,7 @@ from bogrape.propose.moves import MoveTable
         ("CC(C)(C)(C)C", "valence"),
         ("c1cccc1", "kekulize|Kekul"),
         ("cC", "aromatic"),
+        ("CC\u00e9", "not ASCII"),
         ("C~C", "bond"),
         ("[Na]C", "Na"),
         ("[H][H]", "element H"),
@@ -111,6 +112,11 @@ def test_molecules_come_back_as_canonical_smiles(smiles: str) -> None:
     assert to_smiles(graph) == wanted
     assert from_mol(to_mol(graph)) == graph
     assert Graph.from_json(graph.to_json()) == graph
+
+
+def test_rings_that_are_aromatic_in_part_are_kekulised() -> None:
+    assert to_smiles(from_smiles("c1cccCC1")) == to_smiles(from_smiles("C1=CC=CCC1"))
+    assert from_smiles("c1ccccc1C").n_edges == 7
 
 
 def test_features_are_those_of_the_paper() -> None:
@@ -185,6 +191,7 @@ def test_a_space_survives_json_and_pickle() -> None:
         (lambda: molecule_space("qm8"), "'qm7' or 'qm9'"),
         (lambda: molecule_space(["C", "Xx"]), "valence rule, got 'Xx'"),
         (lambda: molecule_space(["C", "H"]), "hydrogens are counted"),
+        (lambda: molecule_space(["C", "Fe"]), "valence rule, got 'Fe'; try some of B, C, N, O"),
         (lambda: molecule_space(["C", "C"]), "different elements"),
         (lambda: molecule_space([]), "list of elements"),
         (lambda: molecule_space("qm7", 1), "2 heavy atoms"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,45 @@ def test_a_study_of_molecules_runs_asks_and_tells_in_smiles(tmp_path: Path) -> N
     call("import", path, table)
     call("export", path, tmp_path / "out.csv")
     assert "OCCCF" in (tmp_path / "out.csv").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("OCC[NH3+]", "row 1 .* charge of +1 on N"),
+        ("OCCC.F", "row 1 .* 2 fragments"),
+        ("OCC(", "row 1 .* not SMILES"),
+        ("[CH2]CCCO", "row 1 .* radical"),
+        ("", "row 1 .* got nothing in smiles"),
+        ("OCCCS", "row 1 .* element S besides C, N, O, F"),
+        ("CCCCF", "RequiredSubstructure"),
+    ],
+)
+def test_bad_smiles_in_a_table_are_refused_with_row_and_reason(
+    row: str, reason: str, tmp_path: Path
+) -> None:
+    path, table = tmp_path / "study.toml", tmp_path / "table.csv"
+    path.write_text(STUDY, encoding="utf-8")
+    table.write_text(f"smiles,value\n{row},0.4\n", encoding="utf-8")
+    result = CliRunner().invoke(main, ["import", str(path), str(table)])
+    assert result.exit_code == 2
+    assert re.search(reason.replace("+", "[+]"), result.output)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ('"qm9"', '"qm8"', "'qm7' or 'qm9'"),
+        ('"qm9"', '["C", "Fe"]', "valence rule, got 'Fe'"),
+        ('"[OH]"', '"c1ccccc1"', "the atom 'c'"),
+        ("n_atoms = 5", "n_atoms = 1", "2 heavy atoms"),
+    ],
+)
+def test_a_study_file_that_makes_no_sense_is_refused(
+    old: str, new: str, reason: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY.replace(old, new), encoding="utf-8")
+    result = CliRunner().invoke(main, ["run", str(path), "--quiet"])
+    assert result.exit_code == 2
+    assert reason in result.output

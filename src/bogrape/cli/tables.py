@@ -83,10 +83,14 @@ def read_observations(path: Path, form: Format, kind: Kind) -> list[tuple[Graph,
 def _observation(row: dict[str, Any], form: Format) -> tuple[Graph, float] | None:
     if row.get("state") in ("queued", "pending", "failed"):
         return None
-    graph = row.get("smiles", row.get("graph")) if form.name == "smiles" else row.get("graph")
-    value = row.get("value")
+    column = "smiles" if form.name == "smiles" and "smiles" in row else "graph"
+    graph, value = row.get(column), row.get("value")
     if graph in (None, "") or value in (None, ""):
-        raise InvalidInputError(f"expected graph and value, got {', '.join(map(str, row))[:200]}")
+        empty = [name for name in (column, "value") if row.get(name) in (None, "")]
+        raise InvalidInputError(
+            f"expected {column} and value, got nothing in {' and '.join(empty)}; "
+            f"the columns are {', '.join(map(str, row))[:200]}"
+        )
     if isinstance(value, str):
         value = float(value)
     return form.from_plain(graph), value
