@@ -240,11 +240,13 @@ def lines(
                 "best": best.value,
                 "how": best.how,
                 "n_searches": 1 + sum(line["n_searches"] for line in before),
-                "n_evaluations": best.n_evaluations + sum(x["n_evaluations"] for x in before),
+                "n_evaluations": best.n_evaluations + sum(line["n_evaluations"] for line in before),
                 "random_mean": random_mean(problem, n_random),
                 "n_edges": best.graph.n_edges,
                 "graph": json.loads(best.graph.to_json()),
-                "seconds": round(time.perf_counter() - start, 1),
+                "seconds": round(
+                    time.perf_counter() - start + sum(line["seconds"] for line in before), 1
+                ),
             }
 
 
