@@ -60,7 +60,7 @@ def optimiser_tables(records: Sequence[Record], references: Sequence[Record] = (
     parts = [
         "Best value after all evaluations, mean ± 0.5 standard deviation (smaller is better; the "
         "best mean in bold), over the replications that all methods of a problem have. Methods "
-        "with less than half as many replications as others are left out.",
+        "with less than three quarters of the replications of others are left out.",
         finals_table(runs, scale),
     ]
     if any(shares(run, scale) is not None for run in runs.values()):
@@ -73,7 +73,7 @@ def optimiser_tables(records: Sequence[Record], references: Sequence[Record] = (
         "Area under the curve: best value so far, averaged over the proposals.",
         _table(runs, lambda run: run.area),
     ]
-    comparisons = comparison_table(every)
+    comparisons = comparison_table({key: run for key, run in every.items() if key in runs})
     if comparisons:
         parts += [
             "Paired comparison over replications: wins–ties–losses and p of Wilcoxon's signed-rank "
