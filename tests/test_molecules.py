@@ -385,7 +385,7 @@ def test_samples_pass_sanitisation(data_set: str) -> None:
 
 @pytest.mark.deep
 @pytest.mark.parametrize("data_set", ["qm7", "qm9"])
-@pytest.mark.parametrize("n_atoms", [(2, 9), 10, 20, 30])
+@pytest.mark.parametrize("n_atoms", [(2, 20), 30])
 def test_ten_thousand_samples_pass_sanitisation(
     data_set: str, n_atoms: int | tuple[int, int]
 ) -> None:

@@ -14,10 +14,13 @@ pytest.importorskip("rdkit")
 from networkx.generators.atlas import graph_atlas_g
 from rdkit import Chem
 
-from bogrape import Graph, GraphGP, GraphSpace, propose
+from bogrape import LCB, Graph, GraphGP, GraphSpace, propose
 from bogrape.batch import Batch
 from bogrape.constraints import CycleRange
 from bogrape.molecules import LargestRing, SmallestRing, from_smiles, molecule_space, to_mol
+from bogrape.propose.mip.build import AcquisitionProgram
+from bogrape.propose.mip.options import MipOptions
+from bogrape.propose.objective import Objective
 
 ATLAS: list[Any] = [g for g in graph_atlas_g() if g.number_of_nodes() > 0]  # all with 1..7 nodes
 
@@ -143,3 +146,17 @@ def test_samples_keep_to_the_ring_sizes(n: int) -> None:
     assert all(map(space.contains, graphs))
     sizes = {len(ring) for graph in graphs for ring in Chem.GetSSSR(to_mol(graph))}
     assert sizes >= {5, 6}
+
+
+@pytest.mark.parametrize("connected", [True, False])
+def test_a_graph_known_to_be_good_starts_the_mip(connected: bool) -> None:
+    """The helpers of the rule get the values that satisfy all rows, one helper by way of others."""
+    space = GraphSpace(6, connected=connected, rules=[LargestRing(4)])
+    graphs = space.enumerate()
+    gp = GraphGP("ssp").fit(graphs[:4], [1.0, 2.0, 0.5, 1.5])
+    objective = Objective(space, gp.posterior, LCB(1.0))
+    encoded = AcquisitionProgram(objective, MipOptions(symmetry=False))
+    for graph in graphs[::9]:
+        assert encoded.program.violations(encoded.lift(graph)) == []
+    hexagon = Graph(from_smiles("C1CCCCC1").adjacency)
+    assert encoded.program.violations(encoded.lift(hexagon)) != []

@@ -89,23 +89,51 @@ class Rules:
             self._program.row(f"{name} high", terms, "<=", row.high + (most - row.high) * unmet)
 
     def lift(self, graph: Graph, values: dict[str, float]) -> dict[str, float]:
-        """Values of the helpers: for each the one with which the rows it switches hold."""
-        out = dict.fromkeys(self._helpers, 0.0)
+        """Values of the helpers: those that the rows leave them, found row by row.
+
+        The rows of a rule decide its helpers, some of them by way of others; a helper that is never
+        decided, such as one of another size, is 0.
+        """
         n = graph.n_nodes
+        known: dict[Atom, float] = {}
         for row in self._rows[n]:
-            switches = [(atom, wanted) for atom, wanted in row.when if isinstance(atom, Aux)]
-            others = [(atom, wanted) for atom, wanted in row.when if not isinstance(atom, Aux)]
-            if len(switches) != 1 or any(isinstance(atom, Aux) for atom, _ in row.terms):
-                continue
-            if all(self._value(atom, n, values) == wanted for atom, wanted in others):
-                got = sum(c * self._value(atom, n, values) for atom, c in row.terms)
-                ((atom, wanted),) = switches
-                if isinstance(atom, Aux) and not row.low <= got <= row.high:
-                    out[f"{atom.name}@{n}"] = float(not wanted)
+            for atom, _ in (*row.terms, *row.when):
+                if not isinstance(atom, Aux) and atom not in known:
+                    known[atom] = round(self._program.evaluate(self.atom(atom, n), values))
+        waiting = [row for row in self._rows[n] if any(a not in known for a in _atoms(row))]
+        while waiting:
+            before = len(known)
+            for row in waiting:
+                _decide(row, known)
+            waiting = [row for row in waiting if any(a not in known for a in _atoms(row))]
+            if len(known) == before:
+                break
+        out = dict.fromkeys(self._helpers, 0.0)
+        out.update({f"{a.name}@{n}": value for a, value in known.items() if isinstance(a, Aux)})
         return out
 
-    def _value(self, atom: Atom, n: int, values: dict[str, float]) -> float:
-        return self._program.evaluate(self.atom(atom, n), values)
+
+def _atoms(row: RuleRow) -> list[Atom]:
+    return [atom for atom, _ in (*row.terms, *row.when)]
+
+
+def _decide(row: RuleRow, known: dict[Atom, float]) -> None:
+    """Note the atoms for which this row leaves one value only."""
+    if any(known.get(atom, wanted) != wanted for atom, wanted in row.when):
+        return
+    free = [(atom, c) for atom, c in row.terms if atom not in known]
+    least = sum(c * known.get(atom, float(c < 0)) for atom, c in row.terms)
+    most = sum(c * known.get(atom, float(c > 0)) for atom, c in row.terms)
+    switches = [(atom, wanted) for atom, wanted in row.when if atom not in known]
+    if len(switches) == 1 and (least > row.high or most < row.low):
+        ((atom, wanted),) = switches
+        known[atom] = float(not wanted)
+    elif not switches:
+        for atom, c in free:
+            if least + abs(c) > row.high:
+                known[atom] = float(c < 0)
+            elif most - abs(c) < row.low:
+                known[atom] = float(c > 0)
 
 
 class Symmetry:
