@@ -65,7 +65,12 @@ def clean(axes: Axes) -> None:
     axes.set_axisbelow(True)
 
 
-def optimiser_curves(records: Sequence[Record], references: Sequence[Record] = ()) -> Figure:
+def optimiser_curves(
+    records: Sequence[Record],
+    references: Sequence[Record] = (),
+    *,
+    what: str = "best value so far",
+) -> Figure:
     """Best value so far after each proposal: mean ± 0.5 standard deviation, a panel a problem.
 
     The deviation is that within replications (see `draw_curves`).
@@ -73,9 +78,9 @@ def optimiser_curves(records: Sequence[Record], references: Sequence[Record] = (
     runs = common(group(records))
     problems, methods = problems_of(runs), methods_of(runs)
     scale = scales(records, references)
-    columns = min(3, max(1, len(problems)))
+    columns = 2 if len(problems) == 4 else min(3, max(1, len(problems)))
     rows = -(-max(1, len(problems)) // columns)
-    figure = new_figure(3.9 * columns + 0.3, 2.9 * rows + 0.6)
+    figure = new_figure(3.6 * columns + 0.3, 2.7 * rows + 0.6)
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     looks = distinct_looks(methods)
     handles: dict[str, Any] = {}
@@ -94,9 +99,9 @@ def optimiser_curves(records: Sequence[Record], references: Sequence[Record] = (
     for axes in grid[len(problems) :]:
         axes.set_axis_off()
     for axes in grid[::columns]:
-        axes.set_ylabel("best value so far", fontsize=9, color=_INK)
+        axes.set_ylabel(what, fontsize=9, color=_INK)
     order = [*methods, *(name for name in handles if name not in methods)]
-    legend_below(figure, {name: handles[name] for name in order}, 9 if columns == 3 else 4)
+    legend_below(figure, {name: handles[name] for name in order}, 9 if columns == 3 else 5)
     return figure
 
 

@@ -40,7 +40,9 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def short_number(value: float) -> str:
-    """Four significant digits, without an exponent where that is readable."""
+    """Four significant digits, without an exponent where that is readable; rounding errors are 0."""
+    if abs(value) < 1e-12:
+        return "0"
     return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.2e}"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,6 +87,6 @@ register(
         settings=settings,
         run=run,
         tables=tables,
-        figure=optimiser_curves,
+        figure=partial(optimiser_curves, what="smallest regret so far"),
     )
 )
