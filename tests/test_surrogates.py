@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import combinations, permutations, product
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -27,6 +29,7 @@ pytest.importorskip("grakel")
 SPACE = GraphSpace((4, 6), labels=3)
 GRAPHS = SPACE.sample(14, seed=1)
 SEEN, NEW = GRAPHS[:9], GRAPHS[9:]
+ONE_LABEL = GraphSpace((5, 8)).sample(6, seed=4)
 DIRECTED = GraphSpace(5, labels=2, directed=True).sample(6, seed=2)
 
 
@@ -98,6 +101,37 @@ def test_random_walks_equal_grakels(graphs: list[Graph]) -> None:
         expected = theirs.fit_transform(to_grakel(graphs))
         np.testing.assert_allclose(kernel.gram, expected[:4, :4], rtol=1e-9)
         np.testing.assert_allclose(kernel.cross(new), expected[4:, :4], rtol=1e-9)
+
+
+@pytest.mark.parametrize("graphs", [GRAPHS[:6], ONE_LABEL], ids=["labels", "one label"])
+def test_subgraph_matching_equals_grakels(graphs: list[Graph]) -> None:
+    from grakel.kernels import SubgraphMatching
+
+    expected = SubgraphMatching(k=5, normalize=True).fit_transform(to_grakel(graphs))
+    (kernel,) = kernel_variants("sm", graphs[:4])
+    np.testing.assert_allclose(kernel.gram, expected[:4, :4], rtol=1e-9)
+    np.testing.assert_allclose(kernel.cross(graphs[4:]), expected[4:, :4], rtol=1e-9)
+
+
+@pytest.mark.parametrize("graphs", [GRAPHS[:4], DIRECTED[:4]], ids=["undirected", "directed"])
+def test_subgraph_matching_counts_bijections_of_connected_subgraphs(graphs: list[Graph]) -> None:
+    raw = np.zeros((4, 4))
+    for (i, left), (j, right) in product(enumerate(graphs), repeat=2):
+        for size in range(1, 6):
+            for us in combinations(range(left.n_nodes), size):
+                if not nx.is_connected(left.to_networkx().to_undirected().subgraph(us)):
+                    continue
+                for vs in permutations(range(right.n_nodes), size):
+                    raw[i, j] += (left.labels[list(us)] == right.labels[list(vs)]).all() and (
+                        left.adjacency[np.ix_(us, us)] == right.adjacency[np.ix_(vs, vs)]
+                    ).all()
+    np.testing.assert_allclose(kernel_variants("sm", graphs)[0].gram, normalised(raw), rtol=1e-9)
+
+
+def test_subgraph_matching_refuses_graphs_it_cannot_write() -> None:
+    for graph in (Graph([[0, 1], [1, 0]], labels=[0, 64]), Graph(np.zeros((63, 63)))):
+        with pytest.raises(InvalidInputError, match="up to 62 nodes and labels below 64"):
+            kernel_variants("sm", [graph])
 
 
 def test_subgraph_matching_of_edges_by_hand() -> None:
