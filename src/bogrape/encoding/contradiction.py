@@ -16,6 +16,7 @@ from ..errors import InfeasibleSpaceError
 from .graph_encoding import GraphEncoding
 from .structure import structures
 
+_MOST_NODES = 12
 _MOST_TRIALS = 400
 _EFFORT = 5.0  # deterministic seconds for the proof, and again for making it small
 
@@ -26,8 +27,11 @@ def refuse_contradiction(
     """Raise, naming a smallest set of contradictory rules, if it is shown that there is no graph.
 
     Effort is counted in the solver's own deterministic seconds: the same rules always get the same
-    answer. If it ends early, rules may be named that could have been spared.
+    answer. If it ends early, rules may be named that could have been spared. Nothing is tried on
+    large graphs, where writing the model down takes too long already.
     """
+    if max(shape.n_nodes for shape in shapes) > _MOST_NODES:
+        return
     left = _EFFORT
 
     def impossible(some: Sequence[Rule], effort: float = _EFFORT / 5) -> bool:
