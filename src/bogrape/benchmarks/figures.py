@@ -94,7 +94,9 @@ def optimiser_curves(
             handles["best known"] = axes.axhline(
                 float(np.mean(known)), color=_INK, linewidth=0.9, linestyle=(0, (5, 4))
             )
-        axes.set_title(f"{problem} ({len(seeds)} replications)", fontsize=10, color=_INK)
+        axes.set_title(
+            f"{problem} ({len(seeds)} replication{'s'[: len(seeds) > 1]})", fontsize=10, color=_INK
+        )
         axes.set_xlabel("proposal", fontsize=9, color=_INK)
     for axes in grid[len(problems) :]:
         axes.set_axis_off()

@@ -40,7 +40,7 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def short_number(value: float) -> str:
-    """Four significant digits, without an exponent where that is readable; rounding errors are 0."""
+    """Four significant digits, without an exponent where that is readable; rounding errors: 0."""
     if abs(value) < 1e-12:
         return "0"
     return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.2e}"
@@ -49,7 +49,7 @@ def short_number(value: float) -> str:
 def mean_and_half(values: Sequence[float] | FloatArray) -> str:
     """Mean ± 0.5 standard deviation, as in the paper."""
     half = 0.5 * float(np.std(values))
-    return f"{short_number(float(np.mean(values)))} ± {half:.2g}"
+    return f"{short_number(float(np.mean(values)))} ± {half if half > 1e-12 else 0:.2g}"
 
 
 def optimiser_tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:
@@ -112,7 +112,7 @@ def _table(runs: Grid, measure: Callable[[Runs], FloatArray]) -> str:
         for problem in problems:
             run = runs.get((problem, method))
             cell = "-" if run is None else mean_and_half(measure(run))
-            bold = run is not None and float(measure(run).mean()) <= best[problem]
+            bold = run is not None and float(measure(run).mean()) <= best[problem] + 1e-9
             row.append(f"**{cell}**" if bold else cell)
         rows.append(row)
     counted = [
