@@ -116,6 +116,8 @@ def test_share_of_the_way_runs_from_random_sampling_to_the_best_known() -> None:
     assert found is not None
     assert found.tolist() == [0.5, 1.0]
     assert shares(group([run("ssp", 7, [1.0, 1.0])])["p", "ssp"], scale) is None
+    reached = [{**reference, "seed": seed, "random": 0.5, "best": 0.5} for seed in (0, 1)]
+    assert shares(group(records)["p", "ssp"], scales(records, reached)) is None  # no way to go
 
 
 def test_references_need_both_a_best_value_and_random_sampling() -> None:

@@ -220,12 +220,18 @@ def scales(records: Sequence[Record], references: Sequence[Record]) -> dict[tupl
 
 
 def shares(runs: Runs, scale: Mapping[tuple[str, int], Scale]) -> FloatArray | None:
-    """Share of the way of each replication; ``None`` without references for all of them."""
+    """Share of the way of each replication.
+
+    ``None`` without references for all of them, or if random sampling gets to the best value known
+    (there is no way to go).
+    """
     found = [scale.get((runs.problem, seed)) for seed in runs.seeds]
     if any(item is None for item in found):
         return None
     random = np.array([item.random for item in found if item is not None])
     best = np.array([item.best for item in found if item is not None])
+    if (random - best <= _TIE * np.maximum(1.0, np.abs(best))).any():
+        return None
     return np.asarray((random - runs.final) / (random - best))
 
 

@@ -123,8 +123,12 @@ def _table(runs: Grid, measure: Callable[[Runs], FloatArray]) -> str:
 
 
 def shares_table(runs: Grid, scale: Mapping[tuple[str, int], Scale]) -> str:
-    """Share of the way in percent, and its mean over the problems."""
-    problems = problems_of(runs)
+    """Share of the way in percent, and its mean over the problems that have one."""
+    problems = [
+        problem
+        for problem in problems_of(runs)
+        if any(shares(run, scale) is not None for key, run in runs.items() if key[0] == problem)
+    ]
     rows = []
     for method in methods_of(runs):
         cells: list[float | None] = []
