@@ -84,8 +84,10 @@ def test_errors_are_below_the_papers_and_outputs_vary_for_large_molecules(name: 
     assert "seed" in record
     for n in (10, 20, 30):
         values = load_oracle(name).predict(molecule_space(name, n).sample(60, seed=0))
-        assert values.std() > 0.01
-        assert record["outputs"][str(n)]["deviation"] > 0.01
+        assert values.std() > 0.1
+        noted = record["outputs"][str(n)]
+        assert values.std() == pytest.approx(noted["deviation"], rel=0.3)
+        assert noted["plateau"] < 0.01
 
 
 def test_an_oracle_is_read_back_as_it_was_written(tmp_path: Path) -> None:

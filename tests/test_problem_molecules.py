@@ -10,9 +10,11 @@ from bogrape.benchmarks.problems import get_problem, problem_names
 
 pytest.importorskip("rdkit")
 
+SIZES = (10, 15, 20, 25, 30)
+
 
 def test_the_papers_ten_molecular_problems_are_there() -> None:
-    expected = {f"{data}-{n}" for data in ("qm7", "qm9") for n in (10, 15, 20, 25, 30)}
+    expected = {f"{data}-{n}" for data in ("qm7", "qm9") for n in SIZES}
     assert expected <= set(problem_names())
 
 
@@ -30,13 +32,11 @@ def test_values_are_the_oracles_and_graphs_are_molecules(data_set: str) -> None:
         assert to_smiles(graph, data_set)
 
 
-def test_most_molecules_of_20_atoms_lie_on_the_floor_of_the_qm9_network() -> None:
-    # documented, because it makes the larger QM9 problems easy
-    from bogrape.molecules import load_oracle
-
-    floor = float(load_oracle("qm9").weights["linear3.bias"][0])
-    for n, least, most in [(10, 0.0, 0.05), (20, 0.5, 0.75)]:
-        problem = get_problem(f"qm9-{n}")
-        values = problem.values(Batch.of(problem.space.sample(200, seed=3)))
-        share = float(np.mean(values <= floor + 1e-9))
-        assert least <= share <= most
+@pytest.mark.parametrize("name", [f"{data}-{n}" for data in ("qm7", "qm9") for n in SIZES])
+def test_random_molecules_hardly_ever_share_a_value(name: str) -> None:
+    # a network whose last units are off for large molecules would make the problem trivial
+    problem = get_problem(name)
+    values = problem.values(Batch.of(problem.space.sample(1000, seed=0)))
+    _, counts = np.unique(values.round(9), return_counts=True)
+    assert counts.max() < 10
+    assert np.ptp(values) > 0.5
