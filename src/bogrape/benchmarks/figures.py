@@ -103,7 +103,7 @@ def optimiser_curves(
     for axes in grid[::columns]:
         axes.set_ylabel(what, fontsize=9, color=_INK)
     order = [*methods, *(name for name in handles if name not in methods)]
-    legend_below(figure, {name: handles[name] for name in order}, 9 if columns == 3 else 5)
+    legend_below(figure, {name: handles[name] for name in order}, (2, 5, 9)[columns - 1])
     return figure
 
 

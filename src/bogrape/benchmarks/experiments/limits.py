@@ -94,14 +94,16 @@ def figure(records: Sequence[Record], references: Sequence[Record] = ()) -> Figu
         axes.title.set_fontsize(10)
         axes.set_xlabel("proposal", fontsize=9)
         limits = [float(method.split(":")[1]) for _, method in order]
-        middle = [float(np.median(gaps(own[pair]))) for pair in order]
+        middle = [100 * float(np.median(gaps(own[pair]))) for pair in order]
         (handles[kernel],) = last.plot(limits, middle, marker="o", **look(kernel))
     clean(last)
     last.set_xscale("log")
     every = sorted({float(method.split(":")[1]) for _, method in runs})
     last.set_xticks(every, [f"{limit:g}" for limit in every], minor=False)
     last.set_xticks([], minor=True)
-    last.set_yscale("symlog", linthresh=1e-3)
+    last.set_yscale("symlog", linthresh=0.1)
+    last.set_ylim(bottom=0)  # a gap of zero is a proof
+    last.yaxis.set_major_formatter("{x:g} %")
     last.set_title("median gap by limit", fontsize=10)
     last.set_xlabel("limit (s)", fontsize=9)
     panels[0].set_ylabel(f"best value so far, {problem}", fontsize=9)
