@@ -13,7 +13,7 @@ from typing import Any
 from ortools.sat.python import cp_model
 
 from ...encoding import GraphEncoding, Structure
-from . import lengths
+from . import lengths, triangles
 from .attributes import FreeAttributes
 from .facts import Fact
 from .forms import Coordinates
@@ -71,6 +71,8 @@ def _path_rows(
                 model.add(total == coordinates.n_pairs(*types))
             else:
                 model.add(total <= coordinates.n_pairs(*types))
+        if structure.connectivity == "strong" and not structure.shape.directed:
+            _triangle_rows(model, coordinates, paths)
     if structure.diameter is not None and structure.shape.n_nodes > 1:
         n, diameter = structure.shape.n_nodes, structure.diameter
         for _, weights, low, high in lengths.rows(n, diameter, facts):
@@ -82,6 +84,18 @@ def _path_rows(
                 model.add(expression >= int(low))
             if high < float("inf"):
                 model.add(expression <= int(high))
+
+
+def _triangle_rows(model: Any, coordinates: Coordinates, paths: dict[tuple[int, ...], Any]) -> None:
+    sizes = {0: coordinates.shape.n_nodes}
+    if coordinates.composition is not None:
+        sizes = dict(enumerate(coordinates.composition))
+    for weights, low in triangles.rows(sizes, coordinates.longest):
+        chosen = [(paths.get(key, paths.get(key[:1])), w) for key, w in weights.items() if w]
+        terms = [(count, weight) for count, weight in chosen if count is not None]
+        model.add(
+            cp_model.LinearExpr.weighted_sum([c for c, _ in terms], [w for _, w in terms]) >= low
+        )
 
 
 def graph_counts(encoding: GraphEncoding, coordinates: Coordinates, counts: list[Any]) -> None:

@@ -105,7 +105,7 @@ def _farthest_beyond(
 
     Plain directions come first: they are easier to prove, and of use to more objectives.
     """
-    for family in (_plain_directions(len(h)), _pair_directions(len(h))):
+    for family in (_plain_directions(len(h)), pair_directions(len(h))):
         table = np.array([weights for weights in family if weights not in failed], dtype=np.int64)
         if not len(table):
             continue
@@ -126,7 +126,8 @@ def _plain_directions(diameter: int) -> Iterator[tuple[int, ...]]:
             yield tuple(int(first <= i < last) for i in range(diameter))
 
 
-def _pair_directions(diameter: int) -> Iterator[tuple[int, ...]]:
+def pair_directions(diameter: int) -> Iterator[tuple[int, ...]]:
+    """Pairs at one distance and a small multiple of those at another."""
     for i in range(diameter):
         for j in range(diameter):
             if i != j:

@@ -46,6 +46,8 @@ _TOLERANCE = 1e-7  # relative; what floating point may do to a proved bound
 _MOST_COMPOSITIONS = 200_000
 _SEARCH_SHARE = 0.3  # of the time limit, at most, for the incumbent
 
+_LEAST_COUNTS, _LEAST_GRAPHS = 0.3, 1.0  # seconds a piece, below which a round is of no use
+
 _knowledge = Knowledge()  # shared by all proposals of this process: it depends on no data
 
 
@@ -131,10 +133,14 @@ def _open_pieces(objective: Objective, value: float, deadline: float) -> list[_O
             if time.monotonic() > enough:
                 out.append(item)
                 continue
+            if item.piece.composition is not None:
+                item.bound = max(item.bound, _corner_bound(objective, item.piece, value))
+                if item.bound >= value:
+                    continue
             for part in item.piece.structure.by_diameter():
                 piece, bound = Piece(part, item.piece.composition), item.bound
                 if time.monotonic() < enough:
-                    bound = max(bound, _corner_bound(objective, piece))
+                    bound = max(bound, _corner_bound(objective, piece, value))
                 if bound < value:
                     out.append(_Open(piece, bound))
     return sorted(out, key=lambda item: item.bound)
@@ -157,13 +163,16 @@ def _by_composition(objective: Objective, structure: Structure, weakest: float) 
     ]
 
 
-def _corner_bound(objective: Objective, piece: Piece) -> float:
+def _corner_bound(objective: Objective, piece: Piece, value: float) -> float:
     posterior, acquisition = objective.posterior, objective.acquisition
     if not isinstance(posterior, WeightPosterior) or not isinstance(acquisition, LCB):
         return -math.inf
     form = count_form(posterior, piece.coordinates(posterior.model.kernel))
-    bound = corner_bound(form, piece.structure, acquisition.kappa)
-    return posterior.model.y_mean + posterior.model.y_scale * bound
+    fitted = posterior.model
+    # a little above the incumbent, so that rounding cannot make an open piece look settled
+    standard = (value + _slack(value) - fitted.y_mean) / fitted.y_scale
+    bound = corner_bound(form, piece.structure, acquisition.kappa, standard)
+    return fitted.y_mean + fitted.y_scale * bound
 
 
 def _settle(
@@ -181,11 +190,12 @@ def _settle(
     by_counts = quadratic and isinstance(objective.acquisition, LCB)
     rounds = [(0.05, "counts")] if by_counts else []
     cuts = [(0.4, "cuts")] if by_counts else []
-    for share, kind in (*rounds, (0.1, "graphs"), *cuts, (0.35, "graphs"), (1.0, "graphs")):
+    for share, kind in (*rounds, (0.1, "graphs"), (0.35, "graphs"), *cuts, (1.0, "graphs")):
         remaining = request.deadline - time.monotonic()
         if not left or remaining <= 0:
             break
-        limit = max(1.0, share * remaining / math.ceil(len(left) / n_cores()))
+        least = _LEAST_COUNTS if kind == "counts" else _LEAST_GRAPHS
+        limit = max(least, share * remaining / math.ceil(len(left) / n_cores()))
         best = min((answer.value for answer in answers), default=elite.value)
         tasks = [
             Task(

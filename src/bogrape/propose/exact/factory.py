@@ -3,8 +3,10 @@
 ``python -m bogrape.propose.exact.factory 12 13 --seconds 20`` asks, for every diameter at these
 sizes, how many pairs can be at distance s, and at s or more: the two families that a bound on the
 acquisition profits from most. A search finds what some graph has; the solver then proves that no
-graph has more, or as little more as the time allows. Facts are added one by one, each proof uses
-those before it, and a stopped run goes on where it was.
+graph has more, or as little more as the time allows. Where all rows of counts that are left can be
+listed, directions with two weights follow, the one that rules out most rows first.
+
+Facts are added one by one, each proof uses those before it, and a stopped run goes on where it was.
 """
 
 from __future__ import annotations
@@ -16,10 +18,15 @@ from pathlib import Path
 import numpy as np
 from ortools.sat.python import cp_model
 
+from . import lengths
 from .counting import bare_counts
+from .cuts import pair_directions
 from .extremes import Extremes, plain, prove
 from .facts import FILE, Fact, dump, parse
 from .forms import Coordinates
+
+_MOST_ROWS = 1_000_000  # of counts, for directions with two weights to be compared on
+_LEAST_SHARE = 0.03  # of the rows left, that a direction must rule out to be worth a proof
 
 
 def directions(diameter: int) -> Iterator[tuple[int, ...]]:
@@ -69,6 +76,27 @@ def tightest(
     return best
 
 
+def most_telling(extremes: Extremes, facts: list[Fact], tried: set[str]) -> tuple[int, ...] | None:
+    """The direction that would rule out most of the rows left, if graphs reach no farther."""
+    n, diameter = extremes.n, extremes.diameter
+    rows = lengths.histograms(n, diameter, facts, _MOST_ROWS)
+    if rows is None or not len(extremes.seen):
+        return None
+    candidates = [w for w in pair_directions(diameter) if label(n, diameter, w) not in tried]
+    if not candidates:
+        return None
+    table = np.array(candidates)
+    limits = (extremes.seen @ table.T).max(axis=0)
+    ruled_out = np.array([(rows @ w > high).sum() for w, high in zip(table, limits, strict=True)])
+    best = int(np.argmax(ruled_out))
+    return candidates[best] if ruled_out[best] >= _LEAST_SHARE * len(rows) else None
+
+
+def label(n: int, diameter: int, weights: tuple[int, ...]) -> str:
+    """How a direction is named in the list of those tried."""
+    return f"{n} {diameter} {weights}"
+
+
 def main() -> None:
     """Prove facts for the sizes given on the command line."""
     parser = argparse.ArgumentParser(description="Prove facts about distances in graphs.")
@@ -79,21 +107,29 @@ def main() -> None:
     table = {key: list(facts) for key, facts in parse(options.output.read_text()).items()}
     log = options.output.with_suffix(".tried")
     tried = set(log.read_text().splitlines()) if log.exists() else set()
+
+    def work(extremes: Extremes, weights: tuple[int, ...]) -> None:
+        n, diameter = extremes.n, extremes.diameter
+        facts = table.setdefault((n, diameter), [])
+        fact = tightest(extremes, weights, facts, options.seconds)
+        print(f"n={n} d={diameter} {weights}: {fact.high if fact else 'nothing new'}", flush=True)
+        if fact is not None:
+            facts.append(fact)
+            options.output.write_text(dump(table), encoding="ascii")
+        tried.add(label(n, diameter, weights))
+        with log.open("a") as file:
+            file.write(label(n, diameter, weights) + "\n")
+
     for n in options.sizes:
         for diameter in range(n - 2, 2, -1):
             extremes = Extremes(n, diameter)
-            facts = table.setdefault((n, diameter), [])
             for weights in directions(diameter):
-                name = f"{n} {diameter} {weights}"
-                if name in tried or weights in {fact.weights for fact in facts}:
-                    continue
-                fact = tightest(extremes, weights, facts, options.seconds)
-                print(f"n={n} d={diameter} {weights}: {fact.high if fact else 'nothing new'}")
-                if fact is not None:
-                    facts.append(fact)
-                    options.output.write_text(dump(table), encoding="ascii")
-                with log.open("a") as file:
-                    file.write(name + "\n")
+                if label(n, diameter, weights) in tried:
+                    extremes.reach(weights)
+                else:
+                    work(extremes, weights)
+            while chosen := most_telling(extremes, table.get((n, diameter), []), tried):
+                work(extremes, chosen)
 
 
 if __name__ == "__main__":

@@ -28,11 +28,19 @@ from ..objective import Objective
 from . import lengths
 from .forms import Coordinates, CountForm, embedded
 
-_MOST_CORNERS = 4000
+_MOST_CORNERS = 3_000  # beginnings of corners kept at once
 
 
-def corner_bound(form: CountForm, structure: Structure, kappa: float) -> float:
-    """A standardised lower bound on LCB over a piece; minus infinity if corners are too many."""
+def corner_bound(
+    form: CountForm, structure: Structure, kappa: float, value: float = math.inf
+) -> float:
+    """A standardised lower bound on LCB over a piece; minus infinity if there is none.
+
+    A corner is a choice in each block (a type of pairs, the nodes). Blocks are decided one after
+    another, the largest first; what is left can lower the mean by no more than its smallest part
+    and raise the deviation by no more than its largest norm. Beginnings that cannot come below
+    ``value`` are dropped, so the bound is at most that; with too many left the work stops early.
+    """
     coordinates = form.coordinates
     if structure.connectivity != "strong" or not coordinates.paths:
         return -math.inf
@@ -41,33 +49,41 @@ def corner_bound(form: CountForm, structure: Structure, kappa: float) -> float:
         blocks.setdefault(path[1:], []).append(i)
     if coordinates.composition is None and len(blocks) > 1:
         return -math.inf
-    choices = [_block_corners(coordinates, structure, types, len(blocks)) for types in blocks]
-    nodes = _node_corners(coordinates)
-    if math.prod(len(c) for c in choices) * len(nodes) > _MOST_CORNERS:
-        return -math.inf
-    rows = []
-    for chosen in product(*choices):
-        x = np.zeros(len(coordinates), dtype=np.int64)
-        for index, values in zip(blocks.values(), chosen, strict=True):
-            x[index] = values
-        for corner in nodes:
-            x[len(coordinates.paths) :] = corner
-            rows.append(x.copy())
-    table = np.array(rows)
-    return float((form.mean(table) - kappa * (form.std(table) + form.slack)).min()) - 1e-9
+    parts = []
+    for types, index in blocks.items():
+        corners = _block_corners(coordinates, structure, types, len(blocks))
+        parts.append((corners @ form.w[index], corners @ form.R[:, index].T))
+    parts.sort(key=lambda part: -float(np.linalg.norm(part[1], axis=1).max(initial=0.0)))
+    nodes = np.array(_node_corners(coordinates), dtype=np.int64)
+    of_nodes = slice(len(coordinates.paths), len(coordinates))
+    parts.append((nodes @ form.w[of_nodes], nodes @ form.R[:, of_nodes].T))
+
+    lowest = [float(means.min(initial=math.inf)) for means, _ in parts]
+    widest = [float(np.linalg.norm(spreads, axis=1).max(initial=0.0)) for _, spreads in parts]
+    mean, spread = np.array([form.w0]), form.r0[None]
+    for done, (means, spreads) in enumerate(parts, start=1):
+        mean = (mean[:, None] + means).ravel()
+        spread = (spread[:, None] + spreads).reshape(len(mean), len(form.r0))
+        std = np.linalg.norm(spread, axis=1) + sum(widest[done:]) + form.slack
+        lower = mean + sum(lowest[done:]) - kappa * std - 1e-9
+        keep = lower < value
+        mean, spread, lower = mean[keep], spread[keep], lower[keep]
+        if len(mean) > _MOST_CORNERS:
+            break
+    return float(lower.min(initial=value))
 
 
 def _block_corners(
     coordinates: Coordinates, structure: Structure, types: tuple[int, ...], n_blocks: int
-) -> list[NDArray[np.int64]]:
+) -> NDArray[np.int64]:
     total = coordinates.n_pairs(*types)
     base = np.zeros(coordinates.longest, dtype=np.int64)
     if n_blocks == 1 and structure.diameter is not None:
         base = lengths.lower_bounds(structure.shape.n_nodes, structure.diameter)
     spare = total - int(base.sum())
     if spare < 0:
-        return []
-    return [base + spare * np.eye(len(base), dtype=np.int64)[s] for s in range(len(base))]
+        return np.zeros((0, len(base)), dtype=np.int64)
+    return base + spare * np.eye(len(base), dtype=np.int64)
 
 
 def _node_corners(coordinates: Coordinates) -> list[tuple[int, ...]]:

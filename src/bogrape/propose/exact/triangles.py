@@ -1,0 +1,63 @@
+r"""What the triangle inequality says about pairs of labelled nodes near each other.
+
+For undirected graphs with ``n_a`` nodes of label a, let ``X_ab(s)`` be the number of pairs
+with labels a and b within s steps. Around a node v of label b let A be the nodes of label a within
+s steps and C those of label c within t steps; v itself belongs to A if a = b. Any two nodes, one of
+A and one of C, are within s + t steps of each other. So for every v
+
+.. math:: X_{aa}(2s) \ge \binom{|A|}{2} \ge k |A| - \binom{k + 1}{2} \quad (k = 1, 2, \dots),
+          \qquad X_{ac}(s + t) \ge |A| |C| \ge n_c |A| + n_a |C| - n_a n_c ,
+
+and the mean over the ``n_b`` nodes v of label b, where :math:`\sum_v |A|` is ``X_ab(s)``, or
+``2 X_aa(s) + n_a`` if a = b, makes them linear in the counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+Weights = Counter[tuple[int, int, int]]  # (s, a, b), a <= b: how much a pair there counts
+
+
+def rows(sizes: Mapping[int, int], longest: int) -> Iterator[tuple[Weights, int]]:
+    """Rows ``sum weight x >= low`` over pairs ``x_sab``, for labels with so many nodes each."""
+    labels = [label for label, size in sizes.items() if size]
+    for b in labels:
+        for a in labels:
+            for s in range(1, (longest - 1) // 2 + 1):
+                yield from _alike(sizes, a, b, s)
+            for c in labels:
+                if a < c:
+                    for s in range(1, longest - 1):
+                        for t in range(1, longest - s):
+                            yield _apart(sizes, a, c, b, s, t)
+
+
+def _alike(sizes: Mapping[int, int], a: int, b: int, s: int) -> Iterator[tuple[Weights, int]]:
+    """``n_b X_aa(2s) >= k sum|A| - n_b k (k + 1) / 2``."""
+    around, itself = _sum_around(sizes, a, b, s)
+    for k in range(1, sizes[a]):
+        weights = _within(a, a, 2 * s, sizes[b])
+        weights.subtract({key: k * weight for key, weight in around.items()})
+        yield weights, k * itself - sizes[b] * k * (k + 1) // 2
+
+
+def _apart(sizes: Mapping[int, int], a: int, c: int, b: int, s: int, t: int) -> tuple[Weights, int]:
+    """``n_b X_ac(s + t) >= n_c sum|A| + n_a sum|C| - n_a n_b n_c``."""
+    weights = _within(a, c, s + t, sizes[b])
+    low = -sizes[a] * sizes[b] * sizes[c]
+    for other, steps, factor in ((a, s, sizes[c]), (c, t, sizes[a])):
+        around, itself = _sum_around(sizes, other, b, steps)
+        weights.subtract({key: factor * weight for key, weight in around.items()})
+        low += factor * itself
+    return weights, low
+
+
+def _sum_around(sizes: Mapping[int, int], a: int, b: int, s: int) -> tuple[Weights, int]:
+    """The sum of ``|A|`` over the nodes of label b: weights of the counts, and a constant."""
+    return (_within(a, b, s, 1), 0) if a != b else (_within(a, a, s, 2), sizes[a])
+
+
+def _within(a: int, b: int, s: int, factor: int) -> Weights:
+    return Counter({(t, min(a, b), max(a, b)): factor for t in range(1, s + 1)})
