@@ -249,18 +249,21 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, help="at most so many seeds a case")
     parser.add_argument("--limit", type=float, help="at most so many seconds an instance")
     parser.add_argument("--scip", action="store_true", help="with --instance: run SCIP too")
-    parser.add_argument("--molecules", action="store_true", help="molecules only")
+    parser.add_argument(
+        "--molecules", action=argparse.BooleanOptionalAction, help="molecules only, or none"
+    )
     parser.add_argument("--output", type=Path, default=Path("bench-engine.jsonl"))
     parser.add_argument("--instance", nargs=4, metavar=("KERNEL", "N", "SEED", "LIMIT"))
     options = parser.parse_args()
     if options.instance:
         kernel, n, seed, limit = options.instance
-        record = measure(kernel, int(n), int(seed), float(limit), options.scip, options.molecules)
+        molecules = bool(options.molecules)
+        record = measure(kernel, int(n), int(seed), float(limit), options.scip, molecules)
         print(json.dumps(record))
         return
     cases = QUICK if options.quick else FULL
-    if options.molecules:
-        cases = tuple(case for case in cases if case.molecules)
+    if options.molecules is not None:
+        cases = tuple(case for case in cases if case.molecules == options.molecules)
     if options.only:
         kernels = {word for word in options.only if not word.isdigit()}
         sizes = {int(word) for word in options.only if word.isdigit()}
