@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from ..errors import InvalidInputError
 
+_START = re.compile(r"^<!-- bench ", re.MULTILINE)
 _SECTION = re.compile(
     r"^<!-- bench (?P<name>\S+) -->\n(?P<body>.*?)^<!-- end -->$", re.DOTALL | re.MULTILINE
 )
@@ -22,7 +23,7 @@ def filled(text: str, section: Callable[[str], str]) -> str:
     <!-- end -->
     b
     """
-    if text.count("<!-- bench ") != len(_SECTION.findall(text)):
+    if len(_START.findall(text)) != len(_SECTION.findall(text)):
         raise InvalidInputError(
             "expected a line <!-- end --> after each line <!-- bench NAME -->, each alone on it"
         )

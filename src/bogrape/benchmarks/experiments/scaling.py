@@ -106,9 +106,7 @@ def figure(records: Sequence[Record], references: Sequence[Record] = ()) -> Figu
                     continue
                 n = sizes(record["problem"])[0]
                 axes.plot([n], [record["seconds"]], "x", markersize=5, color=look(method)["color"])
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_minor_formatter("")
+        axes.set_ylim(bottom=0)
         axes.set_xticks(sorted({sizes(record["problem"])[0] for record in records}))
         axes.set_title(f"{t} observations (× not proved)", fontsize=10)
         axes.set_xlabel("nodes", fontsize=9)
