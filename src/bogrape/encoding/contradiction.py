@@ -51,9 +51,14 @@ def refuse_contradiction(
     if not impossible(rules, _EFFORT):
         return
     left = _EFFORT
-    names = [rule.name for rule in smallest_conflict(rules, impossible)]
+    raise contradiction(smallest_conflict(rules, impossible))
+
+
+def contradiction(rules: Sequence[Rule]) -> InfeasibleSpaceError:
+    """The error for rules that no graph satisfies together."""
+    names = [rule.name for rule in rules]
     what = " and ".join(names) or "the sizes and connectivity of the space"
-    raise InfeasibleSpaceError(
+    return InfeasibleSpaceError(
         f"no graph satisfies {what}; drop or loosen one of these rules", names
     )
 

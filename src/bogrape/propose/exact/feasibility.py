@@ -5,19 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from math import comb
 
 from ortools.sat.python import cp_model
 
 from ...constraints import Rule
 from ...encoding import GraphEncoding, Structure, structures
-from ...errors import BoGrapeError, InfeasibleSpaceError, SearchSpaceExhausted
+from ...encoding.contradiction import contradiction, smallest_conflict
+from ...errors import BoGrapeError, SearchSpaceExhausted
 from ...space import GraphSpace
 from ..request import Request
 from .worker import solve_all
-
-_MOST_TRIALS = 400
 
 
 @dataclass
@@ -50,32 +47,9 @@ def explain_nothing_left(space: GraphSpace, request: Request) -> BoGrapeError:
             f"every graph of the space is among the {len(request.excluded)} excluded ones (up to "
             "isomorphism); nothing is left to propose: widen the space or stop the study"
         )
-    culprits = smallest_conflict(space, deadline)
-    names = [rule.name for rule in culprits]
-    what = " and ".join(names) if names else "the sizes and connectivity of the space"
-    return InfeasibleSpaceError(
-        f"no graph satisfies {what}; drop or loosen one of these rules", names
+    return contradiction(
+        smallest_conflict(space.rules, lambda some: _feasible(space, some, deadline) is False)
     )
-
-
-def smallest_conflict(space: GraphSpace, deadline: float) -> list[Rule]:
-    """A smallest set of rules that no graph satisfies together (as far as time allows).
-
-    First rules are left out one by one as long as no graph appears, which gives a set none of whose
-    rules can be spared; then all smaller sets are tried.
-    """
-    culprits = list(space.rules)
-    for rule in space.rules:
-        fewer = [other for other in culprits if other is not rule]
-        if _feasible(space, fewer, deadline) is False:
-            culprits = fewer
-    for size in range(1, len(culprits)):
-        if comb(len(space.rules), size) > _MOST_TRIALS:
-            break
-        for some in combinations(space.rules, size):
-            if _feasible(space, some, deadline) is False:
-                return list(some)
-    return culprits
 
 
 def _feasible(space: GraphSpace, rules: Sequence[Rule], deadline: float) -> bool | None:
