@@ -1,10 +1,11 @@
 """Search, then proof, then re-check: the globally best graph with a certificate.
 
-1. Local search supplies an incumbent. 2. The space is cut into pieces: a size, a diameter where
-graphs are connected and undirected, and for
-   the labelled kernel SP a composition (how many nodes have each label). Pieces whose bound
+1. Local search supplies an incumbent.
+2. The space is cut into pieces: a size, a diameter where graphs are connected and undirected, and
+   for the labelled kernel SP a composition (how many nodes have each label). Pieces whose bound
    (`bogrape.propose.exact.relaxation`) does not beat the incumbent are settled at once.
-3. CP-SAT settles the others, side by side, each asked for a graph better than the incumbent.
+3. CP-SAT settles the others, side by side, each asked for a graph better than the incumbent
+   (`bogrape.propose.exact.rounds`).
 4. The bound is the smallest over all pieces; an improvement becomes the answer, and a last local
    search around it must not find anything better than what was proved.
 
@@ -13,18 +14,14 @@ The method is explained, with the reasons why each step is exact, in ``docs/exac
 
 from __future__ import annotations
 
-import logging
 import math
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ...acquisition import EI, LCB
 from ...encoding import Structure, structures
 from ...errors import EngineError, SamplingError, UnsupportedError
-from ...graph import Graph
 from ...posterior import WeightPosterior
 from ..objective import Objective
 from ..proposal import Proposal, Status
@@ -32,31 +29,15 @@ from ..request import Request
 from ..search import Elite, search
 from ..ties import break_tie
 from .attributes import compositions, count_compositions
-from .cuts import CutTask
 from .feasibility import explain_nothing_left
 from .forms import count_form
-from .knowledge import Knowledge
-from .piece import Answer, Piece, Task
+from .piece import Answer, Piece
 from .relaxation import composition_bounds, corner_bound, norm_bound
-from .worker import n_cores, solve_all
-
-logger = logging.getLogger(__name__)
+from .rounds import Open, Rounds
 
 _TOLERANCE = 1e-7  # relative; what floating point may do to a proved bound
 _MOST_COMPOSITIONS = 200_000
 _SEARCH_SHARE = 0.3  # of the time limit, at most, for the incumbent
-
-_LEAST_COUNTS, _LEAST_GRAPHS = 0.3, 1.0  # seconds a piece, below which a round is of no use
-
-_knowledge = Knowledge()  # shared by all proposals of this process: it depends on no data
-
-
-@dataclass
-class _Open:
-    """A piece that is not settled, and the best bound known for it."""
-
-    piece: Piece
-    bound: float
 
 
 def propose_exact(objective: Objective, request: Request) -> Proposal:
@@ -75,7 +56,7 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
         starts=request.exclude,
     )
     to_settle = _open_pieces(objective, elite.value, request.deadline)
-    answers, left = _settle(objective, request, elite, to_settle)
+    answers, left = Rounds(objective, request, elite, to_settle).run()
     improved = [answer for answer in answers if answer.graph is not None]
     method = "search+cp-sat"
     if improved:
@@ -111,7 +92,7 @@ def _slack(value: float) -> float:
     return _TOLERANCE * max(1.0, abs(value))
 
 
-def _open_pieces(objective: Objective, value: float, deadline: float) -> list[_Open]:
+def _open_pieces(objective: Objective, value: float, deadline: float) -> list[Open]:
     """The pieces that could hold a value below the incumbent's, most promising first.
 
     Pieces that are not reached in half of the time left stay whole, under the bound they have.
@@ -124,7 +105,7 @@ def _open_pieces(objective: Objective, value: float, deadline: float) -> list[_O
     out = []
     shapes = [space.shape(n) for n in space.sizes]
     for structure in structures(shapes, space.connected, space.rules):
-        split = [_Open(Piece(structure), weakest)]
+        split = [Open(Piece(structure), weakest)]
         if kernel.labelled and not kernel.exponential and isinstance(objective.acquisition, LCB):
             split = _by_composition(objective, structure, weakest)
         for item in split:
@@ -142,14 +123,14 @@ def _open_pieces(objective: Objective, value: float, deadline: float) -> list[_O
                 if time.monotonic() < enough:
                     bound = max(bound, _corner_bound(objective, piece, value))
                 if bound < value:
-                    out.append(_Open(piece, bound))
+                    out.append(Open(piece, bound))
     return sorted(out, key=lambda item: item.bound)
 
 
-def _by_composition(objective: Objective, structure: Structure, weakest: float) -> list[_Open]:
+def _by_composition(objective: Objective, structure: Structure, weakest: float) -> list[Open]:
     shape = structure.shape
     if count_compositions(shape.n_nodes, shape.n_labels) > _MOST_COMPOSITIONS:
-        return [_Open(Piece(structure), weakest)]
+        return [Open(Piece(structure), weakest)]
     posterior, acquisition = objective.posterior, objective.acquisition
     assert isinstance(posterior, WeightPosterior)
     assert isinstance(acquisition, LCB)
@@ -158,7 +139,7 @@ def _by_composition(objective: Objective, structure: Structure, weakest: float) 
     fitted = posterior.model
     in_units = fitted.y_mean + fitted.y_scale * bounds
     return [
-        _Open(Piece(structure, row), max(weakest, float(bound)))
+        Open(Piece(structure, row), max(weakest, float(bound)))
         for row, bound in zip(table, in_units, strict=True)
     ]
 
@@ -173,75 +154,6 @@ def _corner_bound(objective: Objective, piece: Piece, value: float) -> float:
     standard = (value + _slack(value) - fitted.y_mean) / fitted.y_scale
     bound = corner_bound(form, piece.structure, acquisition.kappa, standard)
     return fitted.y_mean + fitted.y_scale * bound
-
-
-def _settle(
-    objective: Objective, request: Request, elite: Elite, to_settle: Sequence[_Open]
-) -> tuple[list[Answer], list[_Open]]:
-    """Solve the pieces in rounds of growing limits; returns answers, and what stayed open.
-
-    Where the posterior is quadratic in the counts, a first round leaves out the graphs: counts that
-    obey what is true of all graphs are bounded in no time, and that settles many pieces.
-    """
-    answers: list[Answer] = []
-    left = list(to_settle)
-    incumbent = next(iter(elite.ties.values()), None)
-    quadratic = isinstance(objective.posterior, WeightPosterior)
-    by_counts = quadratic and isinstance(objective.acquisition, LCB)
-    rounds = [(0.05, "counts")] if by_counts else []
-    cuts = [(0.4, "cuts")] if by_counts else []
-    for share, kind in (*rounds, (0.1, "graphs"), (0.35, "graphs"), *cuts, (1.0, "graphs")):
-        remaining = request.deadline - time.monotonic()
-        if not left or remaining <= 0:
-            break
-        least = _LEAST_COUNTS if kind == "counts" else _LEAST_GRAPHS
-        limit = max(least, share * remaining / math.ceil(len(left) / n_cores()))
-        best = min((answer.value for answer in answers), default=elite.value)
-        tasks = [
-            Task(
-                item.piece,
-                objective,
-                best,
-                request.excluded,
-                _known_counts(objective, item.piece, incumbent),
-                limit,
-                request.seed,
-                _knowledge.missing(item.piece.structure),
-                _knowledge.facts(item.piece.structure),
-                relaxed=kind == "counts",
-            )
-            for item in left
-        ]
-        jobs = [CutTask(task, limit) for task in tasks] if kind == "cuts" else tasks
-        found = dict(solve_all(jobs, request.deadline))
-        for index, item in enumerate(left):
-            answer = found[index]
-            if answer is not None:
-                answers.append(answer)
-                if answer.missing is not None:
-                    _knowledge.learn(item.piece.structure, answer.missing)
-                _knowledge.learn_facts(item.piece.structure, answer.facts)
-                item.bound = math.inf if answer.proved else max(item.bound, answer.bound)
-        best = min((answer.value for answer in answers), default=elite.value)
-        settled = len(left)
-        left = [item for item in left if item.bound < best]
-        logger.info("%d of %d pieces settled in %.1f s", settled - len(left), settled, limit)
-    return answers, left
-
-
-def _known_counts(
-    objective: Objective, piece: Piece, incumbent: Graph | None
-) -> list[tuple[int, ...]]:
-    """The counts of the incumbent, if it belongs to the piece: they need not be offered again."""
-    if incumbent is None or incumbent.n_nodes != piece.structure.shape.n_nodes:
-        return []
-    diameter = piece.structure.diameter
-    if diameter is not None and incumbent.distances().max() != diameter:
-        return []
-    numbers = np.bincount(incumbent.labels, minlength=piece.structure.shape.n_labels)
-    if piece.composition is not None and tuple(numbers.tolist()) != piece.composition:
-        return []
-    return [piece.coordinates(objective.posterior.model.kernel).values(incumbent)]
 
 
 def _polished(objective: Objective, request: Request, elite: Elite, best: Answer) -> Elite:

@@ -1,0 +1,146 @@
+"""Rounds of solves that settle the open pieces of a proof, each with a longer limit than the last.
+
+1. *Counts*, where the posterior is quadratic in them: graphs are left out; counts that obey what is
+   true of all graphs are bounded in no time, and that settles many pieces.
+2. *Graphs*, twice, with a tenth and a third of the time: what is easy is settled.
+3. *Cuts*: the pieces with the worst bounds, which are the bound of the whole, get cutting planes.
+4. *Graphs* again, with all the time that is left.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...acquisition import LCB
+from ...posterior import WeightPosterior
+from ..objective import Objective
+from ..request import Request
+from ..search import Elite
+from .cuts import CutTask
+from .knowledge import Knowledge
+from .piece import Answer, Piece, Task
+from .worker import n_cores, solve_all
+
+logger = logging.getLogger(__name__)
+
+_LEAST_COUNTS, _LEAST_GRAPHS = 0.3, 1.0  # seconds a piece, below which a round is of no use
+_CUT_SECONDS = 40.0  # for one piece at a time, before the worst bounds are looked at again
+_CUT_SHARE = 0.5  # of the time that is left
+
+_knowledge = Knowledge()  # shared by all proposals of this process: it depends on no data
+
+
+@dataclass
+class Open:
+    """A piece that is not settled, and the best bound known for it."""
+
+    piece: Piece
+    bound: float
+    can_be_cut: bool = True
+
+
+class Rounds:
+    """The open pieces of one proposal, and what has been found in them."""
+
+    def __init__(
+        self, objective: Objective, request: Request, elite: Elite, left: Sequence[Open]
+    ) -> None:
+        self.objective = objective
+        self.request = request
+        self.left = list(left)
+        self.answers: list[Answer] = []
+        self._incumbent = next(iter(elite.ties.values()), None)
+        self._searched = elite.value
+
+    def run(self) -> tuple[list[Answer], list[Open]]:
+        """Go through the rounds while there is time; returns answers, and what stayed open."""
+        quadratic = isinstance(self.objective.posterior, WeightPosterior)
+        by_counts = quadratic and isinstance(self.objective.acquisition, LCB)
+        if by_counts:
+            self._round(0.05, relaxed=True)
+        self._round(0.1)
+        self._round(0.35)
+        if by_counts:
+            self._cut_the_worst()
+        self._round(1.0)
+        return self.answers, self.left
+
+    @property
+    def best(self) -> float:
+        """The smallest value known: only what is below it is of interest."""
+        return min((answer.value for answer in self.answers), default=self._searched)
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the deadline."""
+        return self.request.deadline - time.monotonic()
+
+    def _round(self, share: float, *, relaxed: bool = False) -> None:
+        """Every piece gets the same part of a share of the time that is left."""
+        if not self.left or self.remaining <= 0:
+            return
+        least = _LEAST_COUNTS if relaxed else _LEAST_GRAPHS
+        limit = max(least, share * self.remaining / math.ceil(len(self.left) / n_cores()))
+        tasks = [self._task(item, limit, relaxed) for item in self.left]
+        self._absorb(self.left, dict(solve_all(tasks, self.request.deadline)))
+
+    def _cut_the_worst(self) -> None:
+        """The pieces with the smallest bounds, a few at a time, until none of them can be cut."""
+        until = time.monotonic() + _CUT_SHARE * self.remaining
+        while (limit := min(_CUT_SECONDS, until - time.monotonic())) > _LEAST_GRAPHS:
+            worst = sorted(self.left, key=lambda item: item.bound)[: n_cores()]
+            worst = [item for item in worst if item.can_be_cut]
+            if not worst:
+                return
+            before = [item.bound for item in worst]
+            jobs = [CutTask(self._task(item, limit), limit) for item in worst]
+            self._absorb(worst, dict(solve_all(jobs, self.request.deadline)))
+            for item, bound in zip(worst, before, strict=True):
+                item.can_be_cut = item.bound > bound + 1e-3 * abs(bound)
+
+    def _task(self, item: Open, limit: float, relaxed: bool = False) -> Task:
+        structure = item.piece.structure
+        return Task(
+            item.piece,
+            self.objective,
+            self.best,
+            self.request.excluded,
+            self._known_counts(item.piece),
+            limit,
+            self.request.seed,
+            _knowledge.missing(structure),
+            _knowledge.facts(structure),
+            relaxed,
+        )
+
+    def _absorb(self, items: Sequence[Open], found: dict[int, Answer | None]) -> None:
+        for index, item in enumerate(items):
+            answer = found.get(index)
+            if answer is not None:
+                self.answers.append(answer)
+                if answer.missing is not None:
+                    _knowledge.learn(item.piece.structure, answer.missing)
+                _knowledge.learn_facts(item.piece.structure, answer.facts)
+                item.bound = math.inf if answer.proved else max(item.bound, answer.bound)
+        before = len(self.left)
+        best = self.best
+        self.left = [item for item in self.left if item.bound < best]
+        logger.info("%d of %d open pieces settled", before - len(self.left), before)
+
+    def _known_counts(self, piece: Piece) -> list[tuple[int, ...]]:
+        """The counts of the incumbent, if it belongs to the piece: no need to offer them again."""
+        incumbent, structure = self._incumbent, piece.structure
+        if incumbent is None or incumbent.n_nodes != structure.shape.n_nodes:
+            return []
+        if structure.diameter not in (None, incumbent.distances().max()):
+            return []
+        numbers = np.bincount(incumbent.labels, minlength=structure.shape.n_labels)
+        if piece.composition not in (None, tuple(numbers.tolist())):
+            return []
+        return [piece.coordinates(self.objective.posterior.model.kernel).values(incumbent)]
