@@ -236,6 +236,7 @@ def test_experiments_on_data_say_how_to_give_it(tmp_path: Path) -> None:
     assert "--data" in result.output
 
 
+@pytest.mark.timeout(400)  # two minutes at most are promised, on a machine that is not busy
 def test_quick_runs_all_experiments_and_fills_a_document(tmp_path: Path) -> None:
     result = bench("quick", "--out", tmp_path)
     assert result.exit_code == 0, result.output
