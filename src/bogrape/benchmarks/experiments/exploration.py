@@ -1,4 +1,4 @@
-"""Ablation of the exploration parameter (the paper's Figure 10)."""
+"""Ablation of the exploration parameter (the paper's Figure 9)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ register(
     Experiment(
         name="exploration",
         title="three choices of κ = √β_t on QM7, N = 10, SSP",
-        source="Figure on β_t in the appendix",
+        source="Figure 9 (appendix)",
         plan=PAPER,
         short=replace(PAPER, replications=3, n_iterations=20, time_limit=1.0),
         quick=replace(PAPER, replications=1, n_initial=3, n_iterations=1, time_limit=0.2),

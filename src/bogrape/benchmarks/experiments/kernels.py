@@ -191,7 +191,7 @@ register(
     Experiment(
         name="kernels",
         title="RMSE and MNLL of Gaussian processes with every kernel, N = 10..30",
-        source="Tables on RMSE and MNLL and the violin plots in the appendix",
+        source="Tables 3 and 4, Figure 8 (appendix)",
         plan=PAPER,
         short=replace(PAPER, replications=10),
         quick=Plan(("qm7-10",), ("wl", "wl*", "ssp"), 1, 8, 10),

@@ -1,4 +1,4 @@
-"""Ablation of the time limit of a proposal, with the gap it leaves (figures of the appendix)."""
+"""Ablation of the time limit of a proposal, with the gap it leaves (Figures 5 and 6)."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ register(
     Experiment(
         name="limits",
         title="time limit of a proposal: results and gaps on QM7, N = 10",
-        source="Figures on the time limit and on the MIP gap in the appendix",
+        source="Figures 5 and 6 (appendix)",
         plan=PAPER,
         short=SHORT,
         quick=Plan(("qm7-10",), ("ssp:0.2", "ssp:0.4"), 1, 3, 1),

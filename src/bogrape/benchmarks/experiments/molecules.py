@@ -1,4 +1,4 @@
-"""Bayesian optimisation of the QM7 and QM9 oracles (the paper's Figures 4 and 12)."""
+"""Bayesian optimisation of the QM7 and QM9 oracles (the paper's Figures 4 and 11)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ register(
     Experiment(
         name="molecules",
         title="best value so far on networks trained on QM7 and QM9",
-        source="Figures 4 (N = 10, 20, 30) and 12 (N = 15, 25)",
+        source="Figures 4 (N = 10, 20, 30) and 11 (N = 15, 25)",
         plan=PAPER,
         short=replace(
             PAPER,

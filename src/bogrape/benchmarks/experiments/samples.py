@@ -1,4 +1,4 @@
-"""Ablation of the number of samples baselines choose from (figure in the paper's appendix)."""
+"""Ablation of the number of samples baselines choose from (the paper's Figure 7)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ register(
     Experiment(
         name="samples",
         title="baselines that choose among 20 or 100 random molecules, N = 30",
-        source="Figure on the number of samples in the appendix",
+        source="Figure 7 (appendix)",
         plan=PAPER,
         short=replace(PAPER, replications=3, n_iterations=20, time_limit=1.0),
         quick=Plan(("qm7-30",), ("wl-rand:2", "wl-rand:4", "ssp"), 1, 3, 1, 0.2),

@@ -1,4 +1,4 @@
-"""Molecules drawn from a data set beside those of the feasible sampler (figure in the appendix).
+"""Molecules drawn from a data set beside those of the feasible sampler (the paper's Figure 10).
 
 Both give 60 molecules of one size, valued by the network trained on the data set; what counts is
 the regret: how far the best one so far is above the best value a long search of the space knows.
@@ -80,7 +80,7 @@ register(
     Experiment(
         name="sampling",
         title="molecules of the data sets beside those of the feasible sampler (needs --data)",
-        source="Figure on random sampling and Limeade in the appendix",
+        source="Figure 10 (appendix)",
         plan=PAPER,
         short=replace(PAPER, problems=("qm7-5", "qm7-7"), replications=3),
         quick=Plan(("qm7-4",), ("sampler",), 2, 3, 2),
