@@ -13,12 +13,15 @@ diameter d. Then
 * ``Ore``: ``h_1 <= d + (n - d - 1)(n - d + 4) / 2`` (Ore, 1968);
 * ``tail``: ``sum_{t >= s} h_t <= n (n - s) / 2``: a node with a node at distance s or more has one
   at each smaller distance, itself included;
+* ``far``: a smaller limit on the same sum where s is near d (`_far_by_middles`);
 * ``fact``: what the solver has proved of one n and d (`bogrape.propose.exact.facts`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,14 +48,54 @@ def most_edges(n: int, diameter: int) -> int:
     return diameter + (n - diameter - 1) * (n - diameter + 4) // 2
 
 
-def most_far(n: int, s: int) -> int:
-    """*tail*: the largest number of pairs at distance s or more."""
-    return n * (n - s) // 2 if s > 1 else n * (n - 1) // 2
+def most_far(n: int, diameter: int, s: int) -> int:
+    """*tail* and *far*: the largest number of pairs at distance s or more."""
+    if s <= 1:
+        return n * (n - 1) // 2
+    return min(n * (n - s) // 2, _far_by_middles(n, diameter, s))
+
+
+@cache
+def _far_by_middles(n: int, diameter: int, s: int) -> int:
+    r"""A limit on the number e of *far* pairs, those at distance s or more (*far*).
+
+    Let f(u) be the number of nodes far from u. A far pair at distance m has ``2s - 1 - m`` nodes on
+    a shortest path that are far from neither end: at least ``q = 2s - 1 - d`` *middles*.
+
+    *Zeros.* Let ``z`` nodes have f = 0. Around a node u with f(u) > 0 and eccentricity m take the q
+    layers ``m - s < i < s + m - d``, which are among the first s - 1. If such a layer is a single
+    node w, all of its distances are below s: on the far side they are at most m - i, and to x on
+    the side of u at most ``d - (m - i)``, because every path from x to the last layer runs through
+    w. So w is a zero, and at most z of these layers are single nodes:
+    ``f(u) <= n - s - max(0, q - z)``.
+
+    *Cliques* (after Moon and Moser). Let ``N_k`` be the number of sets of k nodes pairwise far, so
+    that ``N_2 = e``, and ``N_1 = n - z``. In such a set Q let ``q_k`` nodes be far from at most
+    k - 2 of Q. To add up, over all Q, the nodes far from all of Q but one gives
+
+    .. math:: k^2 N_k^2 / N_{k-1} \le N_k (n - q_k) + (k^2 - 1) N_{k+1} .
+
+    ``q_2 >= q``, and every further node of Q brings the nodes at distance i from it on a shortest
+    path to another one, ``d - s < i < s - d/2``: they are near both, and by the triangle inequality
+    they are none of those counted before. The balls of radius ``(s - 1) // 2`` around Q are
+    disjoint, and if s is even some node lies outside all of them, which limits k.
+    """
+    q = max(0, 2 * s - 1 - diameter)
+    beside = max(0, (2 * s - diameter + 1) // 2 - 1 - (diameter - s))
+    radius = (s - 1) // 2
+    ratio = 0.0  # N_{k+1} / N_k, from the largest k down
+    for k in range(max(2, (n - (s % 2 == 0)) // (radius + 1)), 1, -1):
+        ratio = max(0.0, n - q - (k - 2) * beside + (k * k - 1) * ratio) / (k * k)
+    best = 0.0
+    for zeros in range(n):
+        by_zeros = 0.5 * (n - zeros) * max(0, n - s - max(0, q - zeros))
+        best = max(best, min(by_zeros, (n - zeros) * ratio))
+    return math.floor(best + 1e-9)
 
 
 def most_at(n: int, diameter: int, s: int) -> int:
     """*Ore* and *tail*: the largest number of pairs at distance s."""
-    return most_edges(n, diameter) if s == 1 else most_far(n, s)
+    return most_edges(n, diameter) if s == 1 else most_far(n, diameter, s)
 
 
 def histograms(
@@ -68,7 +111,7 @@ def histograms(
     for s in range(1, diameter + 1):
         rest = int(bounds[s:].sum())
         high = np.minimum(left - rest, most_at(n, diameter, s))
-        must = left if s == diameter else left - most_far(n, s + 1)
+        must = left if s == diameter else left - most_far(n, diameter, s + 1)
         low = np.maximum(bounds[s - 1], must)
         if limit is not None and int(np.maximum(high - low + 1, 0).sum()) > 8 * limit:
             return None  # too many even to be made and looked at
@@ -119,7 +162,7 @@ def rows(
     for s, low in enumerate(lower_bounds(n, diameter), start=1):
         yield f"spread[{s}]", {s: 1}, float(low), float(most_at(n, diameter, s))
     for s in range(2, diameter + 1):
-        high = float(most_far(n, s))
+        high = float(most_far(n, diameter, s))
         yield f"tail[{s}]", dict.fromkeys(range(s, diameter + 1), 1), -np.inf, high
     for i, fact in enumerate(facts):
         weights = {s: weight for s, weight in enumerate(fact.weights, start=1) if weight}
