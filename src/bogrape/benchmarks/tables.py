@@ -62,7 +62,7 @@ def optimiser_tables(records: Sequence[Record], references: Sequence[Record] = (
     parts = [
         "Best value after all evaluations, mean ± 0.5 standard deviation (smaller is better; the "
         "best mean in bold), over the replications that all methods of a problem have. Methods "
-        "with less than three quarters of the replications of others are left out.",
+        "with far fewer replications than others are left out.",
         finals_table(runs, scale),
     ]
     if any(shares(run, scale) is not None for run in runs.values()):
