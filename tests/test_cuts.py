@@ -113,3 +113,14 @@ def test_facts_are_kept_for_their_size_and_diameter_only() -> None:
 def test_the_file_of_facts_round_trips() -> None:
     table = {(9, 3): (Fact((0, 1, 1), 28), Fact((1, -2, 3), 5)), (10, 4): (Fact((0, 0, 0, 1), 12),)}
     assert parse(dump(table)) == table
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("n", [9, 10, 11, 12])
+def test_facts_that_come_with_the_package_are_proved_again(n: int) -> None:
+    """Those of up to 11 nodes were taken from a list of all graphs: the solver agrees with it."""
+    shipped = [(d, fact) for d in range(3, n) for fact in known_facts(n, d)]
+    rng = np.random.default_rng(n)
+    for i in rng.choice(len(shipped), 15, replace=False):
+        diameter, fact = shipped[i]
+        assert prove(n, diameter, fact.weights, fact.high, (), 600) == fact
