@@ -113,7 +113,7 @@ def histograms(
         high = np.minimum(left - rest, most_at(n, diameter, s))
         must = left if s == diameter else left - most_far(n, diameter, s + 1)
         low = np.maximum(bounds[s - 1], must)
-        if limit is not None and int(np.maximum(high - low + 1, 0).sum()) > 8 * limit:
+        if limit is not None and int(np.maximum(high - low + 1, 0).sum()) > 2 * limit:
             return None  # too many even to be made and looked at
         rows, left = _extend(rows, left, low, high)
         possible = np.ones(len(rows), dtype=bool)
