@@ -130,23 +130,26 @@ RULES = [
 ]
 
 
-@pytest.mark.parametrize("rules", RULES, ids=str)
-@pytest.mark.parametrize("how", ["undirected", "sizes", "disconnected", "directed"])
+CASES = [
+    (how, rules)
+    for how in ("undirected", "sizes", "disconnected", "directed")
+    for rules in RULES
+    # independent cycles are a notion of undirected graphs
+    if how != "directed" or not any(isinstance(rule, CycleRange) for rule in rules)
+]
+
+
+@pytest.mark.parametrize(("how", "rules"), CASES, ids=str)
 def test_integer_points_are_exactly_the_graphs_that_networkx_finds_lawful(
-    rules: list[object], how: str
+    how: str, rules: list[object]
 ) -> None:
-    if how == "directed" and any(isinstance(rule, CycleRange) for rule in rules):
-        pytest.skip("independent cycles are undirected")
     shape = {
         "undirected": {"n_nodes": 4},
         "sizes": {"n_nodes": (2, 4)},
         "disconnected": {"n_nodes": (2, 3), "connected": False},
         "directed": {"n_nodes": 3, "directed": True},
     }[how]
-    try:
-        space = GraphSpace(labels=2, rules=rules, **shape)  # type: ignore[arg-type]
-    except ValueError:
-        pytest.skip("the rules contradict each other at these sizes")
+    space = GraphSpace(labels=2, rules=rules, **shape)  # type: ignore[arg-type]
     program, decode, _ = encode(space, symmetry=False)
     found = {decode(point) for point in integer_points(program)}
     assert found == set(members(space))
