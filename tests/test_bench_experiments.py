@@ -216,12 +216,29 @@ def test_a_run_writes_every_replication_once_and_resumes(tmp_path: Path) -> None
 
 def test_failed_replications_are_named_and_the_command_fails(tmp_path: Path) -> None:
     result = bench(
-        *("run", "synthetic", "--optimisers", "nonsense", "--problems", "gcn-10"),
-        *("--replications", 1, "--initial", 3, "--iterations", 1, "--out", tmp_path),
+        *("run", "synthetic", "--optimisers", "random,nonsense", "--problems", "gcn-10"),
+        *("--replications", 1, "--initial", 3, "--iterations", 1, "--out", tmp_path, "--jobs", 1),
     )
     assert result.exit_code == 1
-    assert "unknown optimiser 'nonsense'" in result.output
-    assert read(tmp_path / "synthetic.jsonl") == []
+    assert "nonsense seed 0: failed: InvalidInputError: unknown optimiser" in result.output
+    assert "1 replications failed" in result.output
+    assert [record["method"] for record in read(tmp_path / "synthetic.jsonl")] == ["random"]
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--optimisers", "unknown optimiser 'nonsense'"),
+        ("--problems", "unknown problem 'nonsense'"),
+    ],
+)
+def test_a_name_that_does_not_exist_is_refused_once(
+    option: str, message: str, tmp_path: Path
+) -> None:
+    result = bench("run", "synthetic", option, "no", "--out", tmp_path)
+    assert result.exit_code == 2
+    assert result.output.count(message) == 1
+    assert "choose one of" in result.output
 
 
 def test_results_that_are_not_there_are_asked_for(tmp_path: Path) -> None:
@@ -232,7 +249,7 @@ def test_results_that_are_not_there_are_asked_for(tmp_path: Path) -> None:
 
 def test_experiments_on_data_say_how_to_give_it(tmp_path: Path) -> None:
     result = bench("run", "predictions", "--methods", "ssp", "--out", tmp_path, "--jobs", 1)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "--data" in result.output
 
 

@@ -35,6 +35,7 @@ class Failure:
 
     task: Task
     reason: str
+    refused: bool = False  # for what it was asked, such as a name that does not exist
 
 
 Result = Record | Failure
@@ -49,7 +50,8 @@ def do(task: Task) -> Result:
             found = get_experiment(task.experiment).run(task)
     except Exception as error:
         where = "" if isinstance(error, BoGrapeError) else f"\n{traceback.format_exc()}"
-        return Failure(task, f"{type(error).__name__}: {error}{where}")
+        refused = isinstance(error, (InvalidInputError, UnsupportedError))
+        return Failure(task, f"{type(error).__name__}: {error}{where}", refused)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return {**task.record, **found, "finished": now, **provenance()}
 

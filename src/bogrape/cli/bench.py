@@ -144,6 +144,8 @@ def _run(experiment: Experiment, plan: Plan, out: Path, jobs: int, dask: str | N
         for number, result in enumerate(do_all(missing, jobs, dask), 1):
             if isinstance(result, Failure):
                 failures += 1
+                if result.refused and failures == number:  # the others would say the same
+                    raise InvalidInputError(result.reason)
                 head, text = result.task.record, f"failed: {result.reason}"
             else:
                 file.append(result)
