@@ -228,8 +228,8 @@ def test_failed_replications_are_named_and_the_command_fails(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("--optimisers", "unknown optimiser 'nonsense'"),
-        ("--problems", "unknown problem 'nonsense'"),
+        ("--optimisers", "unknown optimiser 'no'"),
+        ("--problems", "unknown problem 'no'"),
     ],
 )
 def test_a_name_that_does_not_exist_is_refused_once(
