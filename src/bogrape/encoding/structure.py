@@ -15,12 +15,16 @@ class Structure:
 
     ``connectivity`` is ``"strong"`` when every node reaches every other (what connected means for
     undirected graphs), ``"weak"`` when that holds once directions are forgotten, else ``"any"``.
+
+    With ``layers``, only the graphs in which some node has that many nodes at distance 1, 2, ..,
+    numbered so that it is node 0 (undirected connected graphs, and no rule may name a node).
     """
 
     shape: Shape
     connectivity: Literal["any", "weak", "strong"]
     rules: tuple[Rule, ...] = ()
     diameter: int | None = None  # of undirected connected graphs
+    layers: tuple[int, ...] | None = None
 
     @property
     def alike(self) -> tuple[int, ...]:
@@ -45,6 +49,8 @@ class Structure:
             return
         n = self.shape.n_nodes
         low, high = (0, 0) if n == 1 else (1, n - 1)
+        if self.layers is not None:  # any two nodes are reached from node 0
+            low, high = max(low, len(self.layers)), min(high, 2 * len(self.layers))
         for rule in self.rules:
             if isinstance(rule, DiameterRange):
                 low = max(low, rule.minimum)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +28,13 @@ from ..search import search
 from .counting import bare_counts, graph_counts
 from .facts import Fact
 from .forms import Coordinates
+from .layers import Layers, largest, profiles
 
 IntArray = NDArray[np.int64]
 
 _EVALUATIONS = 40_000  # of the local search in one direction
 _MEMORY_MB = 3000
+_MOST_CASES = 3_000  # of layers; beyond that a claim is asked of all graphs at once
 
 
 @dataclass
@@ -96,9 +100,9 @@ class _Direction:
         return self.of_counts(batch.counts(1, pairs=False))
 
 
-def plain(n: int, diameter: int) -> Structure:
-    """All connected undirected graphs of a size and diameter."""
-    return Structure(Shape(n), "strong", (), diameter)
+def plain(n: int, diameter: int, layers: Layers | None = None) -> Structure:
+    """All connected undirected graphs of a size and diameter, perhaps with layers given."""
+    return Structure(Shape(n), "strong", (), diameter, layers)
 
 
 def prove(
@@ -111,21 +115,52 @@ def prove(
     seed: int = 0,
 ) -> Fact | IntArray | None:
     """The fact ``weights . h <= high``, or the h of a graph beyond it; ``None`` if time ran out."""
-    structure = plain(n, diameter)
+    deadline = time.monotonic() + seconds
+    for layers in _cases(n, diameter, weights, high):
+        model, paths = _beyond(plain(n, diameter, layers), weights, high, facts)
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.random_seed = seed
+        solver.parameters.max_time_in_seconds = max(0.01, deadline - time.monotonic())
+        solver.parameters.max_memory_in_mb = _MEMORY_MB
+        status = solver.solve(model)
+        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return np.array([int(solver.value(count)) for count in paths])
+        if status != cp_model.INFEASIBLE:
+            return None
+    return Fact(tuple(weights), high)
+
+
+def _cases(n: int, diameter: int, weights: Sequence[int], high: int) -> list[Layers | None]:
+    """Layers around node 0 that a graph beyond can have, most promising first; or all at once."""
+    least = -(-2 * (high + 1) // n)
+    cases = list(islice(profiles(n, diameter, weights, least), _MOST_CASES + 1))
+    if len(cases) > _MOST_CASES:
+        return [None]
+    limits = [(largest(diameter, weights, case), case) for case in cases]
+    return [case for limit, case in sorted(limits, reverse=True) if limit > high]
+
+
+def _beyond(
+    structure: Structure, weights: Sequence[int], high: int, facts: Sequence[Fact]
+) -> tuple[Any, list[Any]]:
+    """A model of the graphs beyond a claim, and its numbers of pairs at each distance."""
     encoding = GraphEncoding(structure, attributes=False)
+    model, diameter, n = encoding.model, encoding.longest, structure.shape.n_nodes
     coordinates = Coordinates.of(structure.shape, labelled=False, longest=diameter)
-    counts = bare_counts(encoding.model, structure, coordinates, None, facts)
+    counts = bare_counts(model, structure, coordinates, None, facts)
     graph_counts(encoding, coordinates, counts)
     paths = counts[:diameter]
-    encoding.model.add(cp_model.LinearExpr.weighted_sum(paths, list(weights)) >= high + 1)
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.random_seed = seed
-    solver.parameters.max_time_in_seconds = max(0.01, seconds)
-    solver.parameters.max_memory_in_mb = _MEMORY_MB
-    status = solver.solve(encoding.model)
-    if status == cp_model.INFEASIBLE:
-        return Fact(tuple(weights), high)
-    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return np.array([int(solver.value(count)) for count in paths])
-    return None
+    model.add(cp_model.LinearExpr.weighted_sum(paths, list(weights)) >= high + 1)
+    if structure.layers is not None:  # node 0 is one with the largest W
+        own = int(np.dot(weights[: len(structure.layers)], structure.layers))
+        falls = np.append(weights, 0)[:-1] - np.append(weights, 0)[1:]
+        for u in range(1, n):
+            total = sum(
+                int(fall) * encoding.total(encoding.within(u, v, s) for v in range(n) if v != u)
+                for s, fall in enumerate(falls, start=1)
+                if fall
+            )
+            if not isinstance(total, int):
+                model.add(total <= own)
+    return model, paths

@@ -150,6 +150,8 @@ class _Solve:
         counts = self._bare_counts(model)
         if encoding is not None:
             graph_counts(encoding, self.coordinates, counts)
+        # a linear program says much of counts and of labelled pairs, little of bare graphs
+        clauses = encoding is not None and self.free is not None
         self._forbid_known(model, counts)
         objective = integers.objective(model, counts)
         model.minimize(objective)
@@ -157,7 +159,9 @@ class _Solve:
         while True:
             if math.isfinite(self.best.value):
                 model.add(objective <= integers.at_most(standard(self.best.value)))
-            solver, status = self._solve(model)
+            solver = self._solver(clauses=clauses)
+            self.n_solves += 1
+            status = solver.solve(model)
             if status == cp_model.INFEASIBLE:
                 return self.answer(proved=True)
             bound = max(bound, in_units(integers.lower_bound(_objective_bound(solver, status))))
@@ -191,8 +195,7 @@ class _Solve:
             columns = counts[: table.n_columns]
             if columns:
                 model.add_allowed_assignments(columns, table.counts[rows].tolist())
-            solver = self._solver()
-            solver.parameters.linearization_level = 0  # there is nothing for an LP to bound
+            solver = self._solver(clauses=True)  # there is nothing for an LP to bound
             self.n_solves += 1
             status = solver.solve(model)
             if status == cp_model.INFEASIBLE:
@@ -301,19 +304,17 @@ class _Solve:
         else:
             model.add_bool_or([])  # no counts: there was only this one to offer
 
-    def _solver(self) -> Any:
+    def _solver(self, *, clauses: bool = False) -> Any:
+        """A solver for what is left of the time; with ``clauses`` it makes no linear programs."""
         solver = cp_model.CpSolver()
+        if clauses:
+            solver.parameters.linearization_level = 0
         left = self.task.deadline - time.monotonic()
         solver.parameters.max_time_in_seconds = max(0.01, left)
         solver.parameters.num_workers = 1  # the same answer every time; pieces run side by side
         solver.parameters.random_seed = self.task.seed
         solver.parameters.max_memory_in_mb = _MEMORY_MB
         return solver
-
-    def _solve(self, model: Any) -> tuple[Any, Any]:
-        solver = self._solver()
-        self.n_solves += 1
-        return solver, solver.solve(model)
 
     def answer(self, *, proved: bool, bound: float = math.inf) -> Answer:
         best = self.best

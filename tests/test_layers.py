@@ -1,0 +1,77 @@
+"""Layers around a node: the cases of a claim are all there, and none promises too little."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bogrape.constraints import Shape
+from bogrape.encoding import Structure
+from bogrape.encoding.enumeration import enumerate_graphs
+from bogrape.graph import Graph
+from bogrape.propose.exact import extremes
+from bogrape.propose.exact.extremes import prove
+from bogrape.propose.exact.facts import Fact
+from bogrape.propose.exact.layers import largest, profiles
+from exhaustive import classes
+
+
+def layers_of(graph: Graph) -> np.ndarray:
+    """A row ``(l_1(v), .., l_d(v))`` for every node v."""
+    distance = graph.distances()
+    return np.stack([(distance == s).sum(axis=1) for s in range(1, int(distance.max()) + 1)], 1)
+
+
+@given(st.integers(4, 7), st.data())
+@settings(max_examples=200, deadline=None)
+def test_no_graph_has_more_than_the_layers_of_its_heaviest_node_allow(
+    n: int, data: st.DataObject
+) -> None:
+    graph = data.draw(st.sampled_from(classes(n)))
+    layers = layers_of(graph)
+    diameter = layers.shape[1]
+    weights = data.draw(st.lists(st.integers(-3, 4), min_size=diameter, max_size=diameter))
+    own = layers @ np.array(weights)
+    total = int(own.sum()) // 2
+    heaviest = layers[int(np.argmax(own))]
+    profile = tuple(int(size) for size in heaviest if size)
+    assert total <= largest(diameter, weights, profile)
+    assert profile in set(profiles(n, diameter, weights, -(-2 * total // n)))
+
+
+@pytest.mark.parametrize(("n", "diameter"), [(5, 3), (7, 2), (7, 6)])
+def test_profiles_are_all_ways_to_share_out_the_nodes(n: int, diameter: int) -> None:
+    found = list(profiles(n, diameter, [1] * diameter, 0))
+    assert len(found) == len(set(found))
+    assert all(sum(profile) == n - 1 and min(profile) >= 1 for profile in found)
+    assert len(found) == sum(comb(n - 2, parts - 1) for parts in range(1, diameter + 1))
+
+
+@pytest.mark.parametrize("n", [4, 5])
+def test_the_encoding_with_layers_has_every_graph_with_such_a_node(n: int) -> None:
+    expected: dict[tuple[int, ...], set[str]] = {}
+    for graph in classes(n):
+        for row in layers_of(graph):
+            profile = tuple(int(size) for size in row if size)
+            expected.setdefault(profile, set()).add(graph.canonical_key())
+    for profile in profiles(n, n - 1, [1] * (n - 1), 0):
+        structure = Structure(Shape(n), "strong", (), None, profile)
+        found = [graph.canonical_key() for graph in enumerate_graphs(structure)]
+        assert set(found) == expected.get(profile, set()), profile
+
+
+def test_a_claim_with_too_many_cases_is_asked_of_all_graphs_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = [layers_of(graph).sum(axis=0) // 2 for graph in classes(7)]
+    most = max(int(row[2:].sum()) for row in rows if len(row) == 4)
+    for most_cases in (3000, 0):
+        monkeypatch.setattr(extremes, "_MOST_CASES", most_cases)
+        assert prove(7, 4, (0, 0, 1, 1), most, (), 60) == Fact((0, 0, 1, 1), most)
+        beyond = prove(7, 4, (0, 0, 1, 1), most - 1, (), 60)
+        assert isinstance(beyond, np.ndarray)
+        assert int(beyond[2:].sum()) == most
