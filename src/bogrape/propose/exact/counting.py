@@ -13,7 +13,7 @@ from typing import Any
 from ortools.sat.python import cp_model
 
 from ...encoding import GraphEncoding, Structure
-from . import lengths, triangles
+from . import layers, lengths, triangles
 from .attributes import FreeAttributes
 from .facts import Fact
 from .forms import Coordinates
@@ -84,6 +84,10 @@ def _path_rows(
                 model.add(expression >= int(low))
             if high < float("inf"):
                 model.add(expression <= int(high))
+        if structure.layers is not None:
+            for s, fewest, most in layers.rows(diameter, structure.layers):
+                apart = [count for t in range(s, diameter + 1) for count in by_length[t]]
+                model.add_linear_constraint(cp_model.LinearExpr.sum(apart), fewest, most)
 
 
 def _triangle_rows(model: Any, coordinates: Coordinates, paths: dict[tuple[int, ...], Any]) -> None:

@@ -28,7 +28,7 @@ from ..search import search
 from .counting import bare_counts, graph_counts
 from .facts import Fact
 from .forms import Coordinates
-from .layers import Layers, largest, profiles
+from .layers import Layers, largest, profiles, put_heaviest_first
 
 IntArray = NDArray[np.int64]
 
@@ -132,7 +132,10 @@ def prove(
 
 
 def _cases(n: int, diameter: int, weights: Sequence[int], high: int) -> list[Layers | None]:
-    """Layers around node 0 that a graph beyond can have, most promising first; or all at once."""
+    """Layers that the heaviest node of a graph beyond can have, most promising first.
+
+    It is heavier than most: ``2 w . h = sum_v W(v)``. One case of all graphs if there are too many.
+    """
     least = -(-2 * (high + 1) // n)
     cases = list(islice(profiles(n, diameter, weights, least), _MOST_CASES + 1))
     if len(cases) > _MOST_CASES:
@@ -146,21 +149,12 @@ def _beyond(
 ) -> tuple[Any, list[Any]]:
     """A model of the graphs beyond a claim, and its numbers of pairs at each distance."""
     encoding = GraphEncoding(structure, attributes=False)
-    model, diameter, n = encoding.model, encoding.longest, structure.shape.n_nodes
+    model, diameter = encoding.model, encoding.longest
     coordinates = Coordinates.of(structure.shape, labelled=False, longest=diameter)
     counts = bare_counts(model, structure, coordinates, None, facts)
     graph_counts(encoding, coordinates, counts)
     paths = counts[:diameter]
     model.add(cp_model.LinearExpr.weighted_sum(paths, list(weights)) >= high + 1)
-    if structure.layers is not None:  # node 0 is one with the largest W
-        own = int(np.dot(weights[: len(structure.layers)], structure.layers))
-        falls = np.append(weights, 0)[:-1] - np.append(weights, 0)[1:]
-        for u in range(1, n):
-            total = sum(
-                int(fall) * encoding.total(encoding.within(u, v, s) for v in range(n) if v != u)
-                for s, fall in enumerate(falls, start=1)
-                if fall
-            )
-            if not isinstance(total, int):
-                model.add(total <= own)
+    if structure.layers is not None:
+        put_heaviest_first(encoding, weights)
     return model, paths

@@ -1,8 +1,9 @@
 """One piece of the proof: does any graph of this structure beat the incumbent?
 
-A piece is a `Structure` (a size, perhaps a diameter) and perhaps a composition (how many nodes have
-each label). Solving it answers with the best graph that beats the given value, if there is one, and
-with a bound that holds for all graphs of the piece that are not excluded.
+A piece is a `Structure` (a size, perhaps a diameter, perhaps the layers around a node that has most
+nodes at that distance) and perhaps a composition (how many nodes have each label). Solving it
+answers with the best graph that beats the given value, if there is one, and with a bound that holds
+for all graphs of the piece that are not excluded.
 
 Integers stand for real numbers here, so near the incumbent the solver may offer graphs that are no
 better. Every offer is decoded and its value recomputed; its *counts* are then ruled out and the
@@ -34,6 +35,7 @@ from .facts import Fact
 from .forms import Coordinates, count_form
 from .integers import IntegerForm
 from .knowledge import Rows, is_among
+from .layers import farthest, largest, put_heaviest_first
 from .listing import TooManyGraphs, all_graphs
 from .tables import CountTable, TooManyCounts, count_table
 
@@ -279,12 +281,21 @@ class _Solve:
 
     def _encoding(self) -> GraphEncoding:
         if self.free is None:
-            return GraphEncoding(self.piece.structure)
-        return GraphEncoding(self.free.bare, attributes=False)
+            encoding = GraphEncoding(self.piece.structure)
+        else:
+            encoding = GraphEncoding(self.free.bare, attributes=False)
+        if self.piece.structure.layers is not None:
+            put_heaviest_first(encoding, farthest(self.piece.longest))
+        return encoding
 
     def _bare_counts(self, model: Any) -> list[Any]:
         structure, facts = self.piece.structure, self.task.facts
-        return bare_counts(model, structure, self.coordinates, self.free, facts)
+        counts = bare_counts(model, structure, self.coordinates, self.free, facts)
+        if structure.layers is not None:
+            diameter = self.piece.longest
+            high = largest(diameter, farthest(diameter), structure.layers)
+            model.add(counts[diameter - 1] <= high)
+        return counts
 
     def _decoded(self, encoding: GraphEncoding, solver: Any, counts: tuple[int, ...]) -> Graph:
         graph = encoding.decode(solver.value)

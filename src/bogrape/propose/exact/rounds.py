@@ -2,9 +2,11 @@
 
 1. *Counts*, where the posterior is quadratic in them: graphs are left out; counts that obey what is
    true of all graphs are bounded in no time, and that settles many pieces.
-2. *Graphs*, twice, with a tenth and a third of the time: what is easy is settled.
-3. *Cuts*: the pieces with the worst bounds, which are the bound of the whole, get cutting planes.
-4. *Graphs* again, with all the time that is left.
+2. *Graphs*, with a tenth of the time: what is easy is settled.
+3. *Layers*, for kernels without labels: what is left falls into cases (`bogrape.propose.exact.
+   layers`), if they are few enough, and counts and graphs are asked again, case by case.
+4. *Cuts*: the pieces with the worst bounds, which are the bound of the whole, get cutting planes.
+5. *Graphs* again, with all the time that is left.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import logging
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,12 +26,14 @@ from ..request import Request
 from ..search import Elite
 from .cuts import CutTask
 from .knowledge import Knowledge
+from .layers import farthest, n_farthest, profiles
 from .piece import Answer, Piece, Task
 from .worker import n_cores, solve_all
 
 logger = logging.getLogger(__name__)
 
 _LEAST_COUNTS, _LEAST_GRAPHS = 0.3, 1.0  # seconds a piece, below which a round is of no use
+_CASE_SECONDS = 0.3  # that the cases of a piece take on average
 _CUT_SECONDS = 40.0  # for one piece at a time, before the worst bounds are looked at again
 _CUT_SHARE = 0.5  # of the time that is left
 
@@ -43,6 +47,14 @@ class Open:
     piece: Piece
     bound: float
     can_be_cut: bool = True
+
+
+def _n_cases(item: Open) -> float:
+    """How many cases a piece falls into; infinity where it does not."""
+    structure = item.piece.structure
+    if structure.diameter is None or structure.diameter < 3 or not structure.all_alike:
+        return math.inf
+    return n_farthest(structure.shape.n_nodes, structure.diameter)
 
 
 class Rounds:
@@ -65,11 +77,30 @@ class Rounds:
         if by_counts:
             self._round(0.05, relaxed=True)
         self._round(0.1)
+        if by_counts and not self.objective.posterior.model.kernel.labelled:
+            self._split_by_layers()
+            self._round(0.1, relaxed=True)
         self._round(0.35)
         if by_counts:
             self._cut_the_worst()
         self._round(1.0)
         return self.answers, self.left
+
+    def _split_by_layers(self) -> None:
+        """Replace pieces by their cases, those with the fewest first, as far as time allows."""
+        room = self.remaining * n_cores() / _CASE_SECONDS
+        for item in sorted(self.left, key=_n_cases):
+            room -= _n_cases(item)
+            if room < 0:
+                return
+            structure = item.piece.structure
+            n, diameter = structure.shape.n_nodes, structure.diameter
+            assert diameter is not None
+            self.left.remove(item)
+            self.left += [
+                Open(Piece(replace(structure, layers=layers)), item.bound, can_be_cut=False)
+                for layers in profiles(n, diameter, farthest(diameter), 1)
+            ]
 
     @property
     def best(self) -> float:
