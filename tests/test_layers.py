@@ -9,15 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bogrape import LCB, GraphSpace
 from bogrape.constraints import Shape
 from bogrape.encoding import Structure
 from bogrape.encoding.enumeration import enumerate_graphs
 from bogrape.graph import Graph
 from bogrape.propose.exact import extremes
-from bogrape.propose.exact.extremes import prove
+from bogrape.propose.exact.extremes import plain, prove
 from bogrape.propose.exact.facts import Fact
-from bogrape.propose.exact.layers import largest, profiles
-from exhaustive import classes
+from bogrape.propose.exact.layers import farthest, largest, profiles
+from bogrape.propose.exact.piece import Piece, Task
+from bogrape.propose.exact.rounds import Rounds
+from bogrape.propose.objective import Objective
+from exhaustive import classes, fitted
+from exhaustive import prove as prove_graph
 
 
 def layers_of(graph: Graph) -> np.ndarray:
@@ -75,3 +80,40 @@ def test_a_claim_with_too_many_cases_is_asked_of_all_graphs_at_once(
         beyond = prove(7, 4, (0, 0, 1, 1), most - 1, (), 60)
         assert isinstance(beyond, np.ndarray)
         assert int(beyond[2:].sum()) == most
+
+
+@pytest.mark.parametrize(("n", "seed"), [(5, 0), (6, 1), (6, 2)])
+def test_the_best_of_all_cases_is_the_best_of_all_graphs(n: int, seed: int) -> None:
+    space = GraphSpace(n)
+    objective = Objective(space, fitted(space, "ssp", seed=seed).posterior, LCB(1.0))
+    for diameter in range(3, n):
+        every = [g for g in classes(n) if g.distances().max() == diameter]
+        best = np.inf
+        for profile in profiles(n, diameter, farthest(diameter), 1):
+            piece = Piece(plain(n, diameter, profile))
+            answer = Task(piece, objective, np.inf, (), (), 60).solve()
+            assert answer.proved
+            best = min(best, answer.value)
+            counts_only = Task(piece, objective, np.inf, (), (), 60, relaxed=True).solve()
+            assert counts_only.bound <= answer.value + 1e-6
+        assert best == pytest.approx(min(map(objective.of_graph, every)), abs=1e-6)
+
+
+def test_the_engine_proves_the_same_when_everything_falls_into_cases(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = Rounds._round
+
+    def only_cases(self: Rounds, share: float, *, relaxed: bool = False) -> None:
+        if any(item.piece.structure.layers is not None for item in self.left):
+            whole(self, share, relaxed=relaxed)
+
+    monkeypatch.setattr(Rounds, "_round", only_cases)
+    space = GraphSpace(7)
+    for seed in range(3):
+        gp = fitted(space, "ssp", seed=seed)
+        objective = Objective(space, gp.posterior, LCB(1.0))
+        found = prove_graph(space, gp, LCB(1.0), time_limit=120)
+        best = min(objective.of_graph(graph) for graph in classes(7))
+        assert found.status == "optimal"
+        assert found.value == pytest.approx(best, abs=1e-6)
