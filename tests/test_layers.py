@@ -102,10 +102,11 @@ def test_the_best_of_all_cases_is_the_best_of_all_graphs(n: int, seed: int) -> N
 def test_the_engine_proves_the_same_when_everything_falls_into_cases(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    whole = Rounds._round
+    whole, rounds = Rounds._round, []
 
     def only_cases(self: Rounds, share: float, *, relaxed: bool = False) -> None:
         if any(item.piece.structure.layers is not None for item in self.left):
+            rounds.append(share)
             whole(self, share, relaxed=relaxed)
 
     monkeypatch.setattr(Rounds, "_round", only_cases)
@@ -117,3 +118,4 @@ def test_the_engine_proves_the_same_when_everything_falls_into_cases(
         best = min(objective.of_graph(graph) for graph in classes(7))
         assert found.status == "optimal"
         assert found.value == pytest.approx(best, abs=1e-6)
+    assert rounds
