@@ -39,14 +39,14 @@ def profiles(n: int, diameter: int, weights: Sequence[int], least: int) -> Itera
     yield from extended((), n - 1, 0)
 
 
-def farthest(diameter: int) -> Layers:
-    """Weights for which the heaviest node is one with most nodes at the largest distance."""
-    return (0,) * (diameter - 1) + (1,)
+def unit(diameter: int, s: int) -> Layers:
+    """Weights for which W is the number of nodes at distance s."""
+    return tuple(int(t == s) for t in range(1, diameter + 1))
 
 
-def n_farthest(n: int, diameter: int) -> int:
-    """How many profiles there are of nodes that have a node at the largest distance."""
-    return comb(n - 2, diameter - 1)
+def n_profiles(n: int, diameter: int, s: int) -> int:
+    """How many profiles there are of nodes that have a node at distance s."""
+    return sum(comb(n - 2, e - 1) for e in range(s, diameter + 1))
 
 
 def _distances(diameter: int, layers: Layers) -> tuple[IntArray, IntArray, IntArray]:

@@ -26,7 +26,8 @@ from ..request import Request
 from ..search import Elite
 from .cuts import CutTask
 from .knowledge import Knowledge
-from .layers import farthest, n_farthest, profiles
+from .layers import n_profiles, profiles, unit
+from .lengths import lower_bounds
 from .piece import Answer, Piece, Task
 from .worker import n_cores, solve_all
 
@@ -47,14 +48,20 @@ class Open:
     piece: Piece
     bound: float
     can_be_cut: bool = True
+    counts: tuple[int, ...] | None = None  # the best ones, with no graph behind them
 
 
-def _n_cases(item: Open) -> float:
-    """How many cases a piece falls into; infinity where it does not."""
+def _distance_to_split_at(item: Open) -> int | None:
+    """The distance at which the best counts promise most pairs; ``None`` if it stays whole."""
     structure = item.piece.structure
-    if structure.diameter is None or structure.diameter < 3 or not structure.all_alike:
-        return math.inf
-    return n_farthest(structure.shape.n_nodes, structure.diameter)
+    if item.counts is None or structure.diameter is None or structure.diameter < 3:
+        return None
+    if structure.layers is not None or not structure.all_alike:
+        return None
+    beyond = item.counts[: structure.diameter] - lower_bounds(
+        structure.shape.n_nodes, structure.diameter
+    )
+    return 2 + int(np.argmax(beyond[1:]))
 
 
 class Rounds:
@@ -83,24 +90,34 @@ class Rounds:
         self._round(0.35)
         if by_counts:
             self._cut_the_worst()
-        self._round(1.0)
+        self._last_rounds()
         return self.answers, self.left
 
     def _split_by_layers(self) -> None:
         """Replace pieces by their cases, those with the fewest first, as far as time allows."""
         room = self.remaining * n_cores() / _CASE_SECONDS
-        for item in sorted(self.left, key=_n_cases):
-            room -= _n_cases(item)
+        whole = []
+        for item in self.left:
+            if (s := _distance_to_split_at(item)) is not None:
+                structure = item.piece.structure
+                whole.append((n_profiles(structure.shape.n_nodes, item.piece.longest, s), s, item))
+        for n_cases, s, item in sorted(whole, key=lambda entry: entry[0]):
+            room -= n_cases
             if room < 0:
                 return
-            structure = item.piece.structure
-            n, diameter = structure.shape.n_nodes, structure.diameter
-            assert diameter is not None
+            structure, longest = item.piece.structure, item.piece.longest
             self.left.remove(item)
             self.left += [
-                Open(Piece(replace(structure, layers=layers)), item.bound, can_be_cut=False)
-                for layers in profiles(n, diameter, farthest(diameter), 1)
+                Open(Piece(replace(structure, layers=layers), most_at=s), item.bound, False)
+                for layers in profiles(structure.shape.n_nodes, longest, unit(longest, s), 1)
             ]
+
+    def _last_rounds(self) -> None:
+        """All the time that is left, and again what the settled pieces did not need of it."""
+        before = 0.0
+        while self.left and (limit := self._limit(1.0)) > max(_LEAST_GRAPHS, 1.5 * before):
+            self._round(1.0)
+            before = limit
 
     @property
     def best(self) -> float:
@@ -116,10 +133,13 @@ class Rounds:
         """Every piece gets the same part of a share of the time that is left."""
         if not self.left or self.remaining <= 0:
             return
-        least = _LEAST_COUNTS if relaxed else _LEAST_GRAPHS
-        limit = max(least, share * self.remaining / math.ceil(len(self.left) / n_cores()))
+        limit = max(_LEAST_COUNTS if relaxed else _LEAST_GRAPHS, self._limit(share))
         tasks = [self._task(item, limit, relaxed) for item in self.left]
         self._absorb(self.left, dict(solve_all(tasks, self.request.deadline)))
+
+    def _limit(self, share: float) -> float:
+        """Seconds that each piece gets of a share of the time that is left."""
+        return share * self.remaining / math.ceil(len(self.left) / n_cores())
 
     def _cut_the_worst(self) -> None:
         """The pieces with the smallest bounds, a few at a time, until none of them can be cut."""
@@ -158,6 +178,7 @@ class Rounds:
                 if answer.missing is not None:
                     _knowledge.learn(item.piece.structure, answer.missing)
                 _knowledge.learn_facts(item.piece.structure, answer.facts)
+                item.counts = answer.counts or item.counts
                 item.bound = math.inf if answer.proved else max(item.bound, answer.bound)
         before = len(self.left)
         best = self.best
