@@ -75,6 +75,7 @@ class GraphEncoding:
         self.has_attributes = attributes
         self._unique = unique
         self._variables: dict[tuple[Any, ...], Any] = {}
+        self._within: dict[tuple[int, int, int], Literal] = {}
         n, diameter = self.shape.n_nodes, structure.diameter
         self._everywhere = structure.connectivity == "strong"
         # beyond this many steps nothing new can be reached
@@ -95,6 +96,12 @@ class GraphEncoding:
 
     def within(self, u: int, v: int, s: int) -> Literal:
         """The literal "v is at most s steps from u"."""
+        key = u, v, s
+        if key not in self._within:
+            self._within[key] = self._new_within(u, v, s)
+        return self._within[key]
+
+    def _new_within(self, u: int, v: int, s: int) -> Literal:
         if u == v:
             return s >= 0
         if s <= 0:
@@ -232,12 +239,13 @@ class GraphEncoding:
 
     def _add_steps(self, u: int, v: int) -> None:
         for w in self._others(u, v):
-            for s in range(2, self.longest + 1):
-                self.clause(
-                    self.negated(self.within(u, w, s - 1)),
-                    self.negated(self.edge(w, v)),
-                    self.within(u, v, s),
-                )
+            if (edge := self.edge(w, v)) is not False:
+                for s in range(2, self.longest + 1):
+                    self.clause(
+                        self.negated(self.within(u, w, s - 1)),
+                        self.negated(edge),
+                        self.within(u, v, s),
+                    )
             if not self.shape.directed and u > v:
                 continue
             for a in range(2, self.longest - 1):
