@@ -84,8 +84,8 @@ class Rounds:
         if by_counts:
             self._round(0.05, relaxed=True)
         self._round(0.1)
-        if by_counts and not self.objective.posterior.model.kernel.labelled:
-            self._split_by_layers()
+        labelled = self.objective.posterior.model.kernel.labelled
+        if by_counts and not labelled and self._split_by_layers():
             self._round(0.1, relaxed=True)
         self._round(0.35)
         if by_counts:
@@ -93,8 +93,9 @@ class Rounds:
         self._last_rounds()
         return self.answers, self.left
 
-    def _split_by_layers(self) -> None:
+    def _split_by_layers(self) -> bool:
         """Replace pieces by their cases, those with the fewest first, as far as time allows."""
+        before = len(self.left)
         room = self.remaining * n_cores() / _CASE_SECONDS
         whole = []
         for item in self.left:
@@ -104,13 +105,14 @@ class Rounds:
         for n_cases, s, item in sorted(whole, key=lambda entry: entry[0]):
             room -= n_cases
             if room < 0:
-                return
+                break
             structure, longest = item.piece.structure, item.piece.longest
             self.left.remove(item)
             self.left += [
                 Open(Piece(replace(structure, layers=layers), most_at=s), item.bound, False)
                 for layers in profiles(structure.shape.n_nodes, longest, unit(longest, s), 1)
             ]
+        return len(self.left) > before
 
     def _last_rounds(self) -> None:
         """All the time that is left, and again what the settled pieces did not need of it."""
