@@ -117,7 +117,10 @@ class Rounds:
     def _last_rounds(self) -> None:
         """All the time that is left, and again what the settled pieces did not need of it."""
         before = 0.0
-        while self.left and (limit := self._limit(1.0)) > max(_LEAST_GRAPHS, 1.5 * before):
+        while self.left and self.remaining > 0:
+            limit = max(_LEAST_GRAPHS, self._limit(1.0))
+            if limit < 1.5 * before:
+                return
             self._round(1.0)
             before = limit
 
