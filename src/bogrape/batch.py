@@ -13,9 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import BoolArray, IntArray
 from .counts import Counts, count_batch, distances_batch
 from .errors import InvalidInputError
-from .graph import BoolArray, Graph, IntArray
+from .graph import Graph
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,8 +24,9 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import BoolArray, IntArray
 from .errors import InvalidInputError
-from .graph import BoolArray, Graph, IntArray
+from .graph import Graph
 
 # Enough graphs at a time to amortise numpy's call overhead, few enough to stay in the cache.
 _CHUNK_CELLS = 400_000

@@ -16,17 +16,23 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import display
+from .arrays import (
+    LARGEST,
+    BoolArray,
+    IntArray,
+    adjacency_matrix,
+    edge_label_matrix,
+    feature_matrix,
+    frozen,
+    label_vector,
+)
 from .errors import InvalidGraphError
-
-BoolArray = NDArray[np.bool_]
-IntArray = NDArray[np.int64]
-_Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 class Graph:
@@ -64,16 +70,16 @@ class Graph:
     ) -> None:
         if not isinstance(directed, (bool, np.bool_)):
             raise InvalidGraphError(f"directed must be True or False, got {directed!r}")
-        matrix = _adjacency_matrix(adjacency, bool(directed))
+        matrix = adjacency_matrix(adjacency, bool(directed))
         n = len(matrix)
-        self._adjacency = _frozen(matrix)
+        self._adjacency = frozen(matrix)
         self._directed = bool(directed)
-        self._labels = _frozen(_label_vector(labels, n))
-        self._features = _frozen(_feature_matrix(features, n))
+        self._labels = frozen(label_vector(labels, n))
+        self._features = frozen(feature_matrix(features, n))
         self._edge_labels = (
             None
             if edge_labels is None
-            else _frozen(_edge_label_matrix(edge_labels, matrix, bool(directed)))
+            else frozen(edge_label_matrix(edge_labels, matrix, bool(directed)))
         )
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -315,117 +321,7 @@ def _rebuild(
     return Graph(adjacency, labels, features, directed, edge_labels=edge_labels)
 
 
-# -- checks -----------------------------------------------------------------------------------
-
-_LARGEST = 2**31 - 1  # of a label or an edge label
-
-
-def _frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
-    array.setflags(write=False)
-    return array
-
-
-def _numeric(values: ArrayLike, what: str) -> NDArray[Any]:
-    """A fresh numeric array, or an error that names ``what``; never an array of objects."""
-    try:
-        array = np.array(values)
-    except (ValueError, TypeError) as error:
-        raise InvalidGraphError(f"{what} must be a rectangular array of numbers: {error}") from None
-    if array.size and array.dtype.kind not in "biuf":
-        raise InvalidGraphError(f"{what} must be numbers, got {array.dtype} entries")
-    return array
-
-
-def _adjacency_matrix(adjacency: ArrayLike, directed: bool) -> BoolArray:
-    if type(adjacency).__module__.startswith("networkx."):
-        raise InvalidGraphError(
-            "adjacency must be a matrix, got a networkx graph; use Graph.from_networkx"
-        )
-    array = _numeric(adjacency, "adjacency")
-    if array.ndim != 2 or array.shape[0] != array.shape[1] or array.size == 0:
-        raise InvalidGraphError(
-            f"adjacency must be a square matrix with at least one node, got shape {array.shape}"
-        )
-    odd = array[(array != 0) & (array != 1)]
-    if odd.size:
-        raise InvalidGraphError(
-            f"adjacency must hold only 0 and 1, got {odd[0]!s}; bond orders go into edge_labels, "
-            "and parallel edges are not supported"
-        )
-    matrix: BoolArray = array.astype(bool)
-    loops = np.flatnonzero(matrix.diagonal())
-    if loops.size:
-        raise InvalidGraphError(
-            f"self-loops are not supported, got one at node {loops[0]}; clear the diagonal"
-        )
-    if not directed and (matrix != matrix.T).any():
-        u, v = np.argwhere(matrix != matrix.T)[0]
-        raise InvalidGraphError(
-            f"an undirected graph needs a symmetric adjacency, but entries ({u}, {v}) and "
-            f"({v}, {u}) differ; pass directed=True for a directed graph"
-        )
-    return matrix
-
-
-def _not_integers(array: NDArray[Any]) -> BoolArray:
-    """Where the entries are no integers between 0 and the largest label."""
-    return np.asarray((array != np.floor(array)) | (array < 0) | (array > _LARGEST))
-
-
-def _label_vector(labels: ArrayLike | None, n: int) -> IntArray:
-    if labels is None:
-        return np.zeros(n, dtype=np.int64)
-    array = _numeric(labels, "labels")
-    if array.shape != (n,):
-        raise InvalidGraphError(
-            f"labels must be one integer for each of the {n} nodes, got shape {array.shape}"
-        )
-    if _not_integers(array).any():
-        raise InvalidGraphError(
-            f"labels must be integers >= 0 and at most {_LARGEST}, got {array.tolist()}"
-        )
-    return array.astype(np.int64)
-
-
-def _feature_matrix(features: ArrayLike | None, n: int) -> BoolArray:
-    if features is None:
-        return np.zeros((n, 0), dtype=bool)
-    array = _numeric(features, "features")
-    if array.ndim != 2 or array.shape[0] != n:
-        raise InvalidGraphError(
-            f"features must have {n} rows, one a node, and one column a feature; "
-            f"got shape {array.shape}"
-        )
-    odd = array[(array != 0) & (array != 1)]
-    if odd.size:
-        raise InvalidGraphError(f"features must hold only 0 and 1, got {odd[0]!s}")
-    return array.astype(bool)
-
-
-def _edge_label_matrix(edge_labels: ArrayLike, matrix: BoolArray, directed: bool) -> IntArray:
-    array = _numeric(edge_labels, "edge_labels")
-    if array.shape != matrix.shape:
-        raise InvalidGraphError(
-            f"edge_labels must have the shape of adjacency {matrix.shape}, got {array.shape}"
-        )
-    if _not_integers(array).any():
-        raise InvalidGraphError(
-            f"edge_labels must be integers, >= 1 on edges and 0 elsewhere, at most {_LARGEST}; "
-            f"got {array[_not_integers(array)][0]!s}"
-        )
-    if ((array > 0) != matrix).any():
-        u, v = np.argwhere((array > 0) != matrix)[0]
-        raise InvalidGraphError(
-            f"edge_labels must be >= 1 exactly on the edges; entry ({u}, {v}) is {array[u, v]} "
-            f"but adjacency there is {int(matrix[u, v])}"
-        )
-    if not directed and (array != array.T).any():
-        u, v = np.argwhere(array != array.T)[0]
-        raise InvalidGraphError(
-            f"edge_labels of an undirected graph must be symmetric, but entries ({u}, {v}) and "
-            f"({v}, {u}) are {array[u, v]} and {array[v, u]}"
-        )
-    return array.astype(np.int64)
+# -- networkx and JSON ------------------------------------------------------------------------
 
 
 def _all_or_none(values: list[Any], what: str) -> list[Any] | None:
@@ -450,9 +346,9 @@ def _networkx_edge_labels(graph: Any, nodes: list[Any]) -> IntArray | None:
     out = np.zeros((len(nodes), len(nodes)), dtype=np.int64)
     for u, v, label in edges:
         whole = isinstance(label, (int, np.integer)) and not isinstance(label, bool)
-        if not whole or not 1 <= label <= _LARGEST:
+        if not whole or not 1 <= label <= LARGEST:
             raise InvalidGraphError(
-                f"edge attribute 'label' must be an integer from 1 to {_LARGEST}, got {label!r}"
+                f"edge attribute 'label' must be an integer from 1 to {LARGEST}, got {label!r}"
             )
         out[index[u], index[v]] = label
         if not graph.is_directed():
@@ -485,9 +381,9 @@ def _graph_from_data(data: Any) -> Graph:
         raise InvalidGraphError(f"edge_labels must be a list of {len(edges)} integers")
     adjacency = np.zeros((n, n), dtype=np.int64)
     for (u, v), bond in zip(edges, bonds or [1] * len(edges), strict=True):
-        if type(bond) is not int or not 1 <= bond <= _LARGEST:
+        if type(bond) is not int or not 1 <= bond <= LARGEST:
             raise InvalidGraphError(
-                f"edge_labels must be integers from 1 to {_LARGEST}, got {bond!r}"
+                f"edge_labels must be integers from 1 to {LARGEST}, got {bond!r}"
             )
         adjacency[u, v] = bond
         if not directed:

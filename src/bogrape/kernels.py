@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import IntArray
 from .counts import Counts
 from .errors import InvalidInputError
-from .graph import IntArray
 
 FloatArray = NDArray[np.float64]
 

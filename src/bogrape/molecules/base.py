@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..arrays import IntArray
 from ..batch import Batch
 from ..constraints import EdgeLabel, Rule
-from ..graph import IntArray
 
 
 class MoleculeRule(Rule):

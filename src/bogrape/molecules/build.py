@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from ..arrays import BoolArray, IntArray
 from ..constraints import CycleRange, LabelCount, Rule, Shape
 from ..counts import distances_batch
-from ..graph import BoolArray, IntArray
 from .composition import BondCount, DataSetBounds
 from .rings import LargestRing, SmallestRing
 from .scaffold import Scaffold

@@ -23,11 +23,11 @@ from itertools import combinations, permutations
 
 import numpy as np
 
+from ..arrays import IntArray
 from ..batch import Batch
 from ..constraints import Atom, Aux, Edge, Row, Shape, within
 from ..constraints.rows import Terms, total
 from ..constraints.rule import Excess
-from ..graph import IntArray
 from .base import MoleculeRule
 from .smarts import ANY_ORDER, Pattern, nowhere
 

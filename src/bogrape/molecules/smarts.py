@@ -18,11 +18,11 @@ from typing import Any, Self
 import numpy as np
 from rdkit import Chem, rdBase
 
+from ..arrays import IntArray
 from ..batch import Batch
 from ..constraints import Atom, Aux, HasFeature, HasLabel, Row, Shape, edge
 from ..constraints.rows import never, total
 from ..constraints.rule import Excess
-from ..graph import IntArray
 from .base import MoleculeRule, bond, orders
 from .elements import VALENCES
 

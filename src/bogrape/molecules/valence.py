@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import BoolArray, IntArray
 from ..batch import Batch
 from ..constraints import HasFeature, HasLabel, Row, Rule, Shape, edge
 from ..constraints.rows import Terms, total
 from ..constraints.rule import Excess
-from ..graph import BoolArray, IntArray
 from .base import MoleculeRule, bond, orders
 from .build import build
 

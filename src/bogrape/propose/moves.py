@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import IntArray
 from ..batch import Batch
-from ..graph import IntArray
 from ..space import GraphSpace
 
 FLIP, REWIRE, REVERSE, RELABEL, SWAP, FEATURE, BOND = range(7)

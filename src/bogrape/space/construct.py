@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import BoolArray, IntArray
 from ..batch import Batch
 from ..constraints import (
     Acyclic,
@@ -30,7 +31,6 @@ from ..constraints import (
     Rule,
     Shape,
 )
-from ..graph import BoolArray, IntArray
 from .propagation import Known
 
 

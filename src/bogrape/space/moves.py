@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import BoolArray, IntArray
 from ..batch import Batch
 from ..constraints import Shape
-from ..graph import BoolArray, IntArray
 from .construct import draw_edge_labels
 
 

@@ -15,10 +15,11 @@ from typing import Protocol
 
 import numpy as np
 
+from ..arrays import IntArray
 from ..batch import Batch
 from ..constraints import Rule, Shape
 from ..errors import SamplingError
-from ..graph import Graph, IntArray
+from ..graph import Graph
 from .construct import Recipe, build
 from .moves import variants
 from .propagation import Known

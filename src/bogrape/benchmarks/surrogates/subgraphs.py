@@ -23,8 +23,9 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import BoolArray, IntArray
 from ...errors import UnsupportedError
-from ...graph import BoolArray, Graph, IntArray
+from ...graph import Graph
 
 FloatArray = NDArray[np.float64]
 

@@ -26,7 +26,8 @@ from itertools import combinations, permutations
 
 import numpy as np
 
-from ...graph import BoolArray, Graph
+from ...arrays import BoolArray
+from ...graph import Graph
 from .linear import Linear, Number, as_linear, total
 from .program import Point, Program
 
