@@ -69,17 +69,19 @@ def test_the_encoding_with_layers_has_every_graph_with_such_a_node(n: int) -> No
         assert set(found) == expected.get(profile, set()), profile
 
 
-def test_a_claim_with_too_many_cases_is_asked_of_all_graphs_at_once(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(("share", "most_cases"), [(0.3, 3000), (0.0, 3000), (1.0, 0)])
+def test_a_claim_is_settled_at_once_or_case_by_case(
+    monkeypatch: pytest.MonkeyPatch, share: float, most_cases: int
 ) -> None:
+    monkeypatch.setattr(extremes, "_WHOLE_SHARE", share)
+    monkeypatch.setattr(extremes, "_MOST_CASES", most_cases)
     rows = [layers_of(graph).sum(axis=0) // 2 for graph in classes(7)]
-    most = max(int(row[2:].sum()) for row in rows if len(row) == 4)
-    for most_cases in (3000, 0):
-        monkeypatch.setattr(extremes, "_MOST_CASES", most_cases)
-        assert prove(7, 4, (0, 0, 1, 1), most, (), 60) == Fact((0, 0, 1, 1), most)
-        beyond = prove(7, 4, (0, 0, 1, 1), most - 1, (), 60)
+    for weights in [(0, 0, 1, 1), (0, 1, -1, 2), (1, 0, 0, -3)]:
+        most = max(int(row @ np.array(weights)) for row in rows if len(row) == 4)
+        assert prove(7, 4, weights, most, (), 60) == Fact(weights, most)
+        beyond = prove(7, 4, weights, most - 1, (), 60)
         assert isinstance(beyond, np.ndarray)
-        assert int(beyond[2:].sum()) == most
+        assert int(beyond @ np.array(weights)) == most
 
 
 @pytest.mark.parametrize(("n", "seed"), [(5, 0), (6, 1)])

@@ -11,7 +11,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +33,8 @@ IntArray = NDArray[np.int64]
 
 _EVALUATIONS = 40_000  # of the local search in one direction
 _MEMORY_MB = 3000
-_MOST_CASES = 3_000  # of layers; beyond that a claim is asked of all graphs at once
+_WHOLE_SHARE = 0.3  # of the time, for the question about all graphs at once
+_MOST_CASES = 3_000  # of layers around a node, for questions case by case
 
 
 @dataclass
@@ -114,40 +114,45 @@ def prove(
     seconds: float,
     seed: int = 0,
 ) -> Fact | IntArray | None:
-    """The fact ``weights . h <= high``, or the h of a graph beyond it; ``None`` if time ran out."""
+    """The fact ``weights . h <= high``, or the h of a graph beyond it; ``None`` if time ran out.
+
+    All graphs are asked about at once for a while, which is enough for what is easy; then one case
+    after another.
+    """
     deadline = time.monotonic() + seconds
-    for layers in _cases(n, diameter, weights, high):
-        model, paths = _beyond(plain(n, diameter, layers), weights, high, facts)
-        solver = cp_model.CpSolver()
-        solver.parameters.num_workers = 1
-        solver.parameters.random_seed = seed
-        solver.parameters.max_time_in_seconds = max(0.01, deadline - time.monotonic())
-        solver.parameters.max_memory_in_mb = _MEMORY_MB
-        status = solver.solve(model)
-        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            return np.array([int(solver.value(count)) for count in paths])
-        if status != cp_model.INFEASIBLE:
-            return None
-    return Fact(tuple(weights), high)
+    found = _beyond(plain(n, diameter), weights, high, facts, _WHOLE_SHARE * seconds, seed)
+    if found is None and (cases := _cases(n, diameter, weights, high)) is not None:
+        for layers in cases:
+            left = deadline - time.monotonic()
+            found = _beyond(plain(n, diameter, layers), weights, high, facts, left, seed)
+            if not isinstance(found, Fact):
+                return found
+        return Fact(tuple(weights), high)
+    return found
 
 
-def _cases(n: int, diameter: int, weights: Sequence[int], high: int) -> list[Layers | None]:
+def _cases(n: int, diameter: int, weights: Sequence[int], high: int) -> list[Layers] | None:
     """Layers that the heaviest node of a graph beyond can have, most promising first.
 
-    It is heavier than most: ``2 w . h = sum_v W(v)``. One case of all graphs if there are too many.
+    It is heavier than most: ``2 w . h = sum_v W(v)``. ``None`` if there are too many.
     """
     least = -(-2 * (high + 1) // n)
     cases = list(islice(profiles(n, diameter, weights, least), _MOST_CASES + 1))
     if len(cases) > _MOST_CASES:
-        return [None]
+        return None
     limits = [(largest(diameter, weights, case), case) for case in cases]
     return [case for limit, case in sorted(limits, reverse=True) if limit > high]
 
 
 def _beyond(
-    structure: Structure, weights: Sequence[int], high: int, facts: Sequence[Fact]
-) -> tuple[Any, list[Any]]:
-    """A model of the graphs beyond a claim, and its numbers of pairs at each distance."""
+    structure: Structure,
+    weights: Sequence[int],
+    high: int,
+    facts: Sequence[Fact],
+    seconds: float,
+    seed: int,
+) -> Fact | IntArray | None:
+    """As `prove`, for the graphs of one structure."""
     encoding = GraphEncoding(structure, attributes=False)
     model, diameter = encoding.model, encoding.longest
     coordinates = Coordinates.of(structure.shape, labelled=False, longest=diameter)
@@ -157,4 +162,14 @@ def _beyond(
     model.add(cp_model.LinearExpr.weighted_sum(paths, list(weights)) >= high + 1)
     if structure.layers is not None:
         put_heaviest_first(encoding, weights)
-    return model, paths
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.random_seed = seed
+    solver.parameters.max_time_in_seconds = max(0.01, seconds)
+    solver.parameters.max_memory_in_mb = _MEMORY_MB
+    status = solver.solve(model)
+    if status == cp_model.INFEASIBLE:
+        return Fact(tuple(weights), high)
+    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return np.array([int(solver.value(count)) for count in paths])
+    return None
