@@ -6,100 +6,38 @@ figure that needs more observations than there are raises `StudyError`, which sa
 
 from __future__ import annotations
 
-import io
-import re
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import final
 
 import numpy as np
 
 from ..errors import InvalidInputError, StudyError
 from ..kernels import get_kernel
 from ..study import Study, Trial
-from .draw import PALETTE, draw_graph, new_figure, save
+from .chart import (
+    BLUE,
+    GREEN,
+    HEIGHT,
+    INK,
+    LINE,
+    MANY,
+    MUTED,
+    ORANGE,
+    PAPER,
+    RED,
+    WIDTH,
+    Chart,
+    add_legend,
+    clean,
+    mark_size,
+    new_axes,
+)
+from .draw import draw_graph, new_figure
 from .survey import Survey
 from .text import duration, number, percent, shown
 from .words import STATUSES, driver_name
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-INK, MUTED, LINE, SHADE, PAPER = "#1F2937", "#6B7280", "#E5E7EB", "#F3F4F6", "#FFFFFF"
-BLUE, ORANGE, GREEN, RED = PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[5]
-# Colours that follow the page a figure is part of, light or dark.
-THEMED = {
-    INK: "var(--ink)",
-    MUTED: "var(--muted)",
-    LINE: "var(--line)",
-    SHADE: "var(--shade)",
-    PAPER: "var(--card)",
-    BLUE: "var(--blue)",
-}
-_WIDTH, _HEIGHT = 4.8, 3.2  # inches: small, so that text stays readable on a phone
-_MANY = 300  # points beyond which marks become small and faint
 _SHOWN_DRIVERS = 12
-
-
-@final
-@dataclass(frozen=True)
-class Chart:
-    """A figure, and the same in words. Notebooks show it; ``chart.figure`` is matplotlib's."""
-
-    title: str
-    words: str
-    figure: Figure
-
-    def save(self, path: str | Path) -> None:
-        """Write it as PNG, SVG or PDF, by the ending of the name."""
-        save(self.figure, Path(path))
-
-    def svg(self, *, prefix: str = "chart", themed: bool = False) -> str:
-        """As an SVG element; ``themed`` takes its colours from the page around it."""
-        import matplotlib
-
-        settings: Any = {
-            "svg.fonttype": "none",
-            "svg.hashsalt": prefix,
-            "font.family": "sans-serif",
-        }
-        out = io.StringIO()
-        with warnings.catch_warnings(), matplotlib.rc_context(settings):
-            warnings.filterwarnings("ignore", message="Glyph .* missing from")
-            self.figure.savefig(
-                out,
-                format="svg",
-                transparent=themed,
-                metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
-            )
-        return _embedded(out.getvalue(), prefix, themed)
-
-    def _repr_svg_(self) -> str:
-        return self.svg()
-
-
-def _embedded(text: str, prefix: str, themed: bool) -> str:
-    """The SVG without what belongs to a file of its own, and with identifiers of its own."""
-    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    # Its style sheet would rule the whole page; the elements inherit the same from their root.
-    text = re.sub(r"<style[^>]*>.*?</style>", "", text, flags=re.DOTALL)
-    text = text.replace("<svg", '<svg stroke-linejoin="round"', 1)
-    used = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', text))
-    text = re.sub(
-        r' id="([^"]+)"', lambda m: f' id="{prefix}-{m[1]}"' if m[1] in used else "", text
-    )
-    text = re.sub(r'(url\(#|href="#)', rf"\g<1>{prefix}-", text)
-    text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
-    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
-    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
-    text = re.sub(r"font: ([^;\"]*?)'[^\"]*?(?=[;\"])", r"font: \1sans-serif", text)
-    if themed:
-        for colour, variable in THEMED.items():
-            text = re.sub(f"{colour}(?![0-9a-fA-F])", variable, text, flags=re.IGNORECASE)
-    return text.strip()
 
 
 # -- how it went ------------------------------------------------------------------------------
@@ -108,9 +46,9 @@ def _embedded(text: str, prefix: str, themed: bool) -> str:
 def convergence(survey: Survey) -> Chart:
     """Each evaluation, and the best value so far."""
     survey.need(1, "the convergence")
-    figure, axes = _figure()
+    figure, axes = new_axes()
     at = np.arange(1, len(survey.values) + 1)
-    size, alpha = _marks(len(at))
+    size, alpha = mark_size(len(at))
     initial = np.array([trial.origin == "initial" for trial in survey.complete])
     axes.step(at, survey.best_so_far, where="post", color=BLUE, linewidth=2.2, label="best so far")
     for chosen, marker, colour, name in (
@@ -143,7 +81,7 @@ def convergence(survey: Survey) -> Chart:
     axes.margins(y=0.14)
     axes.set_xlabel("evaluation")
     axes.set_ylabel(f"value ({'smaller' if survey.sign > 0 else 'larger'} is better)")
-    _legend(axes)
+    add_legend(axes)
     words = (
         f"Best value so far after each of {len(at)} evaluations, from "
         f"{number(float(survey.best_so_far[0]))} to {number(float(survey.best_so_far[-1]))}, "
@@ -182,8 +120,8 @@ def gallery(survey: Survey, n: int = 6) -> Chart:
 def predictions(survey: Survey) -> Chart:
     """Predicted against observed, each from all the others."""
     loo = survey.left_out
-    figure, axes = _figure()
-    size, alpha = _marks(len(loo.mean))
+    figure, axes = new_axes()
+    size, alpha = mark_size(len(loo.mean))
     low = float(min(loo.observed.min(), loo.mean.min()))
     high = float(max(loo.observed.max(), loo.mean.max()))
     pad = 0.05 * (high - low) or 1.0
@@ -195,7 +133,7 @@ def predictions(survey: Survey) -> Chart:
         fmt="none",
         ecolor=BLUE,
         elinewidth=0.8,
-        alpha=0.35 if len(loo.mean) <= _MANY else 0.08,
+        alpha=0.35 if len(loo.mean) <= MANY else 0.08,
         zorder=2,
     )
     axes.scatter(loo.observed, loo.mean, s=size, color=BLUE, alpha=alpha, linewidths=0, zorder=3)
@@ -214,15 +152,15 @@ def certificates(survey: Survey) -> Chart:
     trials = survey.proposals
     if not trials:
         raise StudyError("certificates come with proposals, and there are none so far")
-    figure = new_figure(_WIDTH, _HEIGHT + 0.9)
+    figure = new_figure(WIDTH, HEIGHT + 0.9)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[2.2, 1])
     for axes in (upper, lower):
-        _clean(axes)
+        clean(axes)
     at = np.array([trial.id for trial in trials])
     value = np.array([trial.certificate["value"] for trial in trials], dtype=float)
     bound = np.array([_number(trial, "bound") for trial in trials])
     seconds = np.array([survey.seconds(trial)[1] for trial in trials])
-    size, alpha = _marks(len(at))
+    size, alpha = mark_size(len(at))
     if np.isfinite(bound).any():
         upper.vlines(at, bound, value, color=MUTED, linewidth=1.2, alpha=0.6)
         upper.scatter(at, bound, s=size, marker="_", color=INK, linewidths=1.2, label="bound")
@@ -243,7 +181,7 @@ def certificates(survey: Survey) -> Chart:
                 zorder=3,
             )
     upper.set_ylabel("acquisition value")
-    _legend(upper, below=False)
+    add_legend(upper, below=False)
     edges = np.stack([at - 0.4, at + 0.4, at + 0.4])
     bars = np.stack([seconds, seconds, np.zeros_like(seconds)])
     lower.fill_between(
@@ -270,9 +208,9 @@ def certificates(survey: Survey) -> Chart:
 def plane(survey: Survey) -> Chart:
     """All observed graphs on a plane, alike ones close together, coloured by value."""
     xy, trials = survey.plane, survey.kept
-    figure, axes = _figure()
+    figure, axes = new_axes()
     values = np.array([trial.value for trial in trials], dtype=float)
-    size, _ = _marks(len(trials))
+    size, _ = mark_size(len(trials))
     low, high = np.quantile(values, [0.0, 1.0])
     shown_map = "viridis" if survey.sign > 0 else "viridis_r"
     dots = axes.scatter(
@@ -306,7 +244,7 @@ def plane(survey: Survey) -> Chart:
     axes.margins(0.1)
     axes.set_xlabel("main direction of the counts")
     axes.set_ylabel("second direction")
-    _legend(axes, below=False)
+    add_legend(axes, below=False)
     words = (
         f"Map of {len(trials)} evaluated graphs: graphs with similar paths and labels lie "
         f"close together; the best one is trial {trials[top].id}."
@@ -319,9 +257,9 @@ def drivers(survey: Survey) -> Chart:
     found = survey.drivers[:_SHOWN_DRIVERS]
     if not found:
         raise StudyError("nothing drives the prediction: all values, or all graphs, are alike")
-    figure = new_figure(_WIDTH, 0.9 + 0.3 * len(found))
+    figure = new_figure(WIDTH, 0.9 + 0.3 * len(found))
     axes = figure.add_subplot()
-    _clean(axes)
+    clean(axes)
     axes.grid(visible=False, axis="y")
     axes.grid(axis="x", color=LINE, linewidth=0.8)
     effects = np.array([driver.effect for driver in found])
@@ -350,7 +288,7 @@ def times(survey: Survey) -> Chart:
     trials = [trial for trial in survey.trials if sum(survey.seconds(trial)) > 0]
     if not trials:
         raise StudyError("no times are recorded so far")
-    figure, axes = _figure()
+    figure, axes = new_axes()
     table = np.zeros((survey.trials[-1].id + 1, 3))
     for trial in trials:
         table[trial.id] = survey.seconds(trial)
@@ -371,7 +309,7 @@ def times(survey: Survey) -> Chart:
     axes.set_ylim(bottom=0)
     axes.set_xlabel("trial")
     axes.set_ylabel("seconds")
-    _legend(axes)
+    add_legend(axes)
     words = "Time in all: " + ", ".join(
         f"{name} {duration(float(total))}"
         for name, total in zip(("fit", "propose", "evaluate"), totals, strict=True)
@@ -428,44 +366,6 @@ class Plots:
 
     def __repr__(self) -> str:
         return f"Plots({self._study!r}): " + ", ".join(["gallery", *FIGURES])
-
-
-# -- style ------------------------------------------------------------------------------------
-
-
-def _figure() -> tuple[Figure, Axes]:
-    figure = new_figure(_WIDTH, _HEIGHT)
-    axes = figure.add_subplot()
-    _clean(axes)
-    return figure, axes
-
-
-def _clean(axes: Axes) -> None:
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(LINE)
-    axes.tick_params(colors=MUTED, labelcolor=INK, labelsize=9)
-    axes.xaxis.label.set_color(INK)
-    axes.yaxis.label.set_color(INK)
-    axes.grid(axis="y", color=LINE, linewidth=0.8)
-    axes.set_axisbelow(True)
-
-
-def _legend(axes: Axes, *, below: bool = True) -> None:
-    place: dict[str, Any] = (
-        {"loc": "upper center", "bbox_to_anchor": (0.5, -0.17)}
-        if below
-        else {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
-    )
-    n = len(axes.get_legend_handles_labels()[0])
-    columns = n if n <= 3 else 2  # four in a row would not fit
-    legend = axes.legend(frameon=False, fontsize=9, ncols=columns, handletextpad=0.4, **place)
-    for text in legend.get_texts():
-        text.set_color(INK)
-
-
-def _marks(n: int) -> tuple[float, float]:
-    """Size and opacity of n dots."""
-    return (26.0, 0.75) if n <= 60 else (16.0, 0.6) if n <= _MANY else (7.0, 0.4)
 
 
 def _number(trial: Trial, key: str) -> float:
