@@ -59,13 +59,19 @@ def adjacency_matrix(adjacency: ArrayLike, directed: bool) -> BoolArray:
         raise InvalidGraphError(
             f"self-loops are not supported, got one at node {loops[0]}; clear the diagonal"
         )
-    if not directed and (matrix != matrix.T).any():
-        u, v = np.argwhere(matrix != matrix.T)[0]
+    if not directed and (place := _asymmetry(matrix)):
+        u, v = place
         raise InvalidGraphError(
             f"an undirected graph needs a symmetric adjacency, but entries ({u}, {v}) and "
             f"({v}, {u}) differ; pass directed=True for a directed graph"
         )
     return matrix
+
+
+def _asymmetry(matrix: NDArray[Any]) -> tuple[int, int] | None:
+    """The first place where a square matrix differs from its mirror image."""
+    places = np.argwhere(matrix != matrix.T)
+    return (int(places[0, 0]), int(places[0, 1])) if len(places) else None
 
 
 def _not_integers(array: NDArray[Any]) -> BoolArray:
@@ -123,8 +129,8 @@ def edge_label_matrix(edge_labels: ArrayLike, matrix: BoolArray, directed: bool)
             f"edge_labels must be >= 1 exactly on the edges; entry ({u}, {v}) is {array[u, v]} "
             f"but adjacency there is {int(matrix[u, v])}"
         )
-    if not directed and (array != array.T).any():
-        u, v = np.argwhere(array != array.T)[0]
+    if not directed and (place := _asymmetry(array)):
+        u, v = place
         raise InvalidGraphError(
             f"edge_labels of an undirected graph must be symmetric, but entries ({u}, {v}) and "
             f"({v}, {u}) are {array[u, v]} and {array[v, u]}"
