@@ -164,3 +164,5 @@ def test_a_document_is_filled_between_its_marks_and_nowhere_else() -> None:
     assert filled(once, lambda name: f"table of {name}") == once
     with pytest.raises(InvalidInputError, match="end"):
         filled("<!-- bench a -->\nno end", str)
+    with pytest.raises(InvalidInputError, match="nothing to fill"):
+        filled("no marks at all", str)

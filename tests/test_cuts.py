@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from bogrape import LCB, GraphGP, GraphSpace
 from bogrape.counts import distances_batch
 from bogrape.encoding import structures
+from bogrape.propose.exact import factory
 from bogrape.propose.exact.cuts import CutTask
 from bogrape.propose.exact.extremes import Extremes, prove
 from bogrape.propose.exact.factory import directions, tightest
@@ -113,6 +115,30 @@ def test_facts_are_kept_for_their_size_and_diameter_only() -> None:
 def test_the_file_of_facts_round_trips() -> None:
     table = {(9, 3): (Fact((0, 1, 1), 28), Fact((1, -2, 3), 5)), (10, 4): (Fact((0, 0, 0, 1), 12),)}
     assert parse(dump(table)) == table
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["2"], "sizes from 5 on, got 2"), (["5", "--seconds", "0"], "got 0")],
+)
+def test_the_factory_refuses_what_it_cannot_do(
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("sys.argv", ["factory", *arguments])
+    with pytest.raises(SystemExit):
+        factory.main()
+    assert message in capsys.readouterr().err
+
+
+def test_the_factory_begins_a_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "facts.json"
+    monkeypatch.setattr("sys.argv", ["factory", "5", "--output", str(file)])
+    factory.main()
+    largest = realised(5, 3).max(axis=0)
+    assert parse(file.read_text()) == {(5, 3): (Fact((0, 1, 0), int(largest[1])),)}
 
 
 @pytest.mark.deep

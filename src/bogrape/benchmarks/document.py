@@ -23,6 +23,11 @@ def filled(text: str, section: Callable[[str], str]) -> str:
     <!-- end -->
     b
     """
+    if not _START.search(text):
+        raise InvalidInputError(
+            "expected a line <!-- bench NAME --> and, somewhere after it, a line <!-- end -->; "
+            "the document has none, so there is nothing to fill"
+        )
     if len(_START.findall(text)) != len(_SECTION.findall(text)):
         raise InvalidInputError(
             "expected a line <!-- end --> after each line <!-- bench NAME -->, each alone on it"

@@ -100,11 +100,16 @@ def label(n: int, diameter: int, weights: tuple[int, ...]) -> str:
 def main() -> None:
     """Prove facts for the sizes given on the command line."""
     parser = argparse.ArgumentParser(description="Prove facts about distances in graphs.")
-    parser.add_argument("sizes", type=int, nargs="+")
+    parser.add_argument("sizes", type=int, nargs="+", help="numbers of nodes, from 5 on")
     parser.add_argument("--seconds", type=float, default=20.0, help="for one step of a proof")
     parser.add_argument("--output", type=Path, default=Path(__file__).with_name(FILE))
     options = parser.parse_args()
-    table = {key: list(facts) for key, facts in parse(options.output.read_text()).items()}
+    if min(options.sizes) < 5:
+        parser.error(f"expected sizes from 5 on, got {min(options.sizes)}; smaller need no facts")
+    if not options.seconds > 0:
+        parser.error(f"expected --seconds above 0, got {options.seconds:g}")
+    before = parse(options.output.read_text()) if options.output.exists() else {}
+    table = {key: list(facts) for key, facts in before.items()}
     log = options.output.with_suffix(".tried")
     tried = set(log.read_text().splitlines()) if log.exists() else set()
 
