@@ -11,6 +11,7 @@ variable                       meaning
 ``feature[v, m]``              node v has feature m
 ``bond[u, v, k]``              the edge u, v has edge label k
 ``level[v, s]``                v is within s steps of node 0 when directions are forgotten
+``nearer[w, v]``               w is nearer to node 0 than v; ``parent[w, v]``: and a neighbour of v
 =============================  =====================================================================
 
 Rows, in the order they are added:
@@ -33,7 +34,7 @@ edges: step forces it true when a path of length s exists, support forces it fal
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -193,6 +194,35 @@ class GraphEncoding:
             return
         self.model.add_bool_or([x for x in literals if not isinstance(x, bool)])
 
+    def add_if(self, conditions: Iterable[Literal], constraint: Any) -> None:
+        """Add a linear constraint that holds whenever all conditions do."""
+        conditions = list(conditions)
+        if any(condition is False for condition in conditions) or constraint is True:
+            return
+        free = [condition for condition in conditions if not isinstance(condition, bool)]
+        self.model.add(constraint).only_enforce_if(free)
+
+    def defined(self, key: tuple[Any, ...], define: Callable[[Any], None]) -> Any:
+        """The variable of this name; at first use it is made and ``define`` adds its rows."""
+        if key not in self._variables:
+            define(self._variable(*key))
+        return self._variables[key]
+
+    def all_of(self, key: tuple[Any, ...], literals: Sequence[Literal]) -> Literal:
+        """The literal "all of these hold"; it is given this name if it needs one."""
+        if any(literal is False for literal in literals):
+            return False
+        free = [literal for literal in literals if literal is not True]
+        if len(free) <= 1:
+            return free[0] if free else True
+
+        def define(both: Any) -> None:
+            for literal in free:
+                self.clause(both.negated(), literal)
+            self.clause(both, *map(self.negated, free))
+
+        return self.defined(key, define)
+
     def add_row(self, row: Row, owner: str = "") -> None:
         """Add one row of a rule, enforced when its ``when`` holds."""
         conditions = [
@@ -306,14 +336,8 @@ class GraphEncoding:
                     continue
                 reasons = [level[v, s - 1]]
                 for w in self._others(v):
-                    if level[w, s - 1] is True:
-                        reasons.append(touching[w, v])
-                    elif level[w, s - 1] is not False:
-                        both = self._variable("step", w, v, s)
-                        self.clause(both.negated(), level[w, s - 1])
-                        self.clause(both.negated(), touching[w, v])
-                        self.clause(both, level[w, s - 1].negated(), touching[w, v].negated())
-                        reasons.append(both)
+                    both = [level[w, s - 1], touching[w, v]]
+                    reasons.append(self.all_of(("step", w, v, s), both))
                 level[v, s] = self._variable("level", v, s)
                 self.clause(level[v, s].negated(), *reasons)
                 for reason in reasons:
@@ -404,4 +428,8 @@ class GraphEncoding:
                     out[variable] = int(hops[v] <= s)
                 case "step", [w, v, s]:
                     out[variable] = int(hops[w] <= s - 1 and around[w, v])
+                case "nearer", [w, v]:
+                    out[variable] = int(hops[w] < hops[v])
+                case "parent", [w, v]:
+                    out[variable] = int(hops[w] < hops[v] and around[w, v])
         return out
