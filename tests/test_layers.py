@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import comb
 
 import numpy as np
@@ -17,9 +18,10 @@ from bogrape.graph import Graph
 from bogrape.propose.exact import extremes
 from bogrape.propose.exact.extremes import plain, prove
 from bogrape.propose.exact.facts import Fact
-from bogrape.propose.exact.layers import largest, n_profiles, profiles, unit
+from bogrape.propose.exact.layers import Heaviest, cases, largest, profiles
 from bogrape.propose.exact.piece import Piece, Task
 from bogrape.propose.exact.rounds import Rounds
+from bogrape.propose.exact.splitting import SplitTask
 from bogrape.propose.objective import Objective
 from exhaustive import classes, fitted
 from exhaustive import prove as prove_graph
@@ -45,7 +47,9 @@ def test_no_graph_has_more_than_the_layers_of_its_heaviest_node_allow(
     heaviest = layers[int(np.argmax(own))]
     profile = tuple(int(size) for size in heaviest if size)
     assert total <= largest(diameter, weights, profile)
-    assert profile in set(profiles(n, diameter, weights, -(-2 * total // n)))
+    listed = cases(n, diameter, Heaviest(tuple(weights), total), 10**6)
+    assert listed is not None
+    assert profile in listed
 
 
 @pytest.mark.parametrize(("n", "diameter"), [(5, 3), (7, 2), (7, 6)])
@@ -85,23 +89,52 @@ def test_a_claim_is_settled_at_once_or_case_by_case(
 
 
 @pytest.mark.parametrize(("n", "seed"), [(5, 0), (6, 1)])
-def test_the_best_of_all_cases_is_the_best_of_all_graphs(n: int, seed: int) -> None:
+@pytest.mark.parametrize("rank", [0, 2])
+def test_the_best_of_all_cases_is_the_best_of_all_graphs(n: int, seed: int, rank: int) -> None:
     space = GraphSpace(n)
     objective = Objective(space, fitted(space, "ssp", seed=seed).posterior, LCB(1.0))
     for diameter in range(3, n):
         every = [g for g in classes(n) if g.distances().max() == diameter]
-        for s in range(2, diameter + 1):
-            best = np.inf
-            cases = list(profiles(n, diameter, unit(diameter, s), 1))
-            assert len(cases) == n_profiles(n, diameter, s)
-            for profile in cases:
-                piece = Piece(plain(n, diameter, profile), most_at=s)
-                answer = Task(piece, objective, np.inf, (), (), 60).solve()
-                assert answer.proved
-                best = min(best, answer.value)
-                counts_only = Task(piece, objective, np.inf, (), (), 60, relaxed=True).solve()
-                assert counts_only.bound <= answer.value + 1e-6
-            assert best == pytest.approx(min(map(objective.of_graph, every)), abs=1e-6)
+        values = sorted(map(objective.of_graph, every))
+        value = values[rank] if len(values) > rank else np.inf  # to beat
+        task = Task(Piece(plain(n, diameter)), objective, value, (), (), 60)
+        counts = replace(task, value=np.inf, relaxed=True).solve().counts
+        assert counts is not None
+        cases = SplitTask(task, counts, 10**6, 60).solve()
+        assert cases is not None
+        best = np.inf
+        for piece in cases:
+            case = replace(task, piece=piece)
+            answer = case.solve()
+            assert answer.proved
+            best = min(best, answer.value)
+            assert replace(case, relaxed=True).solve().bound <= answer.value + 1e-6
+        assert min(best, value) == pytest.approx(values[0], abs=1e-6)
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.5, 1.96]))
+@settings(max_examples=30, deadline=None)
+def test_no_case_of_a_better_graph_is_left_out(seed: int, kappa: float) -> None:
+    rng = np.random.default_rng(seed)
+    space = GraphSpace(6)
+    posterior = fitted(space, "ssp", seed=seed % 7).posterior
+    objective = Objective(space, posterior, LCB(kappa))
+    graphs = [g for g in classes(6) if g.distances().max() == 3]
+    values = np.array([objective.of_graph(graph) for graph in graphs])
+    task = Task(Piece(plain(6, 3)), objective, float(rng.choice(values)), (), (), 60)
+    counts = tuple(
+        map(int, rng.integers(0, 9, len(task.piece.coordinates(posterior.model.kernel))))
+    )
+    cases = SplitTask(task, counts, 10**6, 60).solve()  # weights from anywhere are as exact
+    assert cases is not None
+    kept = {piece.structure.layers for piece in cases}
+    for graph, value in zip(graphs, values, strict=True):
+        if value < task.value - 1e-9:
+            assert cases[0].heaviest is not None
+            weights = np.array(cases[0].heaviest.weights)
+            layers = layers_of(graph)
+            heaviest = layers[int(np.argmax(layers @ weights))]
+            assert tuple(int(size) for size in heaviest if size) in kept
 
 
 def test_the_engine_proves_the_same_when_everything_falls_into_cases(
@@ -109,11 +142,13 @@ def test_the_engine_proves_the_same_when_everything_falls_into_cases(
 ) -> None:
     whole, rounds = Rounds._round, []
 
-    def only_cases(self: Rounds, share: float, *, relaxed: bool = False) -> None:
+    def only_cases(
+        self: Rounds, share: float, *, relaxed: bool = False, most: float = np.inf
+    ) -> None:
         cases = any(item.piece.structure.layers is not None for item in self.left)
         if relaxed or cases:
             rounds.append(cases)
-            whole(self, share, relaxed=relaxed)
+            whole(self, share, relaxed=relaxed, most=most)
 
     monkeypatch.setattr(Rounds, "_round", only_cases)
     space = GraphSpace(7)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +26,7 @@ from ..search import search
 from .counting import bare_counts, graph_counts
 from .facts import Fact
 from .forms import Coordinates
-from .layers import Layers, largest, profiles, put_heaviest_first
+from .layers import Heaviest, Layers, cases, put_heaviest_first
 
 IntArray = NDArray[np.int64]
 
@@ -120,56 +119,45 @@ def prove(
     after another.
     """
     deadline = time.monotonic() + seconds
-    found = _beyond(plain(n, diameter), weights, high, facts, _WHOLE_SHARE * seconds, seed)
-    if found is None and (cases := _cases(n, diameter, weights, high)) is not None:
-        for layers in cases:
+    beyond = Heaviest(tuple(weights), high + 1)
+    found = _search(plain(n, diameter), beyond, facts, _WHOLE_SHARE * seconds, seed)
+    if found is None and (listed := cases(n, diameter, beyond, _MOST_CASES)) is not None:
+        for layers in listed:
             left = deadline - time.monotonic()
-            found = _beyond(plain(n, diameter, layers), weights, high, facts, left, seed)
+            found = _search(plain(n, diameter, layers), beyond, facts, left, seed)
             if not isinstance(found, Fact):
                 return found
         return Fact(tuple(weights), high)
     return found
 
 
-def _cases(n: int, diameter: int, weights: Sequence[int], high: int) -> list[Layers] | None:
-    """Layers that the heaviest node of a graph beyond can have, most promising first.
-
-    It is heavier than most: ``2 w . h = sum_v W(v)``. ``None`` if there are too many.
-    """
-    least = -(-2 * (high + 1) // n)
-    cases = list(islice(profiles(n, diameter, weights, least), _MOST_CASES + 1))
-    if len(cases) > _MOST_CASES:
-        return None
-    limits = [(largest(diameter, weights, case), case) for case in cases]
-    return [case for limit, case in sorted(limits, reverse=True) if limit > high]
-
-
-def _beyond(
+def _search(
     structure: Structure,
-    weights: Sequence[int],
-    high: int,
+    beyond: Heaviest,
     facts: Sequence[Fact],
     seconds: float,
     seed: int,
 ) -> Fact | IntArray | None:
     """As `prove`, for the graphs of one structure."""
+    weights, least = beyond.weights, beyond.least
     encoding = GraphEncoding(structure, attributes=False)
     model, diameter = encoding.model, encoding.longest
     coordinates = Coordinates.of(structure.shape, labelled=False, longest=diameter)
     counts = bare_counts(model, structure, coordinates, None, facts)
     graph_counts(encoding, coordinates, counts)
     paths = counts[:diameter]
-    model.add(cp_model.LinearExpr.weighted_sum(paths, list(weights)) >= high + 1)
+    model.add(cp_model.LinearExpr.weighted_sum(paths, list(weights)) >= least)
     if structure.layers is not None:
-        put_heaviest_first(encoding, weights)
+        put_heaviest_first(encoding, beyond)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
+    solver.parameters.linearization_level = 0  # a linear program says little of bare graphs
     solver.parameters.random_seed = seed
     solver.parameters.max_time_in_seconds = max(0.01, seconds)
     solver.parameters.max_memory_in_mb = _MEMORY_MB
     status = solver.solve(model)
     if status == cp_model.INFEASIBLE:
-        return Fact(tuple(weights), high)
+        return Fact(weights, least - 1)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return np.array([int(solver.value(count)) for count in paths])
     return None

@@ -5,16 +5,21 @@ some weights. Take a node with the largest W for node 0. Its layers ``(l_1, .., 
 and sum up to ``n - 1``, so there are few ways (`profiles`). With the layers given much is known:
 how near and how far nodes of two layers can be (`rows`), and how large ``w . h`` can be, because no
 node has a larger W and every pair counts at both ends: ``2 w . h = sum_v W(v)`` (`largest`). What
-is left is far easier for a solver, case by case, than all of it together.
+is left is far easier for a solver, case by case, than all of it together. If ``w . h`` must be at
+least so much, node 0 is heavier than most, and few ways are left (`cases`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from math import comb
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
+from ortools.sat.python import cp_model
 
 from ...encoding import GraphEncoding
 
@@ -22,31 +27,47 @@ IntArray = NDArray[np.int64]
 Layers = tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Heaviest:
+    """Graphs with ``weights . h >= least``, in which no node has a larger W than node 0."""
+
+    weights: tuple[int, ...]
+    least: int
+
+
+def cases(n: int, diameter: int, heaviest: Heaviest, most: int) -> list[Layers] | None:
+    """All layers that node 0 can have, most promising first; ``None`` if they are too many."""
+    weights, least = heaviest.weights, heaviest.least
+    heavy = -(-2 * least // n)  # 2 w . h = sum_v W(v), so the largest W is at least the average
+    found = list(islice(profiles(n, diameter, weights, heavy), most + 1))
+    if len(found) > most:
+        return None
+    limits = [(largest(diameter, weights, layers), layers) for layers in found]
+    return [layers for limit, layers in sorted(limits, reverse=True) if limit >= least]
+
+
 def profiles(n: int, diameter: int, weights: Sequence[int], least: int) -> Iterator[Layers]:
     """All ``(l_1, .., l_e)``, ``e <= diameter``, with ``weights . l >= least``."""
 
-    def extended(start: Layers, left: int, value: int) -> Iterator[Layers]:
+    @cache
+    def best(s: int, left: int) -> float:
+        """The most that so many nodes can weigh from layer s + 1 on, none of them empty."""
         if left == 0:
-            if value >= least:
-                yield start
-            return
+            return 0
+        if s == diameter:
+            return -math.inf
+        return max(size * weights[s] + best(s + 1, left - size) for size in range(1, left + 1))
+
+    def extended(start: Layers, left: int, needed: int) -> Iterator[Layers]:
         s = len(start)
-        if s == diameter or value + left * max(weights[s:]) < least:
+        if best(s, left) < needed:
             return
+        if left == 0:
+            yield start
         for size in range(1, left + 1):
-            yield from extended((*start, size), left - size, value + size * weights[s])
+            yield from extended((*start, size), left - size, needed - size * weights[s])
 
-    yield from extended((), n - 1, 0)
-
-
-def unit(diameter: int, s: int) -> Layers:
-    """Weights for which W is the number of nodes at distance s."""
-    return tuple(int(t == s) for t in range(1, diameter + 1))
-
-
-def n_profiles(n: int, diameter: int, s: int) -> int:
-    """How many profiles there are of nodes that have a node at distance s."""
-    return sum(comb(n - 2, e - 1) for e in range(s, diameter + 1))
+    yield from extended((), n - 1, least)
 
 
 def _distances(diameter: int, layers: Layers) -> tuple[IntArray, IntArray, IntArray]:
@@ -87,18 +108,23 @@ def rows(diameter: int, layers: Layers) -> Iterator[tuple[int, int, int]]:
         yield s, int(pairs[near >= s].sum()), int(pairs[far >= s].sum())
 
 
-def put_heaviest_first(encoding: GraphEncoding, weights: Sequence[int]) -> None:
-    """Add rows to an encoding with layers: no node has a larger W than node 0."""
-    layers = encoding.structure.layers
+def put_heaviest_first(encoding: GraphEncoding, heaviest: Heaviest) -> None:
+    """Add rows to an encoding with layers: no node has a larger W than node 0, and their sum."""
+    layers, n = encoding.structure.layers, encoding.shape.n_nodes
     assert layers is not None
+    weights, model = heaviest.weights, encoding.model
     own = int(np.dot(weights[: len(layers)], layers))
+    lightest = min(weights) * (n - 1)
     falls = np.append(weights, 0)[:-1] - np.append(weights, 0)[1:]
-    n = encoding.shape.n_nodes
-    for u in range(1, n):
-        total = sum(
+    everyone = []
+    for u in range(n):
+        weight = sum(
             int(fall) * encoding.total(encoding.within(u, v, s) for v in range(n) if v != u)
             for s, fall in enumerate(falls, start=1)
             if fall
         )
-        if not isinstance(total, int):
-            encoding.model.add(total <= own)
+        # a variable, so that what one node lacks is at once asked of the others
+        W = model.new_int_var(lightest, own, f"W[{u}]")
+        model.add(weight == W)
+        everyone.append(W)
+    model.add(cp_model.LinearExpr.sum(everyone) >= 2 * heaviest.least)

@@ -1,9 +1,9 @@
 """One piece of the proof: does any graph of this structure beat the incumbent?
 
-A piece is a `Structure` (a size, perhaps a diameter, perhaps the layers around the node that has
-most nodes at some distance) and perhaps a composition (how many nodes have each label). Solving it
-answers with the best graph that beats the given value, if there is one, and with a bound that holds
-for all graphs of the piece that are not excluded.
+A piece is a `Structure` (a size, perhaps a diameter, perhaps the layers around its heaviest node,
+see `bogrape.propose.exact.layers`) and perhaps a composition (how many nodes have each label).
+Solving it answers with the best graph that beats the given value, if there is one, and with a bound
+that holds for all graphs of the piece that are not excluded.
 
 Integers stand for real numbers here, so near the incumbent the solver may offer graphs that are no
 better. Every offer is decoded and its value recomputed; its *counts* are then ruled out and the
@@ -35,7 +35,7 @@ from .facts import Fact
 from .forms import Coordinates, count_form
 from .integers import IntegerForm
 from .knowledge import Rows, is_among
-from .layers import largest, put_heaviest_first, unit
+from .layers import Heaviest, largest, put_heaviest_first
 from .listing import TooManyGraphs, all_graphs
 from .tables import CountTable, TooManyCounts, count_table
 
@@ -48,7 +48,7 @@ class Piece:
 
     structure: Structure
     composition: tuple[int, ...] | None = None
-    most_at: int | None = None  # with layers: no node has more nodes at this distance than node 0
+    heaviest: Heaviest | None = None  # with layers: why node 0 is node 0
 
     @property
     def longest(self) -> int:
@@ -285,17 +285,18 @@ class _Solve:
             encoding = GraphEncoding(self.piece.structure)
         else:
             encoding = GraphEncoding(self.free.bare, attributes=False)
-        if self.piece.most_at is not None:
-            put_heaviest_first(encoding, unit(self.piece.longest, self.piece.most_at))
+        if self.piece.heaviest is not None:
+            put_heaviest_first(encoding, self.piece.heaviest)
         return encoding
 
     def _bare_counts(self, model: Any) -> list[Any]:
         structure, facts = self.piece.structure, self.task.facts
         counts = bare_counts(model, structure, self.coordinates, self.free, facts)
-        if structure.layers is not None and (distance := self.piece.most_at) is not None:
-            longest = self.piece.longest
-            high = largest(longest, unit(longest, distance), structure.layers)
-            model.add(counts[distance - 1] <= high)
+        if structure.layers is not None and (heaviest := self.piece.heaviest) is not None:
+            weights, longest = heaviest.weights, self.piece.longest
+            total = cp_model.LinearExpr.weighted_sum(counts[:longest], list(weights))
+            high = largest(longest, weights, structure.layers)
+            model.add_linear_constraint(total, min(heaviest.least, high), high)
         return counts
 
     def _decoded(self, encoding: GraphEncoding, solver: Any, counts: tuple[int, ...]) -> Graph:

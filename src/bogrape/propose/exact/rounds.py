@@ -15,7 +15,7 @@ import logging
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,15 +26,16 @@ from ..request import Request
 from ..search import Elite
 from .cuts import CutTask
 from .knowledge import Knowledge
-from .layers import n_profiles, profiles, unit
-from .lengths import lower_bounds
 from .piece import Answer, Piece, Task
+from .splitting import SplitTask, can_be_split
 from .worker import n_cores, solve_all
 
 logger = logging.getLogger(__name__)
 
 _LEAST_COUNTS, _LEAST_GRAPHS = 0.3, 1.0  # seconds a piece, below which a round is of no use
 _CASE_SECONDS = 0.3  # that the cases of a piece take on average
+_WHOLE_SECONDS = 3.0  # for a piece that may fall into cases
+_SPLIT_SECONDS = 10.0  # for finding the cases of a piece
 _CUT_SECONDS = 40.0  # for one piece at a time, before the worst bounds are looked at again
 _CUT_SHARE = 0.5  # of the time that is left
 
@@ -49,19 +50,6 @@ class Open:
     bound: float
     can_be_cut: bool = True
     counts: tuple[int, ...] | None = None  # the best ones, with no graph behind them
-
-
-def _distance_to_split_at(item: Open) -> int | None:
-    """The distance at which the best counts promise most pairs; ``None`` if it stays whole."""
-    structure = item.piece.structure
-    if item.counts is None or structure.diameter is None or structure.diameter < 3:
-        return None
-    if structure.layers is not None or not structure.all_alike:
-        return None
-    beyond = item.counts[: structure.diameter] - lower_bounds(
-        structure.shape.n_nodes, structure.diameter
-    )
-    return 2 + int(np.argmax(beyond[1:]))
 
 
 class Rounds:
@@ -83,9 +71,9 @@ class Rounds:
         by_counts = quadratic and isinstance(self.objective.acquisition, LCB)
         if by_counts:
             self._round(0.05, relaxed=True)
-        self._round(0.1)
-        labelled = self.objective.posterior.model.kernel.labelled
-        if by_counts and not labelled and self._split_by_layers():
+        falls_apart = by_counts and not self.objective.posterior.model.kernel.labelled
+        self._round(0.1, most=_WHOLE_SECONDS if falls_apart else math.inf)
+        if falls_apart and self._split_by_layers():
             self._round(0.1, relaxed=True)
         self._round(0.35)
         if by_counts:
@@ -95,24 +83,24 @@ class Rounds:
 
     def _split_by_layers(self) -> bool:
         """Replace pieces by their cases, those with the fewest first, as far as time allows."""
-        before = len(self.left)
-        room = self.remaining * n_cores() / _CASE_SECONDS
-        whole = []
-        for item in self.left:
-            if (s := _distance_to_split_at(item)) is not None:
-                structure = item.piece.structure
-                whole.append((n_profiles(structure.shape.n_nodes, item.piece.longest, s), s, item))
-        for n_cases, s, item in sorted(whole, key=lambda entry: entry[0]):
-            room -= n_cases
-            if room < 0:
+        whole = [item for item in self.left if can_be_split(item.piece) and item.counts]
+        most = int(self.remaining * n_cores() / _CASE_SECONDS)
+        tasks = [
+            SplitTask(self._task(item, _SPLIT_SECONDS), item.counts, most, _SPLIT_SECONDS)
+            for item in whole
+            if item.counts is not None
+        ]
+        splits = [
+            (cases, whole[index])
+            for index, cases in solve_all(tasks, self.request.deadline)
+            if cases is not None
+        ]
+        for cases, item in sorted(splits, key=lambda split: len(split[0])):
+            if (most := most - len(cases)) < 0:
                 break
-            structure, longest = item.piece.structure, item.piece.longest
             self.left.remove(item)
-            self.left += [
-                Open(Piece(replace(structure, layers=layers), most_at=s), item.bound, False)
-                for layers in profiles(structure.shape.n_nodes, longest, unit(longest, s), 1)
-            ]
-        return len(self.left) > before
+            self.left += [Open(case, item.bound, False) for case in cases]
+        return bool(splits)
 
     def _last_rounds(self) -> None:
         """All the time that is left, and again what the settled pieces did not need of it."""
@@ -134,11 +122,11 @@ class Rounds:
         """Seconds until the deadline."""
         return self.request.deadline - time.monotonic()
 
-    def _round(self, share: float, *, relaxed: bool = False) -> None:
-        """Every piece gets the same part of a share of the time that is left."""
+    def _round(self, share: float, *, relaxed: bool = False, most: float = math.inf) -> None:
+        """Every piece gets the same part of a share of the time that is left, up to ``most``."""
         if not self.left or self.remaining <= 0:
             return
-        limit = max(_LEAST_COUNTS if relaxed else _LEAST_GRAPHS, self._limit(share))
+        limit = max(_LEAST_COUNTS if relaxed else _LEAST_GRAPHS, min(most, self._limit(share)))
         tasks = [self._task(item, limit, relaxed) for item in self.left]
         self._absorb(self.left, dict(solve_all(tasks, self.request.deadline)))
 

@@ -1,0 +1,94 @@
+"""A piece of SSP falls into cases: the layers around the node that weighs most.
+
+Near its best counts LCB is all but linear, ``LCB(h) ~ c - w . h`` with the gradient for weights.
+Take the node with the largest ``W(v) = sum_s w_s l_s(v)`` for node 0 (see `layers.py` beside).
+What beats the incumbent has a large ``w . h``, so node 0 is heavy, and few layers are that heavy.
+
+The weights may be any: integers near the gradient are taken. How large ``w . h`` must be is then a
+question about counts alone, answered exactly: the smallest one of all counts that obey what is true
+of all graphs and beat the incumbent.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from ...acquisition import LCB
+from ...posterior import WeightPosterior
+from .attributes import free_attributes
+from .counting import bare_counts
+from .forms import CountForm, count_form
+from .integers import IntegerForm
+from .layers import Heaviest, cases
+from .piece import Piece, Task
+
+_LARGEST_WEIGHT = 200  # fine enough; the finer, the harder for the solver
+
+
+def can_be_split(piece: Piece) -> bool:
+    """Whether a piece, of a kernel without labels, has cases to fall into."""
+    structure = piece.structure
+    if structure.diameter is None or structure.diameter < 3:
+        return False
+    return structure.layers is None and structure.all_alike
+
+
+@dataclass
+class SplitTask:
+    """Find the cases of a piece that a graph better than the incumbent can be in."""
+
+    task: Task
+    counts: tuple[int, ...]  # the best ones, with no graph behind them
+    most: int  # cases
+    time_limit: float
+
+    def solve(self) -> list[Piece] | None:
+        """The cases; ``None`` if they are too many or time was too short."""
+        task, piece = self.task, self.task.piece
+        structure, longest = piece.structure, piece.longest
+        posterior, acquisition = task.objective.posterior, task.objective.acquisition
+        assert isinstance(posterior, WeightPosterior)
+        assert isinstance(acquisition, LCB)
+        fitted = posterior.model
+        form = count_form(posterior, piece.coordinates(fitted.kernel))
+        weights = _weights(form, acquisition.kappa, np.array(self.counts))[:longest]
+
+        model = cp_model.CpModel()
+        free = free_attributes(structure)
+        counts = bare_counts(model, structure, form.coordinates, free, task.facts)
+        if math.isfinite(task.value):
+            integers = IntegerForm.of(form, acquisition.kappa)
+            standard = (task.value - fitted.y_mean) / fitted.y_scale
+            model.add(integers.objective(model, counts) <= integers.at_most(standard))
+        model.minimize(cp_model.LinearExpr.weighted_sum(counts[:longest], list(weights)))
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.random_seed = task.seed
+        solver.parameters.max_time_in_seconds = self.time_limit
+        status = solver.solve(model)
+        if status == cp_model.INFEASIBLE:
+            return []
+        if status != cp_model.OPTIMAL:
+            return None
+        heaviest = Heaviest(weights, round(solver.objective_value))
+        listed = cases(structure.shape.n_nodes, longest, heaviest, self.most)
+        if listed is None:
+            return None
+        return [
+            replace(piece, structure=replace(structure, layers=layers), heaviest=heaviest)
+            for layers in listed
+        ]
+
+
+def _weights(form: CountForm, kappa: float, counts: np.ndarray) -> tuple[int, ...]:
+    """Integers along minus the gradient of LCB; a constant may be added, as h has a given sum."""
+    spread = form.R @ counts + form.r0
+    gradient = form.w - kappa * (spread @ form.R) / max(float(np.linalg.norm(spread)), 1e-300)
+    n_paths = len(form.coordinates.paths)
+    weights = gradient[0] - gradient[:n_paths]
+    scale = _LARGEST_WEIGHT / max(float(np.abs(weights).max()), 1e-300)
+    return tuple(round(float(weight)) for weight in scale * weights)
