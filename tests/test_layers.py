@@ -14,6 +14,7 @@ from bogrape import LCB, GraphSpace
 from bogrape.constraints import Shape
 from bogrape.encoding import Structure
 from bogrape.encoding.enumeration import enumerate_graphs
+from bogrape.encoding.layering import layering
 from bogrape.graph import Graph
 from bogrape.propose.exact import extremes
 from bogrape.propose.exact.extremes import plain, prove
@@ -50,6 +51,28 @@ def test_no_graph_has_more_than_the_layers_of_its_heaviest_node_allow(
     listed = cases(n, diameter, Heaviest(tuple(weights), total), 10**6)
     assert listed is not None
     assert profile in listed
+
+
+@given(st.integers(4, 7), st.data())
+@settings(max_examples=200, deadline=None)
+def test_no_two_nodes_are_nearer_or_farther_than_their_classes_allow(
+    n: int, data: st.DataObject
+) -> None:
+    graph = data.draw(st.sampled_from(classes(n)))
+    first = data.draw(st.integers(0, n - 1))
+    distance = graph.distances().astype(int)
+    around = distance[first]
+    path = [data.draw(st.sampled_from(np.flatnonzero(around == around.max()).tolist()))]
+    while path[0] != first:
+        back = graph.adjacency[path[0]] & (around == around[path[0]] - 1)
+        path.insert(0, data.draw(st.sampled_from(np.flatnonzero(back).tolist())))
+    rest = sorted(set(range(n)) - set(path), key=lambda v: around[v])
+    known = layering(tuple(np.bincount(around)[1:].tolist()))
+    between = distance[np.ix_([*path, *rest], [*path, *rest])]
+    index = np.ix_(known.of_node, known.of_node)
+    off_diagonal = ~np.eye(n, dtype=bool)
+    assert (known.near[index] <= between)[off_diagonal].all()
+    assert (between <= known.far[index])[off_diagonal].all()
 
 
 @pytest.mark.parametrize(("n", "diameter"), [(5, 3), (7, 2), (7, 6)])

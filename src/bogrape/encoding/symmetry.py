@@ -17,8 +17,8 @@ it proves claims about 15 nodes 10 to 30 times faster than an order by degree al
 
 *The same, with given layers around node 0.* Which node is node 0 is for the caller to say. Let
 there be e layers: node e is one of the largest degree in the last, nodes ``0, 1, .., e`` are a
-shortest path, and the others follow as above. Then a pair in layers i and j is at least ``|i - j|``
-and at most ``i + j`` apart, which decides much beforehand.
+shortest path, and the others follow as above. The layers decide many distances beforehand
+(`bogrape.encoding.layering`).
 
 *Directed acyclic, no rule names a node.* Keep topological numberings: arcs go upwards only.
 
@@ -28,10 +28,13 @@ among those nodes, and the rules cannot tell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from .layering import layering
 from .structure import Structure
 
 if TYPE_CHECKING:
@@ -63,21 +66,15 @@ def symmetry_rows(encoding: GraphEncoding) -> None:
             encoding.model.add(encoding.degree(u) >= encoding.degree(v))
 
 
-def layer_of_nodes(layers: Sequence[int]) -> list[int]:
-    """The layer of every node in the numbering: a path through all layers, then the others."""
-    path = range(len(layers) + 1)
-    return [*path, *(i for i, size in enumerate(layers, start=1) for _ in range(size - 1))]
-
-
-def _decided_by_layers(layers: Sequence[int]) -> Callable[[int, int, int], bool | None]:
-    layer, last = layer_of_nodes(layers), len(layers)
+def _decided_by_layers(layers: tuple[int, ...]) -> Callable[[int, int, int], bool | None]:
+    known = layering(layers)
+    index = np.ix_(known.of_node, known.of_node)
+    near, far = known.near[index].tolist(), known.far[index].tolist()
 
     def decided(u: int, v: int, s: int) -> bool | None:
-        if abs(layer[u] - layer[v]) > s:
+        if s < near[u][v]:
             return False
-        if max(u, v) <= last or layer[u] + layer[v] <= s:
-            return True
-        return None
+        return True if s >= far[u][v] else None
 
     return decided
 

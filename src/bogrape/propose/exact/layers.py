@@ -3,10 +3,10 @@ r"""Layers around one node: cases into which a question about all graphs falls.
 Let ``l_s(v)`` be the number of nodes at distance s from node v, and ``W(v) = sum_s w_s l_s(v)`` for
 some weights. Take a node with the largest W for node 0. Its layers ``(l_1, .., l_e)`` are positive
 and sum up to ``n - 1``, so there are few ways (`profiles`). With the layers given much is known:
-how near and how far nodes of two layers can be (`rows`), and how large ``w . h`` can be, because no
-node has a larger W and every pair counts at both ends: ``2 w . h = sum_v W(v)`` (`largest`). What
-is left is far easier for a solver, case by case, than all of it together. If ``w . h`` must be at
-least so much, node 0 is heavier than most, and few ways are left (`cases`).
+how near and how far nodes can be (`bogrape.encoding.layering`), and how large ``w . h`` can be,
+because no node has a larger W and every pair counts at both ends: ``2 w . h = sum_v W(v)``
+(`largest`). What is left is far easier for a solver, case by case, than all of it together. If
+``w . h`` must be at least so much, node 0 is heavier than most, and few ways are left (`cases`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from functools import cache
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
 from ...encoding import GraphEncoding
+from ...encoding.layering import layering
 
-IntArray = NDArray[np.int64]
 Layers = tuple[int, ...]
+
+_IMPOSSIBLE = -(10**15)  # less than any w . h
 
 
 @dataclass(frozen=True)
@@ -70,42 +71,43 @@ def profiles(n: int, diameter: int, weights: Sequence[int], least: int) -> Itera
     yield from extended((), n - 1, least)
 
 
-def _distances(diameter: int, layers: Layers) -> tuple[IntArray, IntArray, IntArray]:
-    """Sizes of the layers, from 0; and how near and how far nodes of two layers can be.
-
-    Nodes in layers i <= j are at least ``j - i`` apart and, if layer ``k <= i`` is a single node,
-    at most ``i + j - 2 k``: there is a way from that node to each of them.
-    """
-    sizes = np.array([1, *layers])
-    index = np.arange(len(sizes))
-    low = np.minimum.outer(index, index)
-    high = np.maximum.outer(index, index)
-    cut = np.maximum.accumulate(np.where(sizes == 1, index, 0))
-    near = np.maximum(1, high - low)
-    far = np.clip(high + low - 2 * cut[low], near, diameter)
-    return sizes, near, far
-
-
 def largest(diameter: int, weights: Sequence[int], layers: Layers) -> int:
-    """A limit on ``weights . h`` if node 0 has these layers and no node has a larger W."""
-    sizes, near, far = _distances(diameter, layers)
-    best = np.array(
-        [
-            [max(weights[a - 1 : b]) for a, b in zip(from_, to, strict=True)]
-            for from_, to in zip(near.tolist(), far.tolist(), strict=True)
-        ]
-    )
-    most = best @ sizes - best.diagonal()  # a node is no pair with itself
+    """A limit on ``weights . h`` if node 0 has these layers and no node has a larger W.
+
+    A node u in layer i sees some node at every distance up to its farthest: at 1, .., i on its way
+    to node 0, so in the layers i - 1, .., 0. All others are at the best distance they can have.
+    """
+    known = layering(layers)
     own = int(np.dot(weights[: len(layers)], layers))
-    return int(sizes @ np.minimum(most, own)) // 2
+    others = known.size - np.eye(len(known.size), dtype=np.int64)  # of each class, seen by a node
+    distances = np.arange(1, diameter + 1)
+    weight = np.array(weights, dtype=float)
+    # axes: the farthest distance of u, the class of u, the class that it sees, a distance
+    far = np.minimum(known.far, distances[:, None, None])
+    can_be = (known.near[..., None] <= distances) & (distances <= far[..., None])
+    best = np.where(can_be, weight, -np.inf).max(axis=-1)
+    most = np.where(others > 0, best * np.maximum(others, 1), 0.0).sum(axis=-1)
+    beyond = distances > known.layer[:, None]
+    on_the_way = known.layer[:, None] - known.layer
+    may_be_it = beyond[:, None] | (on_the_way[..., None] == distances)
+    may_be_it = can_be & may_be_it & (others > 0)[..., None]
+    loss = np.where(may_be_it, best[..., None] - weight, np.inf).min(axis=2)
+    needed = distances <= distances[:, None, None]
+    top = (most - np.where(needed, loss, 0.0).sum(axis=-1)).max(axis=0)
+    if not np.isfinite(top[1:]).all():
+        return _IMPOSSIBLE
+    total = own + known.size[1:] @ np.minimum(top[1:], own)
+    return int(total) // 2
 
 
 def rows(diameter: int, layers: Layers) -> Iterator[tuple[int, int, int]]:
     """``(s, low, high)``: there are at least and at most so many pairs at distance s or more."""
-    sizes, near, far = _distances(diameter, layers)
-    pairs = np.triu(np.outer(sizes, sizes), 1) + np.diag(sizes * (sizes - 1) // 2)
+    known = layering(layers)
+    pairs = np.triu(np.outer(known.size, known.size), 1)
+    pairs += np.diag(known.size * (known.size - 1) // 2)
+    far = np.minimum(known.far, diameter)
     for s in range(2, diameter + 1):
-        yield s, int(pairs[near >= s].sum()), int(pairs[far >= s].sum())
+        yield s, int(pairs[known.near >= s].sum()), int(pairs[far >= s].sum())
 
 
 def put_heaviest_first(encoding: GraphEncoding, heaviest: Heaviest) -> None:
