@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import comb
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,9 +49,17 @@ def test_no_graph_has_more_than_the_layers_of_its_heaviest_node_allow(
     heaviest = layers[int(np.argmax(own))]
     profile = tuple(int(size) for size in heaviest if size)
     assert total <= largest(diameter, weights, profile)
-    listed = cases(n, diameter, Heaviest(tuple(weights), total), 10**6)
-    assert listed is not None
-    assert profile in listed
+    claim = Heaviest(tuple(weights), total, 10**6)
+    every, none = cases(n, diameter, claim, 10**6)
+    assert none is None
+    assert profile in [layers for layers, _ in every]
+    # a few at a time: each is found once, in falling order, until nothing is left
+    listed, rest = [], claim
+    while rest is not None:
+        found, rest = cases(n, diameter, rest, data.draw(st.integers(1, 5)))
+        listed += found
+    assert [case.most for _, case in listed] == sorted((c.most for _, c in every), reverse=True)
+    assert sorted(listed, key=str) == sorted(every, key=str)
 
 
 @given(st.integers(4, 7), st.data())
@@ -165,13 +174,12 @@ def test_the_engine_proves_the_same_when_everything_falls_into_cases(
 ) -> None:
     whole, rounds = Rounds._round, []
 
-    def only_cases(
-        self: Rounds, share: float, *, relaxed: bool = False, most: float = np.inf
-    ) -> None:
+    def only_cases(self: Rounds, share: float, **options: Any) -> bool:
         cases = any(item.piece.structure.layers is not None for item in self.left)
-        if relaxed or cases:
-            rounds.append(cases)
-            whole(self, share, relaxed=relaxed, most=most)
+        if not cases and not options.get("relaxed"):
+            return False
+        rounds.append(cases)
+        return whole(self, share, **options)
 
     monkeypatch.setattr(Rounds, "_round", only_cases)
     space = GraphSpace(7)

@@ -119,16 +119,19 @@ def prove(
     after another.
     """
     deadline = time.monotonic() + seconds
-    beyond = Heaviest(tuple(weights), high + 1)
+    beyond = Heaviest(tuple(weights), high + 1, n * n * max(map(abs, weights)))
     found = _search(plain(n, diameter), beyond, facts, _WHOLE_SHARE * seconds, seed)
-    if found is None and (listed := cases(n, diameter, beyond, _MOST_CASES)) is not None:
-        for layers in listed:
-            left = deadline - time.monotonic()
-            found = _search(plain(n, diameter, layers), beyond, facts, left, seed)
-            if not isinstance(found, Fact):
-                return found
-        return Fact(tuple(weights), high)
-    return found
+    if found is not None:
+        return found
+    listed, rest = cases(n, diameter, beyond, _MOST_CASES)
+    if rest is not None:
+        return None
+    for layers, case in listed:
+        left = deadline - time.monotonic()
+        found = _search(plain(n, diameter, layers), case, facts, left, seed)
+        if not isinstance(found, Fact):
+            return found
+    return Fact(tuple(weights), high)
 
 
 def _search(

@@ -3,8 +3,8 @@
 ``python -m bogrape.propose.exact.factory 12 13 --seconds 20`` asks, for every diameter at these
 sizes, how many pairs can be at distance s, and at s or more: the two families that a bound on the
 acquisition profits from most. A search finds what some graph has; the solver then proves that no
-graph has more, or as little more as the time allows. Where all rows of counts that are left can be
-listed, directions with two weights follow, the one that rules out most rows first.
+graph has more, or as little more as the time allows. Directions with two weights follow, as long as
+there is one that rules out some of the rows of counts that are left.
 
 Facts are added one by one, each proof uses those before it, and a stopped run goes on where it was.
 """
@@ -25,7 +25,7 @@ from .extremes import Extremes, plain, prove
 from .facts import FILE, Fact, dump, parse
 from .forms import Coordinates
 
-_MOST_ROWS = 1_000_000  # of counts, for directions with two weights to be compared on
+_MOST_ROWS = 200_000  # of counts, for directions with two weights to be compared on
 _LEAST_SHARE = 0.03  # of the rows left, that a direction must rule out to be worth a proof
 
 
@@ -79,8 +79,8 @@ def tightest(
 def most_telling(extremes: Extremes, facts: list[Fact], tried: set[str]) -> tuple[int, ...] | None:
     """The direction that would rule out most of the rows left, if graphs reach no farther."""
     n, diameter = extremes.n, extremes.diameter
-    rows = lengths.histograms(n, diameter, facts, _MOST_ROWS)
-    if rows is None or not len(extremes.seen):
+    rows = lengths.histograms(n, diameter, facts, _MOST_ROWS, np.random.default_rng(0))
+    if rows is None or not len(rows) or not len(extremes.seen):
         return None
     candidates = [w for w in pair_directions(diameter) if label(n, diameter, w) not in tried]
     if not candidates:
@@ -102,6 +102,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Prove facts about distances in graphs.")
     parser.add_argument("sizes", type=int, nargs="+", help="numbers of nodes, from 5 on")
     parser.add_argument("--seconds", type=float, default=20.0, help="for one step of a proof")
+    parser.add_argument("--diameters", type=int, nargs="+", help="only these")
     parser.add_argument("--output", type=Path, default=Path(__file__).with_name(FILE))
     options = parser.parse_args()
     if min(options.sizes) < 5:
@@ -126,7 +127,7 @@ def main() -> None:
             file.write(label(n, diameter, weights) + "\n")
 
     for n in options.sizes:
-        for diameter in range(n - 2, 2, -1):
+        for diameter in options.diameters or range(n - 2, 2, -1):
             extremes = Extremes(n, diameter)
             for weights in directions(diameter):
                 if label(n, diameter, weights) in tried:

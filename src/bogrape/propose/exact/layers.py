@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 
@@ -25,26 +25,62 @@ from ...encoding.layering import layering
 
 Layers = tuple[int, ...]
 
+_MOST_PROFILES = 10_000  # to be looked at one by one
 _IMPOSSIBLE = -(10**15)  # less than any w . h
 
 
 @dataclass(frozen=True)
 class Heaviest:
-    """Graphs with ``weights . h >= least``, in which no node has a larger W than node 0."""
+    """Graphs with ``least <= weights . h <= most``, in which no node has a larger W than node 0.
+
+    Without layers given, no case of node 0 whose limit (`largest`) is beyond ``most``.
+    """
 
     weights: tuple[int, ...]
     least: int
+    most: int
 
 
-def cases(n: int, diameter: int, heaviest: Heaviest, most: int) -> list[Layers] | None:
-    """All layers that node 0 can have, most promising first; ``None`` if they are too many."""
-    weights, least = heaviest.weights, heaviest.least
-    heavy = -(-2 * least // n)  # 2 w . h = sum_v W(v), so the largest W is at least the average
-    found = list(islice(profiles(n, diameter, weights, heavy), most + 1))
-    if len(found) > most:
-        return None
-    limits = [(largest(diameter, weights, layers), layers) for layers in found]
-    return [layers for limit, layers in sorted(limits, reverse=True) if limit >= least]
+def cases(
+    n: int, diameter: int, heaviest: Heaviest, n_most: int
+) -> tuple[list[tuple[Layers, Heaviest]], Heaviest | None]:
+    """Layers that node 0 can have, the most promising, and what is left if those are not all.
+
+    There are at most ``n_most``, or more if they tie.
+    """
+    found, floor = _heavy_profiles(n, diameter, heaviest)
+    limits = [(largest(diameter, heaviest.weights, layers), layers) for layers in found]
+    limits = sorted((entry for entry in limits if floor <= entry[0] <= heaviest.most), reverse=True)
+    rest = floor - 1
+    if len(limits) > n_most:
+        rest = max(rest, min(limits[n_most][0], limits[0][0] - 1))
+    listed = [(layers, replace(heaviest, most=limit)) for limit, layers in limits if limit > rest]
+    return listed, replace(heaviest, most=rest) if rest >= heaviest.least else None
+
+
+def _heavy_profiles(n: int, diameter: int, heaviest: Heaviest) -> tuple[list[Layers], int]:
+    """The profiles of node 0 if ``w . h >= floor``, for a floor that leaves not too many.
+
+    ``2 w . h = sum_v W(v)``, so the largest W is at least the average.
+    """
+
+    def listed(floor: int) -> list[Layers]:
+        heavy = -(-2 * floor // n)
+        return list(islice(profiles(n, diameter, heaviest.weights, heavy), _MOST_PROFILES + 1))
+
+    found, floor = listed(heaviest.least), heaviest.least
+    if len(found) <= _MOST_PROFILES:
+        return found, floor
+    low, high = floor, heaviest.most + 1
+    found, floor = [], high
+    while high - low > 1:
+        middle = (low + high) // 2
+        fewer = listed(middle)
+        if len(fewer) <= _MOST_PROFILES:
+            found, floor, high = fewer, middle, middle
+        else:
+            low = middle
+    return found, floor
 
 
 def profiles(n: int, diameter: int, weights: Sequence[int], least: int) -> Iterator[Layers]:

@@ -99,11 +99,16 @@ def most_at(n: int, diameter: int, s: int) -> int:
 
 
 def histograms(
-    n: int, diameter: int, facts: Sequence[Fact] = (), limit: int | None = None
+    n: int,
+    diameter: int,
+    facts: Sequence[Fact] = (),
+    limit: int | None = None,
+    rng: np.random.Generator | None = None,
 ) -> IntArray | None:
     """All ``(h_1, .., h_d)`` that satisfy the conditions above, in lexicographic order.
 
-    ``None`` when more than ``limit`` beginnings of such rows have to be kept at once.
+    Where more than ``limit`` beginnings of such rows have to be kept at once: ``None``, or with a
+    generator some rows that are drawn at random.
     """
     bounds = lower_bounds(n, diameter)
     rows = np.zeros((1, 0), dtype=np.int64)
@@ -114,7 +119,10 @@ def histograms(
         must = left if s == diameter else left - most_far(n, diameter, s + 1)
         low = np.maximum(bounds[s - 1], must)
         if limit is not None and int(np.maximum(high - low + 1, 0).sum()) > 2 * limit:
-            return None  # too many even to be made and looked at
+            if rng is None:
+                return None  # too many even to be made and looked at
+            drawn = rng.random(len(rows)) < 2 * limit / np.maximum(high - low + 1, 0).sum()
+            rows, left, low, high = rows[drawn], left[drawn], low[drawn], high[drawn]
         rows, left = _extend(rows, left, low, high)
         possible = np.ones(len(rows), dtype=bool)
         for fact in facts:
@@ -123,7 +131,7 @@ def histograms(
             to_come = weights[s:].min(initial=0) * left if s < diameter else 0
             possible &= rows @ weights[:s] + to_come <= fact.high
         rows, left = rows[possible], left[possible]
-        if limit is not None and len(rows) > limit:
+        if limit is not None and rng is None and len(rows) > limit:
             return None
     return rows
 

@@ -35,7 +35,7 @@ from .facts import Fact
 from .forms import Coordinates, count_form
 from .integers import IntegerForm
 from .knowledge import Rows, is_among
-from .layers import Heaviest, largest, put_heaviest_first
+from .layers import Heaviest, put_heaviest_first
 from .listing import TooManyGraphs, all_graphs
 from .tables import CountTable, TooManyCounts, count_table
 
@@ -48,7 +48,7 @@ class Piece:
 
     structure: Structure
     composition: tuple[int, ...] | None = None
-    heaviest: Heaviest | None = None  # with layers: why node 0 is node 0
+    heaviest: Heaviest | None = None  # why node 0 is node 0
 
     @property
     def longest(self) -> int:
@@ -126,6 +126,8 @@ class _Solve:
     def run(self) -> Answer:
         posterior, acquisition = self.objective.posterior, self.objective.acquisition
         if isinstance(posterior, WeightPosterior) and isinstance(acquisition, LCB):
+            if not self.task.relaxed and self._nothing_is_heavy_enough():
+                return self.answer(proved=True)
             form = count_form(posterior, self.coordinates)
             return self._run_integers(IntegerForm.of(form, acquisition.kappa))
         try:
@@ -138,6 +140,15 @@ class _Solve:
         return self._run_table(table)
 
     # -- linear kernels: weight space in integers ---------------------------------------------
+
+    def _nothing_is_heavy_enough(self) -> bool:
+        """Whether the weights of a case alone rule it out: far easier to see than the posterior."""
+        if self.piece.heaviest is None or self.piece.structure.layers is None:
+            return False
+        encoding = self._encoding()
+        graph_counts(encoding, self.coordinates, self._bare_counts(encoding.model))
+        self.n_solves += 1
+        return bool(self._solver(clauses=True).solve(encoding.model) == cp_model.INFEASIBLE)
 
     def _run_integers(self, integers: IntegerForm) -> Answer:
         fitted = self.objective.posterior.model
@@ -285,18 +296,17 @@ class _Solve:
             encoding = GraphEncoding(self.piece.structure)
         else:
             encoding = GraphEncoding(self.free.bare, attributes=False)
-        if self.piece.heaviest is not None:
+        if self.piece.heaviest is not None and encoding.structure.layers is not None:
             put_heaviest_first(encoding, self.piece.heaviest)
         return encoding
 
     def _bare_counts(self, model: Any) -> list[Any]:
         structure, facts = self.piece.structure, self.task.facts
         counts = bare_counts(model, structure, self.coordinates, self.free, facts)
-        if structure.layers is not None and (heaviest := self.piece.heaviest) is not None:
-            weights, longest = heaviest.weights, self.piece.longest
-            total = cp_model.LinearExpr.weighted_sum(counts[:longest], list(weights))
-            high = largest(longest, weights, structure.layers)
-            model.add_linear_constraint(total, min(heaviest.least, high), high)
+        if (heaviest := self.piece.heaviest) is not None:
+            paths = counts[: self.piece.longest]
+            total = cp_model.LinearExpr.weighted_sum(paths, list(heaviest.weights))
+            model.add_linear_constraint(total, heaviest.least, heaviest.most)
         return counts
 
     def _decoded(self, encoding: GraphEncoding, solver: Any, counts: tuple[int, ...]) -> Graph:

@@ -4,7 +4,7 @@
    true of all graphs are bounded in no time, and that settles many pieces.
 2. *Graphs*, with a tenth of the time: what is easy is settled.
 3. *Layers*, for kernels without labels: what is left falls into cases (`bogrape.propose.exact.
-   layers`), if they are few enough, and counts and graphs are asked again, case by case.
+   splitting`). The most promising ones are settled first, by counts and by graphs.
 4. *Cuts*: the pieces with the worst bounds, which are the bound of the whole, get cutting planes.
 5. *Graphs* again, with all the time that is left.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,14 +27,17 @@ from ..search import Elite
 from .cuts import CutTask
 from .knowledge import Knowledge
 from .piece import Answer, Piece, Task
-from .splitting import SplitTask, can_be_split
+from .splitting import SplitTask, has_cases
 from .worker import n_cores, solve_all
 
 logger = logging.getLogger(__name__)
 
 _LEAST_COUNTS, _LEAST_GRAPHS = 0.3, 1.0  # seconds a piece, below which a round is of no use
-_CASE_SECONDS = 0.3  # that the cases of a piece take on average
+_LONGER = 1.5  # times as long, for graphs to be asked about again
+_CASE_SECONDS = 0.5  # that a case takes on average
+_LAYERS_SHARE = 0.8  # of the time that is left, for splitting
 _WHOLE_SECONDS = 3.0  # for a piece that may fall into cases
+_SPLIT_SHARE = 0.05  # of the time that is left, for the cases split off at once
 _SPLIT_SECONDS = 10.0  # for finding the cases of a piece
 _CUT_SECONDS = 40.0  # for one piece at a time, before the worst bounds are looked at again
 _CUT_SHARE = 0.5  # of the time that is left
@@ -49,6 +52,8 @@ class Open:
     piece: Piece
     bound: float
     can_be_cut: bool = True
+    can_be_split: bool = True
+    tried: float = 0.0  # seconds
     counts: tuple[int, ...] | None = None  # the best ones, with no graph behind them
 
 
@@ -71,46 +76,45 @@ class Rounds:
         by_counts = quadratic and isinstance(self.objective.acquisition, LCB)
         if by_counts:
             self._round(0.05, relaxed=True)
-        falls_apart = by_counts and not self.objective.posterior.model.kernel.labelled
-        self._round(0.1, most=_WHOLE_SECONDS if falls_apart else math.inf)
-        if falls_apart and self._split_by_layers():
-            self._round(0.1, relaxed=True)
-        self._round(0.35)
+        if by_counts and not self.objective.posterior.model.kernel.labelled:
+            self._round(0.1, most=_WHOLE_SECONDS)
+            self._settle_by_layers()
+        else:
+            self._round(0.1)
+            self._round(0.35)
         if by_counts:
             self._cut_the_worst()
-        self._last_rounds()
+        while self._round(1.0):  # again with what the settled pieces did not need
+            pass
         return self.answers, self.left
 
-    def _split_by_layers(self) -> bool:
-        """Replace pieces by their cases, those with the fewest first, as far as time allows."""
-        whole = [item for item in self.left if can_be_split(item.piece) and item.counts]
-        most = int(self.remaining * n_cores() / _CASE_SECONDS)
-        tasks = [
-            SplitTask(self._task(item, _SPLIT_SECONDS), item.counts, most, _SPLIT_SECONDS)
-            for item in whole
-            if item.counts is not None
-        ]
-        splits = [
-            (cases, whole[index])
-            for index, cases in solve_all(tasks, self.request.deadline)
-            if cases is not None
-        ]
-        for cases, item in sorted(splits, key=lambda split: len(split[0])):
-            if (most := most - len(cases)) < 0:
-                break
-            self.left.remove(item)
-            self.left += [Open(case, item.bound, False) for case in cases]
-        return bool(splits)
+    def _settle_by_layers(self) -> None:
+        """Split cases off the pieces with the worst bounds and settle those, again and again."""
+        until = time.monotonic() + _LAYERS_SHARE * self.remaining
+        while time.monotonic() < until and self._split_the_worst():
+            self._round(0.1, relaxed=True, of=lambda item: item.counts is None)
+            self._round(0.5, of=lambda item: item.piece.structure.layers is not None)
 
-    def _last_rounds(self) -> None:
-        """All the time that is left, and again what the settled pieces did not need of it."""
-        before = 0.0
-        while self.left and self.remaining > 0:
-            limit = max(_LEAST_GRAPHS, self._limit(1.0))
-            if limit < 1.5 * before:
-                return
-            self._round(1.0)
-            before = limit
+    def _split_the_worst(self) -> bool:
+        """Split the open pieces with the worst bounds; whether there were any to split."""
+        whole = [
+            item
+            for item in self.left
+            if item.can_be_split and item.counts and has_cases(item.piece)
+        ]
+        worst = sorted(whole, key=lambda item: item.bound)[: n_cores()]
+        n_most = max(20, int(_SPLIT_SHARE * self.remaining / _CASE_SECONDS))
+        tasks = [
+            SplitTask(self._task(item, _SPLIT_SECONDS), item.counts or (), n_most, _SPLIT_SECONDS)
+            for item in worst
+        ]
+        for index, parts in solve_all(tasks, self.request.deadline):
+            item = worst[index]
+            item.can_be_split = False
+            if parts is not None:
+                self.left.remove(item)
+                self.left += [Open(part, item.bound, can_be_cut=False) for part in parts]
+        return bool(worst)
 
     @property
     def best(self) -> float:
@@ -122,17 +126,35 @@ class Rounds:
         """Seconds until the deadline."""
         return self.request.deadline - time.monotonic()
 
-    def _round(self, share: float, *, relaxed: bool = False, most: float = math.inf) -> None:
-        """Every piece gets the same part of a share of the time that is left, up to ``most``."""
-        if not self.left or self.remaining <= 0:
-            return
-        limit = max(_LEAST_COUNTS if relaxed else _LEAST_GRAPHS, min(most, self._limit(share)))
-        tasks = [self._task(item, limit, relaxed) for item in self.left]
-        self._absorb(self.left, dict(solve_all(tasks, self.request.deadline)))
+    def _round(
+        self,
+        share: float,
+        *,
+        relaxed: bool = False,
+        most: float = math.inf,
+        of: Callable[[Open], bool] = lambda _: True,
+    ) -> bool:
+        """Every piece gets the same part of a share of the time that is left, up to ``most``.
 
-    def _limit(self, share: float) -> float:
-        """Seconds that each piece gets of a share of the time that is left."""
-        return share * self.remaining / math.ceil(len(self.left) / n_cores())
+        Graphs are not asked about again unless for longer. Tells whether anything was asked.
+        """
+        items = sorted(filter(of, self.left), key=lambda item: item.bound)
+        if not items or self.remaining <= 0:
+            return False
+        limit = self._limit(len(items), share, relaxed, most)
+        if not relaxed:
+            while items and limit < _LONGER * max(item.tried for item in items):
+                items.pop()  # fewer, so that the others get more
+                limit = self._limit(len(items), share, relaxed, most)
+            for item in items:
+                item.tried = limit
+        tasks = [self._task(item, limit, relaxed) for item in items]
+        self._absorb(items, dict(solve_all(tasks, self.request.deadline)))
+        return bool(items)
+
+    def _limit(self, n_items: int, share: float, relaxed: bool, most: float) -> float:
+        each = share * self.remaining / max(1, math.ceil(n_items / n_cores()))
+        return max(_LEAST_COUNTS if relaxed else _LEAST_GRAPHS, min(most, each))
 
     def _cut_the_worst(self) -> None:
         """The pieces with the smallest bounds, a few at a time, until none of them can be cut."""

@@ -7,6 +7,9 @@ What beats the incumbent has a large ``w . h``, so node 0 is heavy, and few laye
 The weights may be any: integers near the gradient are taken. How large ``w . h`` must be is then a
 question about counts alone, answered exactly: the smallest one of all counts that obey what is true
 of all graphs and beat the incumbent.
+
+Where there are many layers, the most promising are split off. What is left has a smaller ``w . h``
+and so a better bound; it is split again when its turn comes.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ from .piece import Piece, Task
 _LARGEST_WEIGHT = 200  # fine enough; the finer, the harder for the solver
 
 
-def can_be_split(piece: Piece) -> bool:
+def has_cases(piece: Piece) -> bool:
     """Whether a piece, of a kernel without labels, has cases to fall into."""
     structure = piece.structure
     if structure.diameter is None or structure.diameter < 3:
@@ -43,11 +46,11 @@ class SplitTask:
 
     task: Task
     counts: tuple[int, ...]  # the best ones, with no graph behind them
-    most: int  # cases
+    n_most: int  # cases to split off
     time_limit: float
 
     def solve(self) -> list[Piece] | None:
-        """The cases; ``None`` if they are too many or time was too short."""
+        """The most promising cases and the rest, if any; ``None`` if nothing can be split off."""
         task, piece = self.task, self.task.piece
         structure, longest = piece.structure, piece.longest
         posterior, acquisition = task.objective.posterior, task.objective.acquisition
@@ -55,8 +58,11 @@ class SplitTask:
         assert isinstance(acquisition, LCB)
         fitted = posterior.model
         form = count_form(posterior, piece.coordinates(fitted.kernel))
-        weights = _weights(form, acquisition.kappa, np.array(self.counts))[:longest]
-
+        if piece.heaviest is not None:  # a rest: what was split off is known by its weights
+            weights, most = piece.heaviest.weights, piece.heaviest.most
+        else:
+            weights = _weights(form, acquisition.kappa, np.array(self.counts))[:longest]
+            most = form.coordinates.n_pairs() * max(weights)
         model = cp_model.CpModel()
         free = free_attributes(structure)
         counts = bare_counts(model, structure, form.coordinates, free, task.facts)
@@ -64,7 +70,9 @@ class SplitTask:
             integers = IntegerForm.of(form, acquisition.kappa)
             standard = (task.value - fitted.y_mean) / fitted.y_scale
             model.add(integers.objective(model, counts) <= integers.at_most(standard))
-        model.minimize(cp_model.LinearExpr.weighted_sum(counts[:longest], list(weights)))
+        total = cp_model.LinearExpr.weighted_sum(counts[:longest], list(weights))
+        model.add(total <= most)
+        model.minimize(total)
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = task.seed
@@ -74,14 +82,15 @@ class SplitTask:
             return []
         if status != cp_model.OPTIMAL:
             return None
-        heaviest = Heaviest(weights, round(solver.objective_value))
-        listed = cases(structure.shape.n_nodes, longest, heaviest, self.most)
-        if listed is None:
+        heaviest = Heaviest(weights, round(solver.objective_value), most)
+        listed, rest = cases(structure.shape.n_nodes, longest, heaviest, self.n_most)
+        if not listed and rest is not None and rest.most >= np.dot(weights, self.counts[:longest]):
             return None
-        return [
-            replace(piece, structure=replace(structure, layers=layers), heaviest=heaviest)
-            for layers in listed
+        out = [
+            replace(piece, structure=replace(structure, layers=layers), heaviest=case)
+            for layers, case in listed
         ]
+        return out if rest is None else [*out, replace(piece, heaviest=rest)]
 
 
 def _weights(form: CountForm, kappa: float, counts: np.ndarray) -> tuple[int, ...]:
