@@ -117,6 +117,11 @@ class FunctionPosterior:
         self._weights = cho_solve((self._factor, True), model.y)
 
     @property
+    def weights(self) -> FloatArray:
+        """``K^-1 y``: the mean is ``k . weights``."""
+        return np.asarray(self._weights)
+
+    @property
     def model(self) -> FittedModel:
         """Hyperparameters and data."""
         return self._model

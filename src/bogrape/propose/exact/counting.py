@@ -7,7 +7,8 @@ edges and labels of a `GraphEncoding`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ortools.sat.python import cp_model
@@ -73,21 +74,29 @@ def _path_rows(
                 model.add(total <= coordinates.n_pairs(*types))
         if structure.connectivity == "strong" and not structure.shape.directed:
             _triangle_rows(model, coordinates, paths)
-    if structure.diameter is not None and structure.shape.n_nodes > 1:
-        n, diameter = structure.shape.n_nodes, structure.diameter
-        for _, weights, low, high in lengths.rows(n, diameter, facts):
-            expression = cp_model.LinearExpr.weighted_sum(
-                [count for s in weights for count in by_length[s]],
-                [weights[s] for s in weights for _ in by_length[s]],
-            )
-            if low > -float("inf"):
-                model.add(expression >= int(low))
-            if high < float("inf"):
-                model.add(expression <= int(high))
-        if structure.layers is not None:
-            for s, fewest, most in layers.rows(diameter, structure.layers):
-                apart = [count for t in range(s, diameter + 1) for count in by_length[t]]
-                model.add_linear_constraint(cp_model.LinearExpr.sum(apart), fewest, most)
+    for weights, low, high in length_rows(structure, facts):
+        expression = cp_model.LinearExpr.weighted_sum(
+            [count for s in weights for count in by_length[s]],
+            [weights[s] for s in weights for _ in by_length[s]],
+        )
+        if low > -math.inf:
+            model.add(expression >= int(low))
+        if high < math.inf:
+            model.add(expression <= int(high))
+
+
+def length_rows(
+    structure: Structure, facts: Sequence[Fact]
+) -> Iterator[tuple[dict[int, int], float, float]]:
+    """Rows ``low <= sum weight_s h_s <= high`` that all graphs of the structure satisfy."""
+    n, diameter = structure.shape.n_nodes, structure.diameter
+    if diameter is None or n == 1:
+        return
+    for _, weights, low, high in lengths.rows(n, diameter, facts):
+        yield weights, low, high
+    if structure.layers is not None:
+        for s, fewest, most in layers.rows(diameter, structure.layers):
+            yield dict.fromkeys(range(s, diameter + 1), 1), fewest, most
 
 
 def _triangle_rows(model: Any, coordinates: Coordinates, paths: dict[tuple[int, ...], Any]) -> None:

@@ -123,7 +123,7 @@ def histograms(
                 return None  # too many even to be made and looked at
             drawn = rng.random(len(rows)) < 2 * limit / np.maximum(high - low + 1, 0).sum()
             rows, left, low, high = rows[drawn], left[drawn], low[drawn], high[drawn]
-        rows, left = _extend(rows, left, low, high)
+        rows, left = extended(rows, left, low, high)
         possible = np.ones(len(rows), dtype=bool)
         for fact in facts:
             weights = np.array(fact.weights)
@@ -136,7 +136,7 @@ def histograms(
     return rows
 
 
-def _extend(
+def extended(
     rows: IntArray, left: IntArray, low: IntArray, high: IntArray
 ) -> tuple[IntArray, IntArray]:
     """Every row followed by every number between its ``low`` and ``high``."""
@@ -159,7 +159,7 @@ def general_histograms(n_pairs: int, longest: int, limit: int) -> IntArray | Non
         high = np.where(ended, 0, left)
         if int((high + 1).sum()) > limit:
             return None
-        rows, left = _extend(rows, left, np.zeros(len(rows), dtype=np.int64), high)
+        rows, left = extended(rows, left, np.zeros(len(rows), dtype=np.int64), high)
     return rows
 
 

@@ -30,14 +30,15 @@ from ...kernels import GraphKernel
 from ...posterior import WeightPosterior
 from ..objective import Objective
 from .attributes import FreeAttributes, free_attributes
-from .counting import bare_counts, graph_counts
+from .boxes import Cover, cover, has_cover, rows_of
+from .counting import bare_counts, graph_counts, length_rows
 from .facts import Fact
 from .forms import Coordinates, count_form
 from .integers import IntegerForm
 from .knowledge import Rows, is_among
 from .layers import Heaviest, put_heaviest_first
 from .listing import TooManyGraphs, all_graphs
-from .tables import CountTable, TooManyCounts, count_table
+from .tables import MOST_ROWS, CountTable, TooManyCounts, at_best_attributes, count_table
 
 _MEMORY_MB = 3000
 
@@ -105,6 +106,10 @@ class Task:
         except _OutOfTime:
             return state.answer(proved=False, bound=-math.inf)
 
+    def cover(self) -> Cover | None:
+        """Where counts can beat the value, if the posterior is not linear in them."""
+        return _Solve(self).cover()
+
 
 class _Solve:
     """The state of one solve: the incumbent of the piece, and the counts already dealt with."""
@@ -125,19 +130,37 @@ class _Solve:
 
     def run(self) -> Answer:
         posterior, acquisition = self.objective.posterior, self.objective.acquisition
+        linear = isinstance(posterior, WeightPosterior) and isinstance(acquisition, LCB)
+        cover = None if linear else self.cover()
+        if cover is not None and not len(cover):
+            return self.answer(proved=True)
+        if not self.task.relaxed and self._nothing_is_heavy_enough():
+            return self.answer(proved=True)
         if isinstance(posterior, WeightPosterior) and isinstance(acquisition, LCB):
-            if not self.task.relaxed and self._nothing_is_heavy_enough():
-                return self.answer(proved=True)
             form = count_form(posterior, self.coordinates)
             return self._run_integers(IntegerForm.of(form, acquisition.kappa))
-        try:
-            task = self.task
-            table = count_table(
-                self.piece.structure, self.coordinates, self.objective, self.free, task.facts
-            )
-        except TooManyCounts:
-            return self._run_listing()
-        return self._run_table(table)
+        if self.task.relaxed:
+            if cover is None:
+                return self.answer(proved=False, bound=-math.inf)
+            self.counts = cover.worst(self.coordinates.n_pairs())
+            return self.answer(proved=False, bound=float(cover.bound.min()))
+        return self._run_table(cover)
+
+    def cover(self) -> Cover | None:
+        """Where counts can beat the incumbent, if the posterior is not linear in them."""
+        structure, objective = self.piece.structure, self.objective
+        if self.free is None or not has_cover(structure, objective):
+            return None
+        sums = self.free.sums(MOST_ROWS)
+        if sums is None:
+            return None
+        evaluate = at_best_attributes(objective, structure.shape, self.free, sums)
+        ranges = list(length_rows(structure, self.task.facts))
+        if (heaviest := self.piece.heaviest) is not None:
+            weights = dict(enumerate(heaviest.weights, start=1))
+            ranges.append((weights, heaviest.least, heaviest.most))
+        rows = rows_of(ranges, self.piece.longest)
+        return cover(structure, rows, self.best.value, objective, evaluate, self.task.deadline)
 
     # -- linear kernels: weight space in integers ---------------------------------------------
 
@@ -192,7 +215,19 @@ class _Solve:
 
     # -- any kernel: tables of counts ---------------------------------------------------------
 
-    def _run_table(self, table: CountTable) -> Answer:
+    def _run_table(self, cover: Cover | None) -> Answer:
+        paths = None
+        if cover is not None:
+            paths = cover.points(self.coordinates.n_pairs(), MOST_ROWS)
+            if paths is None:
+                return self.answer(proved=False, bound=float(cover.bound.min()))
+        structure, facts = self.piece.structure, self.task.facts
+        try:
+            table = count_table(
+                structure, self.coordinates, self.objective, self.free, facts, paths
+            )
+        except TooManyCounts:
+            return self._run_listing()
         if self.free is not None:
             table.alive &= ~is_among(table.counts, self.task.missing)
         while True:
@@ -213,7 +248,8 @@ class _Solve:
             self.n_solves += 1
             status = solver.solve(model)
             if status == cp_model.INFEASIBLE:
-                if self.free is not None:  # else the rows speak of attributes, and of rules on them
+                # with attributes the rows speak of rules on them, with layers of one case only
+                if self.free is not None and structure.layers is None:
                     self.missing = table.counts[rows].astype(np.int16)
                 return self.answer(proved=True)
             if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):

@@ -72,11 +72,14 @@ class Rounds:
 
     def run(self) -> tuple[list[Answer], list[Open]]:
         """Go through the rounds while there is time; returns answers, and what stayed open."""
-        quadratic = isinstance(self.objective.posterior, WeightPosterior)
-        by_counts = quadratic and isinstance(self.objective.acquisition, LCB)
+        posterior, acquisition = self.objective.posterior, self.objective.acquisition
+        kernel = posterior.model.kernel
+        by_counts = isinstance(acquisition, LCB) and (
+            isinstance(posterior, WeightPosterior) or not kernel.labelled
+        )
         if by_counts:
             self._round(0.05, relaxed=True)
-        if by_counts and not self.objective.posterior.model.kernel.labelled:
+        if by_counts and not kernel.labelled:
             self._round(0.1, most=_WHOLE_SECONDS)
             self._settle_by_layers()
         else:

@@ -1,4 +1,4 @@
-"""A piece of SSP falls into cases: the layers around the node that weighs most.
+"""A piece falls into cases: the layers around the node that weighs most.
 
 Near its best counts LCB is all but linear, ``LCB(h) ~ c - w . h`` with the gradient for weights.
 Take the node with the largest ``W(v) = sum_s w_s l_s(v)`` for node 0 (see `layers.py` beside).
@@ -6,7 +6,7 @@ What beats the incumbent has a large ``w . h``, so node 0 is heavy, and few laye
 
 The weights may be any: integers near the gradient are taken. How large ``w . h`` must be is then a
 question about counts alone, answered exactly: the smallest one of all counts that obey what is true
-of all graphs and beat the incumbent.
+of all graphs and beat the incumbent; or of all boxes that can hold such counts.
 
 Where there are many layers, the most promising are split off. What is left has a smaller ``w . h``
 and so a better bound; it is split again when its turn comes.
@@ -21,10 +21,11 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from ...acquisition import LCB
-from ...posterior import WeightPosterior
+from ...posterior import FunctionPosterior, WeightPosterior
 from .attributes import free_attributes
+from .boxes import FloatArray, Mean
 from .counting import bare_counts
-from .forms import CountForm, count_form
+from .forms import count_form
 from .integers import IntegerForm
 from .layers import Heaviest, cases
 from .piece import Piece, Task
@@ -51,26 +52,64 @@ class SplitTask:
 
     def solve(self) -> list[Piece] | None:
         """The most promising cases and the rest, if any; ``None`` if nothing can be split off."""
-        task, piece = self.task, self.task.piece
-        structure, longest = piece.structure, piece.longest
-        posterior, acquisition = task.objective.posterior, task.objective.acquisition
-        assert isinstance(posterior, WeightPosterior)
-        assert isinstance(acquisition, LCB)
-        fitted = posterior.model
-        form = count_form(posterior, piece.coordinates(fitted.kernel))
+        piece, h = self.task.piece, np.array(self.counts[: self.task.piece.longest])
+        structure = piece.structure
         if piece.heaviest is not None:  # a rest: what was split off is known by its weights
             weights, most = piece.heaviest.weights, piece.heaviest.most
         else:
-            weights = _weights(form, acquisition.kappa, np.array(self.counts))[:longest]
-            most = form.coordinates.n_pairs() * max(weights)
+            weights = _integers(-self._gradient()[: len(h)])
+            most = self._n_pairs * max(weights)
+        least = self._least(weights, most)
+        if least is None:
+            return None
+        heaviest = Heaviest(weights, least, most)
+        listed, rest = cases(structure.shape.n_nodes, piece.longest, heaviest, self.n_most)
+        if not listed and rest is not None and rest.most >= h @ np.array(weights):
+            return None
+        out = [
+            replace(piece, structure=replace(structure, layers=layers), heaviest=case)
+            for layers, case in listed
+        ]
+        return out if rest is None else [*out, replace(piece, heaviest=rest)]
+
+    @property
+    def _n_pairs(self) -> int:
+        n = self.task.piece.structure.shape.n_nodes
+        return n * (n - 1) // 2
+
+    def _gradient(self) -> FloatArray:
+        """The derivative of LCB, or of the mean alone, by the counts."""
+        posterior, acquisition = self.task.objective.posterior, self.task.objective.acquisition
+        assert isinstance(acquisition, LCB)
+        counts, longest = np.array(self.counts), self.task.piece.longest
+        if isinstance(posterior, WeightPosterior):
+            form = count_form(posterior, self.task.piece.coordinates(posterior.model.kernel))
+            spread = form.R @ counts + form.r0
+            length = max(float(np.linalg.norm(spread)), 1e-300)
+            return np.asarray(form.w - acquisition.kappa * (spread @ form.R) / length)
+        assert isinstance(posterior, FunctionPosterior)
+        n = self.task.piece.structure.shape.n_nodes
+        p = np.array([[n, *2 * counts[:longest]]]) / n**2
+        return Mean.of(posterior, longest).slope(p)[0][0, 1:]
+
+    def _least(self, weights: tuple[int, ...], most: int) -> int | None:
+        """The smallest ``w . h <= most`` of counts that can beat the incumbent."""
+        task, piece = self.task, self.task.piece
+        posterior, acquisition = task.objective.posterior, task.objective.acquisition
+        assert isinstance(acquisition, LCB)
+        if not isinstance(posterior, WeightPosterior):
+            cover = task.cover()
+            return None if cover is None else cover.least(weights, self._n_pairs)
+        fitted = posterior.model
+        form = count_form(posterior, piece.coordinates(fitted.kernel))
         model = cp_model.CpModel()
-        free = free_attributes(structure)
-        counts = bare_counts(model, structure, form.coordinates, free, task.facts)
+        free = free_attributes(piece.structure)
+        counts = bare_counts(model, piece.structure, form.coordinates, free, task.facts)
         if math.isfinite(task.value):
             integers = IntegerForm.of(form, acquisition.kappa)
             standard = (task.value - fitted.y_mean) / fitted.y_scale
             model.add(integers.objective(model, counts) <= integers.at_most(standard))
-        total = cp_model.LinearExpr.weighted_sum(counts[:longest], list(weights))
+        total = cp_model.LinearExpr.weighted_sum(counts[: piece.longest], list(weights))
         model.add(total <= most)
         model.minimize(total)
         solver = cp_model.CpSolver()
@@ -79,25 +118,12 @@ class SplitTask:
         solver.parameters.max_time_in_seconds = self.time_limit
         status = solver.solve(model)
         if status == cp_model.INFEASIBLE:
-            return []
-        if status != cp_model.OPTIMAL:
-            return None
-        heaviest = Heaviest(weights, round(solver.objective_value), most)
-        listed, rest = cases(structure.shape.n_nodes, longest, heaviest, self.n_most)
-        if not listed and rest is not None and rest.most >= np.dot(weights, self.counts[:longest]):
-            return None
-        out = [
-            replace(piece, structure=replace(structure, layers=layers), heaviest=case)
-            for layers, case in listed
-        ]
-        return out if rest is None else [*out, replace(piece, heaviest=rest)]
+            return most + 1
+        return round(solver.objective_value) if status == cp_model.OPTIMAL else None
 
 
-def _weights(form: CountForm, kappa: float, counts: np.ndarray) -> tuple[int, ...]:
-    """Integers along minus the gradient of LCB; a constant may be added, as h has a given sum."""
-    spread = form.R @ counts + form.r0
-    gradient = form.w - kappa * (spread @ form.R) / max(float(np.linalg.norm(spread)), 1e-300)
-    n_paths = len(form.coordinates.paths)
-    weights = gradient[0] - gradient[:n_paths]
+def _integers(weights: FloatArray) -> tuple[int, ...]:
+    """Whole numbers along a direction; a constant may be added to it, as h has a given sum."""
+    weights = weights - weights[0]
     scale = _LARGEST_WEIGHT / max(float(np.abs(weights).max()), 1e-300)
     return tuple(round(float(weight)) for weight in scale * weights)

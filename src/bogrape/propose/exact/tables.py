@@ -13,13 +13,14 @@ nodes, and each feature on all nodes or on none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...constraints import Shape
 from ...counts import Counts
 from ...encoding import Structure
 from ..objective import Objective
@@ -28,7 +29,7 @@ from .attributes import FreeAttributes
 from .facts import Fact
 from .forms import Coordinates
 
-_MOST_ROWS = 3_000_000
+MOST_ROWS = 3_000_000
 _CHUNK = 100_000
 
 
@@ -78,25 +79,26 @@ def count_table(
     objective: Objective,
     free: FreeAttributes | None,
     facts: Sequence[Fact] = (),
+    paths: NDArray[np.int64] | None = None,
 ) -> CountTable:
-    """The table of a piece; raises `TooManyCounts` if it would be too large."""
+    """The table of a piece; raises `TooManyCounts` if it would be too large.
+
+    ``paths`` are the h to list, if it is known already that others are of no interest.
+    """
     shape = structure.shape
     if objective.posterior.model.kernel.labelled and shape.n_labels > 1:
         raise TooManyCounts
     n = shape.n_nodes
-    paths = _histograms(structure, coordinates, facts)
-    all_sums = (free or FreeAttributes(structure, ())).sums(_MOST_ROWS)
+    if paths is None:
+        paths = _histograms(structure, coordinates, facts)
+    all_sums = (free or FreeAttributes(structure, ())).sums(MOST_ROWS)
     if all_sums is None:
         raise TooManyCounts
     if free is not None:
-        corners = all_sums if free.rows else _corners(n, shape.n_labels, shape.n_features)
-        values = np.full(len(paths), np.inf)
-        for corner in corners:
-            sums = np.broadcast_to(corner, (len(paths), len(corner)))
-            values = np.minimum(values, evaluate(objective, n, shape.directed, paths, sums))
+        values = at_best_attributes(objective, shape, free, all_sums)(paths)
         counts, sums_left = paths, all_sums
     else:
-        if len(paths) * len(all_sums) > _MOST_ROWS:
+        if len(paths) * len(all_sums) > MOST_ROWS:
             raise TooManyCounts
         first = np.repeat(np.arange(len(paths)), len(all_sums))
         second = np.tile(np.arange(len(all_sums)), len(paths))
@@ -105,6 +107,23 @@ def count_table(
     order = np.argsort(values, kind="stable")
     alive = np.ones(len(order), dtype=bool)
     return CountTable(counts[order], values[order], alive, sums_left, objective, n, shape.directed)
+
+
+def at_best_attributes(
+    objective: Objective, shape: Shape, free: FreeAttributes, all_sums: NDArray[np.int64]
+) -> Callable[[NDArray[np.int64]], NDArray[np.float64]]:
+    """The acquisition of rows of h, each at its best attributes."""
+    n = shape.n_nodes
+    corners = all_sums if free.rows else _corners(n, shape.n_labels, shape.n_features)
+
+    def best(paths: NDArray[np.int64]) -> NDArray[np.float64]:
+        values = np.full(len(paths), np.inf)
+        for corner in corners:
+            sums = np.broadcast_to(corner, (len(paths), len(corner)))
+            values = np.minimum(values, evaluate(objective, n, shape.directed, paths, sums))
+        return values
+
+    return best
 
 
 def evaluate(
@@ -135,10 +154,10 @@ def _histograms(
     if n == 1:
         return np.zeros((1, 0), dtype=np.int64)
     if diameter is not None:
-        found = lengths.histograms(n, diameter, facts, _MOST_ROWS)
+        found = lengths.histograms(n, diameter, facts, MOST_ROWS)
     else:
         n_pairs = coordinates.n_pairs()
-        found = lengths.general_histograms(n_pairs, coordinates.longest, _MOST_ROWS)
+        found = lengths.general_histograms(n_pairs, coordinates.longest, MOST_ROWS)
     if found is None:
         raise TooManyCounts
     return found

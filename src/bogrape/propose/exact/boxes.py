@@ -1,0 +1,270 @@
+r"""Boxes of counts that can beat the incumbent, where the posterior is not linear in the counts.
+
+With ESSP the mean of a graph with ``p = D / n^2`` is ``m(p) = <f, phi(p)>`` plus a part of the
+attributes, where phi is the feature map of the kernel ``exp(<p, q>)`` and the data give the norm of
+f. Over a box of counts around ``p0``, with ``p = p0 + delta``, Taylor's theorem along the segment
+says
+
+.. math:: m(p) = m(p_0) + g^\top\delta + \tfrac12\,\delta^\top H \delta + r, \qquad
+          |r| \le \tfrac16\,\|f\|\, \sup_q \|D^3\phi(q)[\delta^3]\| ,
+
+.. math:: \|D^3\phi(q)[\delta^3]\|^2 = e^{|q|^2} (a^6 + 9 a^4 b + 18 a^2 b^2 + 6 b^3), \qquad
+          a = q^\top\delta,\; b = |\delta|^2 ,
+
+the derivatives of the kernel on the diagonal. The deviation is no larger than at ``p0`` plus
+``|phi(p) - phi(p0)|``, as a norm obeys the triangle inequality. So every box has a lower bound on
+LCB. Boxes that cannot beat the incumbent are dropped, others are split: what is left is a *cover*
+of all counts that can.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...acquisition import LCB
+from ...encoding import Structure
+from ...posterior import FittedModel, FunctionPosterior
+from ..objective import Objective
+from . import lengths
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Row = tuple[IntArray, int]  # weights . h <= most
+
+_MOST_BOXES = 20_000
+_CHUNK = 4_000
+_FINE = 0.02  # of the value to beat: boxes inside are split until their bounds are that near
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """Boxes ``low <= h <= high`` that hold all counts of a piece below a value, with bounds."""
+
+    low: IntArray
+    high: IntArray
+    bound: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def select(self, keep: NDArray[np.bool_] | slice) -> Cover:
+        """Some of the boxes."""
+        return Cover(self.low[keep], self.high[keep], self.bound[keep])
+
+    def tightened(self, n_pairs: int, rows: Sequence[Row]) -> Cover:
+        """The boxes cut down to ``sum h = n_pairs`` and the rows."""
+        low, high = self.low, self.high
+        ones = np.ones(low.shape[1], dtype=np.int64)
+        keep = np.ones(len(low), dtype=bool)
+        for weights, most in (*rows, (ones, n_pairs), (-ones, -n_pairs)):
+            least = np.where(weights > 0, weights * low, weights * high).sum(axis=1)
+            room = np.maximum(most - least, 0)[:, None]
+            keep &= least <= most
+            size = np.maximum(abs(weights), 1)
+            high = np.where(weights > 0, np.minimum(high, low + room // size), high)
+            low = np.where(weights < 0, np.maximum(low, high - room // size), low)
+        keep &= (low <= high).all(axis=1)
+        return Cover(low[keep], high[keep], self.bound[keep])
+
+    def worst(self, n_pairs: int) -> tuple[int, ...]:
+        """Counts in the middle of the box with the smallest bound."""
+        box = self.select(slice(int(np.argmin(self.bound)), int(np.argmin(self.bound)) + 1))
+        return tuple(map(int, _middles(box, n_pairs)[0]))
+
+    def points(self, n_pairs: int, limit: int) -> IntArray | None:
+        """All counts in the boxes with the right sum; ``None`` if they may be more than so many."""
+        rows = np.arange(len(self))[:, None]  # the box, followed by the counts
+        left = np.full(len(self), n_pairs)
+        rest_low = np.cumsum(self.low[:, ::-1], axis=1)[:, ::-1] - self.low
+        rest_high = np.cumsum(self.high[:, ::-1], axis=1)[:, ::-1] - self.high
+        for s in range(self.low.shape[1]):
+            box = rows[:, 0]
+            low = np.maximum(self.low[box, s], left - rest_high[box, s])
+            high = np.minimum(self.high[box, s], left - rest_low[box, s])
+            if int(np.maximum(high - low + 1, 0).sum()) > limit:
+                return None
+            rows, left = lengths.extended(rows, left, low, high)
+        return rows[:, 1:]
+
+    def least(self, weights: Sequence[int], n_pairs: int) -> int:
+        """A limit from below on ``weights . h`` over the boxes; very large without any."""
+        w = np.array(weights)
+        order = np.argsort(w)
+        low, width = self.low[:, order], (self.high - self.low)[:, order]
+        spare = n_pairs - low.sum(axis=1)
+        before = np.cumsum(width, axis=1) - width
+        taken = np.clip(spare[:, None] - before, 0, width)
+        return int(((low + taken) @ w[order]).min(initial=10**15))
+
+
+@dataclass(frozen=True, eq=False)
+class Mean:
+    """The graph's part of the mean of ESSP and its derivatives, over ``p = D / n^2``."""
+
+    points: FloatArray  # p of the observations
+    weights: FloatArray  # alpha K^-1 y
+    norm: float  # of f
+
+    @classmethod
+    def of(cls, posterior: FunctionPosterior, diameter: int) -> Mean:
+        fitted = posterior.model
+        raw = fitted.kernel.features(fitted.counts)
+        points = np.zeros((len(raw), diameter + 1))
+        width = min(raw.shape[1], diameter + 1)
+        points[:, :width] = raw[:, :width]
+        weights = fitted.alpha * posterior.weights
+        norm = math.sqrt(max(0.0, float(weights @ np.exp(raw @ raw.T) @ weights)))
+        return cls(points, weights, norm * (1 + 1e-3))
+
+    def slope(self, p: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Gradients and Hessians at rows of p."""
+        parts = self.weights * np.exp(p @ self.points.T)
+        return parts @ self.points, np.einsum("bi,is,it->bst", parts, self.points, self.points)
+
+
+def rows_of(ranges: Iterable[tuple[dict[int, int], float, float]], diameter: int) -> list[Row]:
+    """Rows ``low <= sum weight_s h_s <= high`` as rows with one side."""
+    out = []
+    for weights, low, high in ranges:
+        row = np.array([weights.get(s, 0) for s in range(1, diameter + 1)])
+        out += [(row, math.floor(high))] if high < math.inf else []
+        out += [(-row, -math.ceil(low))] if low > -math.inf else []
+    return out
+
+
+def has_cover(structure: Structure, objective: Objective) -> bool:
+    """Whether boxes can be bounded: LCB with ESSP, on connected undirected graphs."""
+    kernel = objective.posterior.model.kernel
+    return (
+        kernel.exponential
+        and not kernel.labelled
+        and isinstance(objective.acquisition, LCB)
+        and structure.diameter is not None
+        and structure.diameter > 1
+    )
+
+
+def cover(
+    structure: Structure,
+    rows: Sequence[Row],
+    value: float,
+    objective: Objective,
+    evaluate: Callable[[IntArray], FloatArray],
+    deadline: float = math.inf,
+) -> Cover:
+    """Boxes with all ``h`` that satisfy the rows and whose LCB can be below ``value``.
+
+    ``evaluate`` gives the LCB of rows of h at their best attributes.
+    """
+    n, diameter = structure.shape.n_nodes, structure.diameter
+    posterior, acquisition = objective.posterior, objective.acquisition
+    assert diameter is not None
+    assert isinstance(posterior, FunctionPosterior)
+    assert isinstance(acquisition, LCB)
+    mean = Mean.of(posterior, diameter)
+    below = _Below(n, mean, acquisition.kappa, posterior.model, evaluate)
+    n_pairs = n * (n - 1) // 2
+    everything = np.zeros((1, diameter), dtype=np.int64)
+    todo = Cover(everything, everything + n_pairs, np.array([-math.inf]))
+    todo = todo.tightened(n_pairs, rows)
+    done = [todo.select(slice(0))]
+    fine = _FINE * max(abs(value - posterior.model.y_mean), posterior.model.y_scale)
+    while len(todo):
+        part, todo = todo.select(slice(-_CHUNK, None)), todo.select(slice(None, -_CHUNK))
+        bound, middle = below.bounds(part, n_pairs)
+        keep = bound < value
+        part, middle = Cover(part.low[keep], part.high[keep], bound[keep]), middle[keep]
+        is_point = (part.low == part.high).all(axis=1)
+        finished = is_point | ((middle < value) & (middle - part.bound < fine))
+        n_boxes = len(todo) + len(part) + sum(map(len, done))
+        if n_boxes > _MOST_BOXES or time.monotonic() > deadline:
+            finished[:] = True
+        done.append(part.select(finished))
+        todo = _joined([todo, _halves(part.select(~finished)).tightened(n_pairs, rows)])
+    return _joined(done)
+
+
+@dataclass(frozen=True, eq=False)
+class _Below:
+    """Lower bounds on LCB over boxes."""
+
+    n: int
+    mean: Mean
+    kappa: float
+    fitted: FittedModel
+    evaluate: Callable[[IntArray], FloatArray]
+
+    def bounds(self, boxes: Cover, n_pairs: int) -> tuple[FloatArray, FloatArray]:
+        """A bound for every box, and the value in its middle."""
+        unit = 2 / self.n**2
+        middle = _middles(boxes, n_pairs)
+        value = self.evaluate(middle)
+        p = unit * np.column_stack([np.full(len(middle), self.n / 2), middle])
+        gradient, hessian = self.mean.slope(p)
+        gradient, hessian = gradient[:, 1:], hessian[:, 1:, 1:]
+        down = np.asarray(unit * (boxes.low - middle), dtype=np.float64)
+        up = np.asarray(unit * (boxes.high - middle), dtype=np.float64)
+        reach = np.maximum(-down, up)
+        # the steps sum up to zero, so a constant taken from every row and column changes nothing
+        mean = hessian.mean(axis=1, keepdims=True)
+        hessian = hessian - mean - mean.transpose(0, 2, 1) + mean.mean(axis=2, keepdims=True)
+        curve = 0.5 * np.einsum("bst,bs,bt->b", abs(hessian), reach, reach)
+        step = np.linalg.norm(reach, axis=1)
+        far = np.linalg.norm(p, axis=1) + step
+        a, b = far * step, step**2
+        third = np.sqrt(a**6 + 9 * a**4 * b + 18 * a**2 * b**2 + 6 * b**3) / 6
+        first = np.sqrt(a**2 + b)
+        size = np.exp(far**2 / 2)
+        amplitude = self.kappa * math.sqrt(self.fitted.alpha)
+        loss = curve + size * (self.mean.norm * third + amplitude * first)
+        change = _smallest_step(gradient, down, up) - loss
+        rounding = _ROUNDING * (1 + abs(value))
+        return value + self.fitted.y_scale * np.where(step > 0, change, 0.0) - rounding, value
+
+
+def _middles(boxes: Cover, n_pairs: int) -> IntArray:
+    """Counts near the middle of every box, with the right sum."""
+    width = boxes.high - boxes.low
+    spare = n_pairs - boxes.low.sum(axis=1)
+    share = spare / np.maximum(width.sum(axis=1), 1)
+    out = boxes.low + np.floor(width * share[:, None]).astype(np.int64)
+    missing = n_pairs - out.sum(axis=1)
+    room = boxes.high - out
+    before = np.cumsum(room, axis=1) - room
+    return np.asarray(out + np.clip(missing[:, None] - before, 0, room))
+
+
+def _smallest_step(gradient: FloatArray, down: FloatArray, up: FloatArray) -> FloatArray:
+    """The least ``gradient . delta`` with ``down <= delta <= up`` and steps that sum up to zero."""
+    order = np.argsort(gradient, axis=1)
+    gradient, down, up = (np.take_along_axis(x, order, axis=1) for x in (gradient, down, up))
+    width = up - down
+    before = np.cumsum(width, axis=1) - width
+    taken = np.clip(-down.sum(axis=1, keepdims=True) - before, 0, width)
+    return np.asarray((gradient * (down + taken)).sum(axis=1))
+
+
+def _halves(boxes: Cover) -> Cover:
+    """Every box split in two across its longest side."""
+    side = np.argmax(boxes.high - boxes.low, axis=1)
+    index = np.arange(len(boxes))
+    cut = (boxes.low[index, side] + boxes.high[index, side]) // 2
+    high, low = boxes.high.copy(), boxes.low.copy()
+    high[index, side], low[index, side] = cut, cut + 1
+    lower, upper = Cover(boxes.low, high, boxes.bound), Cover(low, boxes.high, boxes.bound)
+    return _joined([lower, upper])
+
+
+def _joined(covers: Sequence[Cover]) -> Cover:
+    return Cover(
+        np.concatenate([c.low for c in covers]),
+        np.concatenate([c.high for c in covers]),
+        np.concatenate([c.bound for c in covers]),
+    )
