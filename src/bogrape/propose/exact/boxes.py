@@ -112,6 +112,11 @@ class Mean:
     weights: FloatArray  # alpha K^-1 y
     norm: float  # of f
 
+    @property
+    def rounding(self) -> float:
+        """What floating point may be off by: large weights of both signs are added up."""
+        return 16 * float(np.finfo(float).eps * math.e * np.abs(self.weights).sum())
+
     @classmethod
     def of(cls, posterior: FunctionPosterior, diameter: int) -> Mean:
         fitted = posterior.model
@@ -218,15 +223,20 @@ class _Below:
         curve = 0.5 * np.einsum("bst,bs,bt->b", abs(hessian), reach, reach)
         step = np.linalg.norm(reach, axis=1)
         far = np.linalg.norm(p, axis=1) + step
-        a, b = far * step, step**2
-        third = np.sqrt(a**6 + 9 * a**4 * b + 18 * a**2 * b**2 + 6 * b**3) / 6
-        first = np.sqrt(a**2 + b)
-        size = np.exp(far**2 / 2)
+        first, third = derivative_norms(far, step)
         amplitude = self.kappa * math.sqrt(self.fitted.alpha)
-        loss = curve + size * (self.mean.norm * third + amplitude * first)
-        change = _smallest_step(gradient, down, up) - loss
+        loss = curve + self.mean.norm * third / 6 + amplitude * first + self.mean.rounding
+        change = np.where(step > 0, _smallest_step(gradient, down, up) - loss, 0.0)
         rounding = _ROUNDING * (1 + abs(value))
-        return value + self.fitted.y_scale * np.where(step > 0, change, 0.0) - rounding, value
+        return value + self.fitted.y_scale * change - rounding, value
+
+
+def derivative_norms(far: FloatArray, step: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The first and the third derivative of phi along a step, at most; up to ``far`` from 0."""
+    a, b = far * step, step**2
+    size = np.exp(far**2 / 2)
+    third = np.sqrt(a**6 + 9 * a**4 * b + 18 * a**2 * b**2 + 6 * b**3)
+    return np.sqrt(a**2 + b) * size, third * size
 
 
 def _middles(boxes: Cover, n_pairs: int) -> IntArray:
