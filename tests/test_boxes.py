@@ -15,7 +15,7 @@ from bogrape.encoding import Structure
 from bogrape.graph import Graph
 from bogrape.posterior import FunctionPosterior
 from bogrape.propose.exact import boxes
-from bogrape.propose.exact.boxes import Cover, Mean, derivative_norms, rows_of
+from bogrape.propose.exact.boxes import Cover, Mean, derivative_norms, rows_of, supporting_rows
 from bogrape.propose.exact.counting import length_rows
 from bogrape.propose.exact.extremes import plain
 from bogrape.propose.exact.lengths import histograms
@@ -145,3 +145,22 @@ def test_points_least_and_tightened_agree_with_a_list_of_all_counts(data: st.Dat
     tight = box.tightened(15, rows).points(15, 10**6)
     assert tight is not None
     assert set(map(tuple, inside[allowed])) <= set(map(tuple, tight)) <= set(map(tuple, inside))
+
+
+@given(st.integers(0, 30), st.floats(0.05, 0.95))
+@settings(max_examples=40, deadline=None)
+def test_supporting_rows_hold_for_all_counts_in_the_boxes(seed: int, quantile: float) -> None:
+    n, diameter = 7, 4
+    space = GraphSpace(n)
+    posterior = fitted(space, "essp", seed=seed).posterior
+    assert isinstance(posterior, FunctionPosterior)
+    objective = Objective(space, posterior, LCB(1.0))
+    every = histograms(n, diameter)
+    assert every is not None
+    values = evaluate(objective, n, False, every, np.full((len(every), 1), n))
+    value = float(np.quantile(values, quantile))
+    cover = Task(Piece(plain(n, diameter)), objective, value, (), (), 60).cover()
+    assert cover is not None
+    rows = supporting_rows(cover, Mean.of(posterior, diameter), n)
+    for weights, most in rows:
+        assert (every[values < value] @ weights <= most).all()

@@ -22,7 +22,7 @@ from bogrape.propose.exact.extremes import plain, prove
 from bogrape.propose.exact.facts import Fact
 from bogrape.propose.exact.layers import Heaviest, cases, largest, profiles
 from bogrape.propose.exact.piece import Piece, Task
-from bogrape.propose.exact.rounds import Rounds
+from bogrape.propose.exact.rounds import Open, Rounds
 from bogrape.propose.exact.splitting import SplitTask
 from bogrape.propose.objective import Objective
 from exhaustive import classes, fitted
@@ -122,9 +122,12 @@ def test_a_claim_is_settled_at_once_or_case_by_case(
 
 @pytest.mark.parametrize(("n", "seed"), [(5, 0), (6, 1)])
 @pytest.mark.parametrize("rank", [0, 2])
-def test_the_best_of_all_cases_is_the_best_of_all_graphs(n: int, seed: int, rank: int) -> None:
+@pytest.mark.parametrize("kernel", ["ssp", "essp"])
+def test_the_best_of_all_cases_is_the_best_of_all_graphs(
+    n: int, seed: int, rank: int, kernel: str
+) -> None:
     space = GraphSpace(n)
-    objective = Objective(space, fitted(space, "ssp", seed=seed).posterior, LCB(1.0))
+    objective = Objective(space, fitted(space, kernel, seed=seed).posterior, LCB(1.0))
     for diameter in range(3, n):
         every = [g for g in classes(n) if g.distances().max() == diameter]
         values = sorted(map(objective.of_graph, every))
@@ -169,22 +172,29 @@ def test_no_case_of_a_better_graph_is_left_out(seed: int, kappa: float) -> None:
             assert tuple(int(size) for size in heaviest if size) in kept
 
 
+@pytest.mark.parametrize("kernel", ["ssp", "essp"])
 def test_the_engine_proves_the_same_when_everything_falls_into_cases(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, kernel: str
 ) -> None:
     whole, rounds = Rounds._round, []
 
     def only_cases(self: Rounds, share: float, **options: Any) -> bool:
-        cases = any(item.piece.structure.layers is not None for item in self.left)
-        if not cases and not options.get("relaxed"):
-            return False
-        rounds.append(cases)
-        return whole(self, share, **options)
+        wanted = options.pop("of", lambda _: True)
+
+        def of(item: Open) -> bool:
+            """Graphs with a diameter of 3 or more are asked about in cases only."""
+            structure = item.piece.structure
+            in_cases = structure.layers is not None
+            rounds.append(in_cases)
+            small = structure.diameter is not None and structure.diameter < 3
+            return bool(wanted(item)) and (in_cases or small or "relaxed" in options)
+
+        return whole(self, share, of=of, **options)
 
     monkeypatch.setattr(Rounds, "_round", only_cases)
     space = GraphSpace(7)
     for seed in range(3):
-        gp = fitted(space, "ssp", seed=seed)
+        gp = fitted(space, kernel, seed=seed)
         objective = Objective(space, gp.posterior, LCB(1.0))
         found = prove_graph(space, gp, LCB(1.0), time_limit=120)
         best = min(objective.of_graph(graph) for graph in classes(7))

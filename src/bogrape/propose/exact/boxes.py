@@ -41,6 +41,8 @@ _MOST_BOXES = 20_000
 _CHUNK = 4_000
 _FINE = 0.02  # of the value to beat: boxes inside are split until their bounds are that near
 _ROUNDING = 1e-9
+_TANGENTS = 8  # directions in which a solver is told how far the boxes reach
+_LARGEST_WEIGHT = 200  # fine enough; the finer, the harder for the solver
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,7 @@ class Cover:
     def __len__(self) -> int:
         return len(self.low)
 
-    def select(self, keep: NDArray[np.bool_] | slice) -> Cover:
+    def select(self, keep: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Cover:
         """Some of the boxes."""
         return Cover(self.low[keep], self.high[keep], self.bound[keep])
 
@@ -128,10 +130,34 @@ class Mean:
         norm = math.sqrt(max(0.0, float(weights @ np.exp(raw @ raw.T) @ weights)))
         return cls(points, weights, norm * (1 + 1e-3))
 
+    def gradient(self, n: int, counts: IntArray) -> FloatArray:
+        """Gradients, up to a factor, at rows of counts of graphs with n nodes."""
+        p = 2 / n**2 * np.column_stack([np.full(len(counts), n / 2), counts])
+        return self.slope(p)[0][:, 1:]
+
     def slope(self, p: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gradients and Hessians at rows of p."""
         parts = self.weights * np.exp(p @ self.points.T)
         return parts @ self.points, np.einsum("bi,is,it->bst", parts, self.points, self.points)
+
+
+def supporting_rows(cover: Cover, mean: Mean, n: int) -> list[Row]:
+    """Rows that all counts in the boxes satisfy: what a solver is told in place of the boxes."""
+    diameter, n_pairs = cover.low.shape[1], n * (n - 1) // 2
+    ones = np.eye(diameter, dtype=np.int64)
+    tails = np.triu(np.ones((diameter, diameter), dtype=np.int64))
+    order = np.argsort(cover.bound, kind="stable")
+    some = cover.select(order[:: max(1, len(order) // _TANGENTS)])
+    tangents = [whole_numbers(-g) for g in mean.gradient(n, _middles(some, n_pairs))]
+    directions = np.unique(np.vstack([ones, -ones, tails, -tails, *tangents]), axis=0)
+    return [(-row, -cover.least(tuple(row.tolist()), n_pairs)) for row in directions]
+
+
+def whole_numbers(direction: FloatArray) -> tuple[int, ...]:
+    """Whole numbers along a direction; a constant may be added to it, as h has a given sum."""
+    direction = direction - direction[0]
+    scale = _LARGEST_WEIGHT / max(float(np.abs(direction).max()), 1e-300)
+    return tuple(round(float(weight)) for weight in scale * direction)
 
 
 def rows_of(ranges: Iterable[tuple[dict[int, int], float, float]], diameter: int) -> list[Row]:

@@ -27,10 +27,10 @@ from ...batch import Batch
 from ...encoding import GraphEncoding, Structure
 from ...graph import Graph
 from ...kernels import GraphKernel
-from ...posterior import WeightPosterior
+from ...posterior import FunctionPosterior, WeightPosterior
 from ..objective import Objective
 from .attributes import FreeAttributes, free_attributes
-from .boxes import Cover, cover, has_cover, rows_of
+from .boxes import Cover, Mean, Row, cover, has_cover, rows_of, supporting_rows
 from .counting import bare_counts, graph_counts, length_rows
 from .facts import Fact
 from .forms import Coordinates, count_form
@@ -127,13 +127,16 @@ class _Solve:
         self.n_solves = 0
         self.missing: Rows | None = None
         self.counts: tuple[int, ...] | None = None
+        self.hull: list[Row] = []  # what counts must satisfy to be of interest
 
     def run(self) -> Answer:
         posterior, acquisition = self.objective.posterior, self.objective.acquisition
         linear = isinstance(posterior, WeightPosterior) and isinstance(acquisition, LCB)
         cover = None if linear else self.cover()
-        if cover is not None and not len(cover):
-            return self.answer(proved=True)
+        if cover is not None:
+            if not len(cover):
+                return self.answer(proved=True)
+            self._describe(cover)
         if not self.task.relaxed and self._nothing_is_heavy_enough():
             return self.answer(proved=True)
         if isinstance(posterior, WeightPosterior) and isinstance(acquisition, LCB):
@@ -145,6 +148,12 @@ class _Solve:
             self.counts = cover.worst(self.coordinates.n_pairs())
             return self.answer(proved=False, bound=float(cover.bound.min()))
         return self._run_table(cover)
+
+    def _describe(self, cover: Cover) -> None:
+        posterior = self.objective.posterior
+        assert isinstance(posterior, FunctionPosterior)
+        mean = Mean.of(posterior, self.piece.longest)
+        self.hull = supporting_rows(cover, mean, self.piece.structure.shape.n_nodes)
 
     def cover(self) -> Cover | None:
         """Where counts can beat the incumbent, if the posterior is not linear in them."""
@@ -343,6 +352,9 @@ class _Solve:
             paths = counts[: self.piece.longest]
             total = cp_model.LinearExpr.weighted_sum(paths, list(heaviest.weights))
             model.add_linear_constraint(total, heaviest.least, heaviest.most)
+        for weights, most in self.hull:
+            paths = counts[: self.piece.longest]
+            model.add(cp_model.LinearExpr.weighted_sum(paths, weights.tolist()) <= most)
         return counts
 
     def _decoded(self, encoding: GraphEncoding, solver: Any, counts: tuple[int, ...]) -> Graph:

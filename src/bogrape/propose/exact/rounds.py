@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 _LEAST_COUNTS, _LEAST_GRAPHS = 0.3, 1.0  # seconds a piece, below which a round is of no use
 _LONGER = 1.5  # times as long, for graphs to be asked about again
-_CASE_SECONDS = 0.5  # that a case takes on average
+_CASE_SECONDS = 1.5e-4  # that a case takes on average, for each node cubed
 _LAYERS_SHARE = 0.8  # of the time that is left, for splitting
 _WHOLE_SECONDS = 3.0  # for a piece that may fall into cases
 _SPLIT_SHARE = 0.05  # of the time that is left, for the cases split off at once
@@ -106,7 +106,9 @@ class Rounds:
             if item.can_be_split and item.counts and has_cases(item.piece)
         ]
         worst = sorted(whole, key=lambda item: item.bound)[: n_cores()]
-        n_most = max(20, int(_SPLIT_SHARE * self.remaining / _CASE_SECONDS))
+        n_nodes = max((item.piece.structure.shape.n_nodes for item in worst), default=0)
+        case_seconds = _CASE_SECONDS * n_nodes**3
+        n_most = max(10, int(_SPLIT_SHARE * self.remaining / max(case_seconds, 1e-3)))
         tasks = [
             SplitTask(self._task(item, _SPLIT_SECONDS), item.counts or (), n_most, _SPLIT_SECONDS)
             for item in worst

@@ -23,14 +23,12 @@ from ortools.sat.python import cp_model
 from ...acquisition import LCB
 from ...posterior import FunctionPosterior, WeightPosterior
 from .attributes import free_attributes
-from .boxes import FloatArray, Mean
+from .boxes import FloatArray, Mean, whole_numbers
 from .counting import bare_counts
 from .forms import count_form
 from .integers import IntegerForm
 from .layers import Heaviest, cases
 from .piece import Piece, Task
-
-_LARGEST_WEIGHT = 200  # fine enough; the finer, the harder for the solver
 
 
 def has_cases(piece: Piece) -> bool:
@@ -57,7 +55,7 @@ class SplitTask:
         if piece.heaviest is not None:  # a rest: what was split off is known by its weights
             weights, most = piece.heaviest.weights, piece.heaviest.most
         else:
-            weights = _integers(-self._gradient()[: len(h)])
+            weights = whole_numbers(-self._gradient()[: len(h)])
             most = self._n_pairs * max(weights)
         least = self._least(weights, most)
         if least is None:
@@ -89,8 +87,7 @@ class SplitTask:
             return np.asarray(form.w - acquisition.kappa * (spread @ form.R) / length)
         assert isinstance(posterior, FunctionPosterior)
         n = self.task.piece.structure.shape.n_nodes
-        p = np.array([[n, *2 * counts[:longest]]]) / n**2
-        return Mean.of(posterior, longest).slope(p)[0][0, 1:]
+        return np.asarray(Mean.of(posterior, longest).gradient(n, counts[None, :longest])[0])
 
     def _least(self, weights: tuple[int, ...], most: int) -> int | None:
         """The smallest ``w . h <= most`` of counts that can beat the incumbent."""
@@ -120,10 +117,3 @@ class SplitTask:
         if status == cp_model.INFEASIBLE:
             return most + 1
         return round(solver.objective_value) if status == cp_model.OPTIMAL else None
-
-
-def _integers(weights: FloatArray) -> tuple[int, ...]:
-    """Whole numbers along a direction; a constant may be added to it, as h has a given sum."""
-    weights = weights - weights[0]
-    scale = _LARGEST_WEIGHT / max(float(np.abs(weights).max()), 1e-300)
-    return tuple(round(float(weight)) for weight in scale * weights)
