@@ -13,7 +13,6 @@ from bogrape import LCB, GraphSpace
 from bogrape.batch import Batch
 from bogrape.encoding import Structure
 from bogrape.graph import Graph
-from bogrape.posterior import FunctionPosterior
 from bogrape.propose.exact import boxes
 from bogrape.propose.exact.boxes import Cover, Mean, derivative_norms, rows_of, supporting_rows
 from bogrape.propose.exact.counting import length_rows
@@ -91,7 +90,6 @@ def test_bounds_hold_for_all_counts_of_large_boxes(n: int, monkeypatch: pytest.M
 def test_the_mean_strays_no_farther_from_its_tangent_parabola_than_claimed(length: float) -> None:
     space = GraphSpace(8)
     posterior = fitted(space, "essp", seed=1).posterior
-    assert isinstance(posterior, FunctionPosterior)
     mean = Mean.of(posterior, 4)
     rng = np.random.default_rng(0)
     p, step = rng.dirichlet(np.ones(5), 200), length * rng.normal(size=(200, 5))
@@ -153,7 +151,6 @@ def test_supporting_rows_hold_for_all_counts_in_the_boxes(seed: int, quantile: f
     n, diameter = 7, 4
     space = GraphSpace(n)
     posterior = fitted(space, "essp", seed=seed).posterior
-    assert isinstance(posterior, FunctionPosterior)
     objective = Objective(space, posterior, LCB(1.0))
     every = histograms(n, diameter)
     assert every is not None

@@ -58,7 +58,7 @@ FULL: tuple[Case, ...] = (
     Case("esp", 10, 3, 60.0),
     *(Case("ssp", n, 2, 60.0, scip=True) for n in (5, 6, 8)),
     *(Case(kernel, 12, 5, 120.0) for kernel in ("ssp", "essp", "sp")),
-    *(Case(kernel, 15, 3, 600.0) for kernel in ("sp", "ssp", "essp")),
+    *(Case(kernel, 15, 5, 600.0) for kernel in ("sp", "ssp", "essp")),
     *(Case(kernel, n, 1, 600.0) for n in (20, 30) for kernel in ("sp", "ssp", "essp")),
     *(Case(kernel, 10, 5, 60.0, molecules=True) for kernel in ("ssp", "sp", "essp", "esp")),
     *(

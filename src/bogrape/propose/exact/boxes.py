@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from ...acquisition import LCB
 from ...encoding import Structure
-from ...posterior import FittedModel, FunctionPosterior
+from ...posterior import FittedModel, FunctionPosterior, Posterior
 from ..objective import Objective
 from . import lengths
 
@@ -73,11 +73,12 @@ class Cover:
             high = np.where(weights > 0, np.minimum(high, low + room // size), high)
             low = np.where(weights < 0, np.maximum(low, high - room // size), low)
         keep &= (low <= high).all(axis=1)
+        keep &= (low.sum(axis=1) <= n_pairs) & (n_pairs <= high.sum(axis=1))
         return Cover(low[keep], high[keep], self.bound[keep])
 
     def worst(self, n_pairs: int) -> tuple[int, ...]:
         """Counts in the middle of the box with the smallest bound."""
-        box = self.select(slice(int(np.argmin(self.bound)), int(np.argmin(self.bound)) + 1))
+        box = self.select(np.argsort(self.bound)[:1])
         return tuple(map(int, _middles(box, n_pairs)[0]))
 
     def points(self, n_pairs: int, limit: int) -> IntArray | None:
@@ -120,7 +121,8 @@ class Mean:
         return 16 * float(np.finfo(float).eps * math.e * np.abs(self.weights).sum())
 
     @classmethod
-    def of(cls, posterior: FunctionPosterior, diameter: int) -> Mean:
+    def of(cls, posterior: Posterior, diameter: int) -> Mean:
+        assert isinstance(posterior, FunctionPosterior)
         fitted = posterior.model
         raw = fitted.kernel.features(fitted.counts)
         points = np.zeros((len(raw), diameter + 1))
@@ -182,7 +184,7 @@ def has_cover(structure: Structure, objective: Objective) -> bool:
     )
 
 
-def cover(
+def cover_counts(
     structure: Structure,
     rows: Sequence[Row],
     value: float,
@@ -197,7 +199,6 @@ def cover(
     n, diameter = structure.shape.n_nodes, structure.diameter
     posterior, acquisition = objective.posterior, objective.acquisition
     assert diameter is not None
-    assert isinstance(posterior, FunctionPosterior)
     assert isinstance(acquisition, LCB)
     mean = Mean.of(posterior, diameter)
     below = _Below(n, mean, acquisition.kappa, posterior.model, evaluate)

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
 from ...acquisition import LCB
@@ -27,10 +28,10 @@ from ...batch import Batch
 from ...encoding import GraphEncoding, Structure
 from ...graph import Graph
 from ...kernels import GraphKernel
-from ...posterior import FunctionPosterior, WeightPosterior
+from ...posterior import WeightPosterior
 from ..objective import Objective
 from .attributes import FreeAttributes, free_attributes
-from .boxes import Cover, Mean, Row, cover, has_cover, rows_of, supporting_rows
+from .boxes import Cover, Mean, Row, cover_counts, has_cover, rows_of, supporting_rows
 from .counting import bare_counts, graph_counts, length_rows
 from .facts import Fact
 from .forms import Coordinates, count_form
@@ -38,9 +39,17 @@ from .integers import IntegerForm
 from .knowledge import Rows, is_among
 from .layers import Heaviest, put_heaviest_first
 from .listing import TooManyGraphs, all_graphs
-from .tables import MOST_ROWS, CountTable, TooManyCounts, at_best_attributes, count_table
+from .tables import (
+    MOST_ROWS,
+    CountTable,
+    TooManyCounts,
+    at_best_attributes,
+    attribute_choices,
+    count_table,
+)
 
 _MEMORY_MB = 3000
+_MOST_ATTRIBUTES = 64  # choices that every box of counts is evaluated at
 
 
 @dataclass(frozen=True)
@@ -131,47 +140,17 @@ class _Solve:
 
     def run(self) -> Answer:
         posterior, acquisition = self.objective.posterior, self.objective.acquisition
-        linear = isinstance(posterior, WeightPosterior) and isinstance(acquisition, LCB)
-        cover = None if linear else self.cover()
-        if cover is not None:
-            if not len(cover):
-                return self.answer(proved=True)
-            self._describe(cover)
-        if not self.task.relaxed and self._nothing_is_heavy_enough():
-            return self.answer(proved=True)
         if isinstance(posterior, WeightPosterior) and isinstance(acquisition, LCB):
+            if not self.task.relaxed and self._nothing_is_heavy_enough():
+                return self.answer(proved=True)
             form = count_form(posterior, self.coordinates)
             return self._run_integers(IntegerForm.of(form, acquisition.kappa))
+        cover = self.cover()
+        if cover is not None:
+            return self._run_cover(cover)
         if self.task.relaxed:
-            if cover is None:
-                return self.answer(proved=False, bound=-math.inf)
-            self.counts = cover.worst(self.coordinates.n_pairs())
-            return self.answer(proved=False, bound=float(cover.bound.min()))
-        return self._run_table(cover)
-
-    def _describe(self, cover: Cover) -> None:
-        posterior = self.objective.posterior
-        assert isinstance(posterior, FunctionPosterior)
-        mean = Mean.of(posterior, self.piece.longest)
-        self.hull = supporting_rows(cover, mean, self.piece.structure.shape.n_nodes)
-
-    def cover(self) -> Cover | None:
-        """Where counts can beat the incumbent, if the posterior is not linear in them."""
-        structure, objective = self.piece.structure, self.objective
-        if self.free is None or not has_cover(structure, objective):
-            return None
-        sums = self.free.sums(MOST_ROWS)
-        if sums is None:
-            return None
-        evaluate = at_best_attributes(objective, structure.shape, self.free, sums)
-        ranges = list(length_rows(structure, self.task.facts))
-        if (heaviest := self.piece.heaviest) is not None:
-            weights = dict(enumerate(heaviest.weights, start=1))
-            ranges.append((weights, heaviest.least, heaviest.most))
-        rows = rows_of(ranges, self.piece.longest)
-        return cover(structure, rows, self.best.value, objective, evaluate, self.task.deadline)
-
-    # -- linear kernels: weight space in integers ---------------------------------------------
+            return self.answer(proved=False, bound=-math.inf)
+        return self._run_table()
 
     def _nothing_is_heavy_enough(self) -> bool:
         """Whether the weights of a case alone rule it out: far easier to see than the posterior."""
@@ -181,6 +160,48 @@ class _Solve:
         graph_counts(encoding, self.coordinates, self._bare_counts(encoding.model))
         self.n_solves += 1
         return bool(self._solver(clauses=True).solve(encoding.model) == cp_model.INFEASIBLE)
+
+    # -- ESSP: boxes of counts ----------------------------------------------------------------
+
+    def _run_cover(self, cover: Cover) -> Answer:
+        if not len(cover):
+            return self.answer(proved=True)
+        n_pairs, bound = self.coordinates.n_pairs(), float(cover.bound.min())
+        if self.task.relaxed:
+            self.counts = cover.worst(n_pairs)
+            return self.answer(proved=False, bound=bound)
+        mean = Mean.of(self.objective.posterior, self.piece.longest)
+        self.hull = supporting_rows(cover, mean, self.piece.structure.shape.n_nodes)
+        if self._nothing_is_heavy_enough():
+            return self.answer(proved=True)
+        paths = cover.points(n_pairs, MOST_ROWS)
+        if paths is None:
+            return self.answer(proved=False, bound=bound)
+        return self._run_table(paths)
+
+    def cover(self) -> Cover | None:
+        """Where counts can beat the incumbent, if the posterior is not linear in them.
+
+        Attributes that rules tie to the graph are taken as free here: that bounds them, too.
+        """
+        structure, objective = self.piece.structure, self.objective
+        if not has_cover(structure, objective):
+            return None
+        free = self.free or FreeAttributes(structure, ())
+        choices = attribute_choices(structure.shape, free, _MOST_ATTRIBUTES)
+        if choices is None:
+            return None
+        evaluate = at_best_attributes(objective, structure.shape, choices)
+        ranges = list(length_rows(structure, self.task.facts))
+        if (heaviest := self.piece.heaviest) is not None:
+            weights = dict(enumerate(heaviest.weights, start=1))
+            ranges.append((weights, heaviest.least, heaviest.most))
+        rows = rows_of(ranges, self.piece.longest)
+        return cover_counts(
+            structure, rows, self.best.value, objective, evaluate, self.task.deadline
+        )
+
+    # -- linear kernels: weight space in integers ---------------------------------------------
 
     def _run_integers(self, integers: IntegerForm) -> Answer:
         fitted = self.objective.posterior.model
@@ -224,12 +245,7 @@ class _Solve:
 
     # -- any kernel: tables of counts ---------------------------------------------------------
 
-    def _run_table(self, cover: Cover | None) -> Answer:
-        paths = None
-        if cover is not None:
-            paths = cover.points(self.coordinates.n_pairs(), MOST_ROWS)
-            if paths is None:
-                return self.answer(proved=False, bound=float(cover.bound.min()))
+    def _run_table(self, paths: NDArray[np.int64] | None = None) -> Answer:
         structure, facts = self.piece.structure, self.task.facts
         try:
             table = count_table(

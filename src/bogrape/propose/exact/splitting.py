@@ -21,7 +21,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from ...acquisition import LCB
-from ...posterior import FunctionPosterior, WeightPosterior
+from ...posterior import WeightPosterior
 from .attributes import free_attributes
 from .boxes import FloatArray, Mean, whole_numbers
 from .counting import bare_counts
@@ -85,7 +85,6 @@ class SplitTask:
             spread = form.R @ counts + form.r0
             length = max(float(np.linalg.norm(spread)), 1e-300)
             return np.asarray(form.w - acquisition.kappa * (spread @ form.R) / length)
-        assert isinstance(posterior, FunctionPosterior)
         n = self.task.piece.structure.shape.n_nodes
         return np.asarray(Mean.of(posterior, longest).gradient(n, counts[None, :longest])[0])
 

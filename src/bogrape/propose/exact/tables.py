@@ -95,7 +95,10 @@ def count_table(
     if all_sums is None:
         raise TooManyCounts
     if free is not None:
-        values = at_best_attributes(objective, shape, free, all_sums)(paths)
+        choices = attribute_choices(shape, free, MOST_ROWS)
+        if choices is None:
+            raise TooManyCounts
+        values = at_best_attributes(objective, shape, choices)(paths)
         counts, sums_left = paths, all_sums
     else:
         if len(paths) * len(all_sums) > MOST_ROWS:
@@ -109,18 +112,26 @@ def count_table(
     return CountTable(counts[order], values[order], alive, sums_left, objective, n, shape.directed)
 
 
+def attribute_choices(shape: Shape, free: FreeAttributes, limit: int) -> NDArray[np.int64] | None:
+    """The N among which the best one of any h is; ``None`` if there are more than so many."""
+    if free.rows:
+        return free.sums(limit)
+    if shape.n_labels * 2**shape.n_features > limit:
+        return None
+    return _corners(shape.n_nodes, shape.n_labels, shape.n_features)
+
+
 def at_best_attributes(
-    objective: Objective, shape: Shape, free: FreeAttributes, all_sums: NDArray[np.int64]
+    objective: Objective, shape: Shape, choices: NDArray[np.int64]
 ) -> Callable[[NDArray[np.int64]], NDArray[np.float64]]:
-    """The acquisition of rows of h, each at its best attributes."""
-    n = shape.n_nodes
-    corners = all_sums if free.rows else _corners(n, shape.n_labels, shape.n_features)
+    """The acquisition of rows of h, each at the best choice of attributes."""
 
     def best(paths: NDArray[np.int64]) -> NDArray[np.float64]:
         values = np.full(len(paths), np.inf)
-        for corner in corners:
-            sums = np.broadcast_to(corner, (len(paths), len(corner)))
-            values = np.minimum(values, evaluate(objective, n, shape.directed, paths, sums))
+        for choice in choices:
+            sums = np.broadcast_to(choice, (len(paths), len(choice)))
+            of_these = evaluate(objective, shape.n_nodes, shape.directed, paths, sums)
+            values = np.minimum(values, of_these)
         return values
 
     return best
