@@ -14,12 +14,14 @@ from bogrape.batch import Batch
 from bogrape.encoding import Structure
 from bogrape.graph import Graph
 from bogrape.propose.exact import boxes
-from bogrape.propose.exact.boxes import Cover, Mean, derivative_norms, rows_of, supporting_rows
+from bogrape.propose.exact.boxes import Mean, derivative_norms, supporting_rows
 from bogrape.propose.exact.counting import length_rows
+from bogrape.propose.exact.cover import Cover, middles, rows_of
 from bogrape.propose.exact.extremes import plain
 from bogrape.propose.exact.lengths import histograms
-from bogrape.propose.exact.piece import Piece, Task
+from bogrape.propose.exact.piece import Piece
 from bogrape.propose.exact.tables import evaluate
+from bogrape.propose.exact.task import Task
 from bogrape.propose.objective import Objective
 from exhaustive import classes, fitted
 
@@ -139,6 +141,9 @@ def test_points_least_and_tightened_agree_with_a_list_of_all_counts(data: st.Dat
     assert sorted(map(tuple, points)) == sorted(map(tuple, inside))
     if len(inside):
         assert box.least(weights, 15) == (inside @ np.array(weights)).min()
+        middle = middles(box, 15)[0]
+        assert middle.sum() == 15
+        assert ((low <= middle) & (middle <= low + width)).all()
     allowed = np.all([inside @ row <= most for row, most in rows], axis=0)
     tight = box.tightened(15, rows).points(15, 10**6)
     assert tight is not None

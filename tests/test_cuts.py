@@ -17,7 +17,8 @@ from bogrape.propose.exact.extremes import Extremes, prove
 from bogrape.propose.exact.factory import directions, tightest
 from bogrape.propose.exact.facts import Fact, dump, known_facts, parse
 from bogrape.propose.exact.knowledge import Knowledge
-from bogrape.propose.exact.piece import Piece, Task
+from bogrape.propose.exact.piece import Piece
+from bogrape.propose.exact.task import Task
 from bogrape.propose.objective import Objective
 from exhaustive import classes
 

@@ -18,7 +18,8 @@ from bogrape import GraphGP, GraphSpace, propose
 from bogrape.acquisition import LCB
 from bogrape.encoding import structures
 from bogrape.propose.exact import worker
-from bogrape.propose.exact.piece import Piece, Task
+from bogrape.propose.exact.piece import Piece
+from bogrape.propose.exact.task import Task
 from bogrape.propose.objective import Objective
 from exhaustive import everything, fitted, random_graph, tolerance, true_values
 

@@ -21,9 +21,10 @@ from bogrape.propose.exact import extremes
 from bogrape.propose.exact.extremes import plain, prove
 from bogrape.propose.exact.facts import Fact
 from bogrape.propose.exact.layers import Heaviest, cases, largest, profiles
-from bogrape.propose.exact.piece import Piece, Task
+from bogrape.propose.exact.piece import Piece
 from bogrape.propose.exact.rounds import Open, Rounds
 from bogrape.propose.exact.splitting import SplitTask
+from bogrape.propose.exact.task import Task
 from bogrape.propose.objective import Objective
 from exhaustive import classes, fitted
 from exhaustive import prove as prove_graph

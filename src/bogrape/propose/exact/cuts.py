@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from .extremes import Extremes, prove
 from .facts import Fact
-from .piece import Answer, Task
+from .piece import Answer
+from .task import Task
 
 IntArray = NDArray[np.int64]
 

@@ -26,8 +26,9 @@ from ..request import Request
 from ..search import Elite
 from .cuts import CutTask
 from .knowledge import Knowledge
-from .piece import Answer, Piece, Task
+from .piece import Answer, Piece
 from .splitting import SplitTask, has_cases
+from .task import Task
 from .worker import n_cores, solve_all
 
 logger = logging.getLogger(__name__)

@@ -23,12 +23,14 @@ from ortools.sat.python import cp_model
 from ...acquisition import LCB
 from ...posterior import WeightPosterior
 from .attributes import free_attributes
-from .boxes import FloatArray, Mean, whole_numbers
+from .boxes import Mean, whole_numbers
 from .counting import bare_counts
+from .cover import FloatArray
 from .forms import count_form
 from .integers import IntegerForm
 from .layers import Heaviest, cases
-from .piece import Piece, Task
+from .piece import Piece
+from .task import Task
 
 
 def has_cases(piece: Piece) -> bool:

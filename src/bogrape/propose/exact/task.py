@@ -1,0 +1,404 @@
+"""Does any graph of a piece beat the incumbent?
+
+Solving a `Task` answers with the best graph that beats the given value, if there is one, and with a
+bound that holds for all graphs of the piece that are not excluded.
+
+Integers stand for real numbers here, so near the incumbent the solver may offer graphs that are no
+better. Every offer is decoded and its value recomputed; its *counts* are then ruled out and the
+search goes on. All graphs with equal counts have equal values, so nothing is lost, except that a
+graph offered may be excluded while another with the same counts is not: `another_graph` looks.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from ortools.sat.python import cp_model
+
+from ...acquisition import LCB
+from ...batch import Batch
+from ...encoding import GraphEncoding
+from ...graph import Graph
+from ...posterior import WeightPosterior
+from ..objective import Objective
+from .attributes import FreeAttributes, free_attributes
+from .boxes import Mean, cover_counts, has_cover, supporting_rows
+from .counting import bare_counts, graph_counts, length_rows
+from .cover import Cover, Row, rows_of
+from .facts import Fact
+from .forms import count_form
+from .integers import IntegerForm
+from .knowledge import Rows, is_among
+from .layers import put_heaviest_first
+from .listing import TooManyGraphs, all_graphs
+from .piece import Answer, Piece
+from .tables import (
+    MOST_ROWS,
+    CountTable,
+    TooManyCounts,
+    at_best_attributes,
+    attribute_choices,
+    count_table,
+)
+
+_MEMORY_MB = 3000
+_MOST_ATTRIBUTES = 64  # choices that every box of counts is evaluated at
+
+
+@dataclass
+class Task:
+    """A piece, and what to beat."""
+
+    piece: Piece
+    objective: Objective
+    value: float  # only smaller values are of interest
+    excluded: Collection[str]
+    known: Collection[tuple[int, ...]]  # counts whose graphs need not be offered
+    time_limit: float
+    seed: int = 0
+    missing: Rows | None = None  # rows of counts known to have no graph
+    facts: tuple[Fact, ...] = ()  # what is known of all graphs of this size and diameter
+    relaxed: bool = False  # bound the counts alone, without a graph behind them
+    deadline: float = field(default=math.inf, init=False)
+
+    def solve(self) -> Answer:
+        """Solve the piece within the time limit."""
+        self.deadline = time.monotonic() + self.time_limit
+        state = _Solve(self)
+        try:
+            return state.run()
+        except _OutOfTime:
+            return state.answer(proved=False, bound=-math.inf)
+
+    def cover(self) -> Cover | None:
+        """Where counts can beat the value, if the posterior is not linear in them."""
+        return _Solve(self).cover()
+
+
+class _Solve:
+    """The state of one solve: the incumbent of the piece, and the counts already dealt with."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.piece = task.piece
+        self.objective = task.objective
+        kernel = task.objective.posterior.model.kernel
+        self.free: FreeAttributes | None = None
+        if not kernel.labelled:
+            self.free = free_attributes(self.piece.structure)
+        self.coordinates = self.piece.coordinates(kernel)
+        self.best = Answer(False, -math.inf, None, task.value)
+        self.n_solves = 0
+        self.missing: Rows | None = None
+        self.counts: tuple[int, ...] | None = None
+        self.hull: list[Row] = []  # what counts must satisfy to be of interest
+
+    def run(self) -> Answer:
+        posterior, acquisition = self.objective.posterior, self.objective.acquisition
+        if isinstance(posterior, WeightPosterior) and isinstance(acquisition, LCB):
+            if not self.task.relaxed and self._nothing_is_heavy_enough():
+                return self.answer(proved=True)
+            form = count_form(posterior, self.coordinates)
+            return self._run_integers(IntegerForm.of(form, acquisition.kappa))
+        cover = self.cover()
+        if cover is not None:
+            return self._run_cover(cover)
+        if self.task.relaxed:
+            return self.answer(proved=False, bound=-math.inf)
+        return self._run_table()
+
+    def _nothing_is_heavy_enough(self) -> bool:
+        """Whether the weights of a case alone rule it out: far easier to see than the posterior."""
+        if self.piece.heaviest is None or self.piece.structure.layers is None:
+            return False
+        encoding = self._encoding()
+        graph_counts(encoding, self.coordinates, self._bare_counts(encoding.model))
+        self.n_solves += 1
+        return bool(self._solver(clauses=True).solve(encoding.model) == cp_model.INFEASIBLE)
+
+    # -- ESSP: boxes of counts ----------------------------------------------------------------
+
+    def _run_cover(self, cover: Cover) -> Answer:
+        if not len(cover):
+            return self.answer(proved=True)
+        n_pairs, bound = self.coordinates.n_pairs(), float(cover.bound.min())
+        if self.task.relaxed:
+            self.counts = cover.worst(n_pairs)
+            return self.answer(proved=False, bound=bound)
+        mean = Mean.of(self.objective.posterior, self.piece.longest)
+        self.hull = supporting_rows(cover, mean, self.piece.structure.shape.n_nodes)
+        if self._nothing_is_heavy_enough():
+            return self.answer(proved=True)
+        paths = cover.points(n_pairs, MOST_ROWS)
+        if paths is None:
+            return self.answer(proved=False, bound=bound)
+        return self._run_table(paths)
+
+    def cover(self) -> Cover | None:
+        """Where counts can beat the incumbent, if the posterior is not linear in them.
+
+        Attributes that rules tie to the graph are taken as free here: that bounds them, too.
+        """
+        structure, objective = self.piece.structure, self.objective
+        if not has_cover(structure, objective):
+            return None
+        free = self.free or FreeAttributes(structure, ())
+        choices = attribute_choices(structure.shape, free, _MOST_ATTRIBUTES)
+        if choices is None:
+            return None
+        evaluate = at_best_attributes(objective, structure.shape, choices)
+        ranges = list(length_rows(structure, self.task.facts))
+        if (heaviest := self.piece.heaviest) is not None:
+            weights = dict(enumerate(heaviest.weights, start=1))
+            ranges.append((weights, heaviest.least, heaviest.most))
+        rows = rows_of(ranges, self.piece.longest)
+        return cover_counts(
+            structure, rows, self.best.value, objective, evaluate, self.task.deadline
+        )
+
+    # -- linear kernels: weight space in integers ---------------------------------------------
+
+    def _run_integers(self, integers: IntegerForm) -> Answer:
+        fitted = self.objective.posterior.model
+
+        def standard(value: float) -> float:
+            return (value - fitted.y_mean) / fitted.y_scale
+
+        def in_units(value: float) -> float:
+            return fitted.y_mean + fitted.y_scale * value
+
+        encoding = None if self.task.relaxed else self._encoding()
+        model: Any = cp_model.CpModel() if encoding is None else encoding.model
+        counts = self._bare_counts(model)
+        if encoding is not None:
+            graph_counts(encoding, self.coordinates, counts)
+        # a linear program says much of counts and of labelled pairs, little of bare graphs
+        clauses = encoding is not None and self.free is not None
+        self._forbid_known(model, counts)
+        objective = integers.objective(model, counts)
+        model.minimize(objective)
+        bound = -math.inf
+        while True:
+            if math.isfinite(self.best.value):
+                model.add(objective <= integers.at_most(standard(self.best.value)))
+            solver = self._solver(clauses=clauses)
+            self.n_solves += 1
+            status = solver.solve(model)
+            if status == cp_model.INFEASIBLE:
+                return self.answer(proved=True)
+            bound = max(bound, in_units(integers.lower_bound(_objective_bound(solver, status))))
+            if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+                return self.answer(proved=False, bound=bound)
+            found = tuple(int(solver.value(count)) for count in counts)
+            if encoding is None:
+                self.counts = found
+                return self.answer(proved=False, bound=bound)
+            self._take(self._decoded(encoding, solver, found), found)
+            if status != cp_model.OPTIMAL:
+                return self.answer(proved=False, bound=bound)
+            self._forbid(model, counts, found)
+
+    # -- any kernel: tables of counts ---------------------------------------------------------
+
+    def _run_table(self, paths: NDArray[np.int64] | None = None) -> Answer:
+        structure, facts = self.piece.structure, self.task.facts
+        try:
+            table = count_table(
+                structure, self.coordinates, self.objective, self.free, facts, paths
+            )
+        except TooManyCounts:
+            return self._run_listing()
+        if self.free is not None:
+            table.alive &= ~is_among(table.counts, self.task.missing)
+        while True:
+            rows = table.better_than(self.best.value)
+            if not len(rows):
+                return self.answer(proved=True)
+            bound = float(table.values[rows[0]])
+            if time.monotonic() > self.task.deadline:
+                return self.answer(proved=False, bound=bound)
+            encoding = self._encoding()
+            model = encoding.model
+            counts = self._bare_counts(model)
+            graph_counts(encoding, self.coordinates, counts)
+            columns = counts[: table.n_columns]
+            if columns:
+                model.add_allowed_assignments(columns, table.counts[rows].tolist())
+            solver = self._solver(clauses=True)  # there is nothing for an LP to bound
+            self.n_solves += 1
+            status = solver.solve(model)
+            if status == cp_model.INFEASIBLE:
+                # with attributes the rows speak of rules on them, with layers of one case only
+                if self.free is not None and structure.layers is None:
+                    self.missing = table.counts[rows].astype(np.int16)
+                return self.answer(proved=True)
+            if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+                return self.answer(proved=False, bound=bound)
+            found = tuple(int(solver.value(column)) for column in columns)
+            row = int(rows[np.flatnonzero((table.counts[rows] == found).all(axis=1))[0]])
+            self._take_row(table, row, encoding, solver)
+            table.drop(row)
+
+    def _take_row(self, table: CountTable, row: int, encoding: GraphEncoding, solver: Any) -> None:
+        bare = encoding.decode(solver.value)
+        if self.free is None:
+            self._take(bare, tuple(map(int, table.counts[row])))
+            return
+        # all choices of attributes are open: take the best that leads to a graph not excluded
+        for sums, value in table.attributes(row):
+            if value >= self.best.value:
+                return
+            counts = (*map(int, table.counts[row]), *map(int, sums))
+            self._take(self.free.dress(bare, counts[table.n_columns :]), counts)
+
+    # -- any kernel: all graphs, one by one ---------------------------------------------------
+
+    def _run_listing(self) -> Answer:
+        """Look at every graph of the piece, if they are few enough."""
+        try:
+            for batch in all_graphs(self.piece.structure, self.task.deadline):
+                inside = batch.select(self.objective.space.excess(batch) == 0)
+                if len(inside):
+                    self._take_best(inside)
+        except TooManyGraphs:
+            return self.answer(proved=False, bound=-math.inf)
+        return self.answer(proved=True)
+
+    def _take_best(self, batch: Batch) -> None:
+        values = self.objective.of_batch(batch)
+        for i in np.argsort(values, kind="stable"):
+            if not values[i] < self.best.value:
+                return
+            graph = batch.graph(int(i))
+            if graph.canonical_key() not in self.task.excluded:
+                self.best = Answer(False, -math.inf, graph, self.objective.of_graph(graph))
+                return
+
+    # -- offers -------------------------------------------------------------------------------
+
+    def _take(self, graph: Graph, counts: tuple[int, ...]) -> None:
+        """Take in an offered graph, or another one with the same counts if it is excluded."""
+        value = self.objective.of_graph(graph)
+        if not value < self.best.value:
+            return
+        if graph.canonical_key() in self.task.excluded:
+            other = self._another_graph(counts)
+            if other is None:
+                return
+            graph, value = other, self.objective.of_graph(other)
+        self.best = Answer(False, -math.inf, graph, value)
+
+    def _another_graph(self, counts: tuple[int, ...]) -> Graph | None:
+        """A graph with exactly these counts that is not excluded, if there is one."""
+        encoding = GraphEncoding(self.piece.structure, unique=True)
+        model = encoding.model
+        variables = bare_counts(model, self.piece.structure, self.coordinates, None)
+        graph_counts(encoding, self.coordinates, variables)
+        for variable, count in zip(variables, counts, strict=True):
+            model.add(variable == count)
+        finder = _FirstNotExcluded(encoding, self.task.excluded)
+        solver = self._solver()
+        solver.parameters.enumerate_all_solutions = True
+        self.n_solves += 1
+        status = solver.solve(model, finder)
+        if finder.found is None and status not in (cp_model.OPTIMAL, cp_model.INFEASIBLE):
+            raise _OutOfTime
+        return finder.found
+
+    # -- solver -------------------------------------------------------------------------------
+
+    def _encoding(self) -> GraphEncoding:
+        if self.free is None:
+            encoding = GraphEncoding(self.piece.structure)
+        else:
+            encoding = GraphEncoding(self.free.bare, attributes=False)
+        if self.piece.heaviest is not None and encoding.structure.layers is not None:
+            put_heaviest_first(encoding, self.piece.heaviest)
+        return encoding
+
+    def _bare_counts(self, model: Any) -> list[Any]:
+        structure, facts = self.piece.structure, self.task.facts
+        counts = bare_counts(model, structure, self.coordinates, self.free, facts)
+        if (heaviest := self.piece.heaviest) is not None:
+            paths = counts[: self.piece.longest]
+            total = cp_model.LinearExpr.weighted_sum(paths, list(heaviest.weights))
+            model.add_linear_constraint(total, heaviest.least, heaviest.most)
+        for weights, most in self.hull:
+            paths = counts[: self.piece.longest]
+            model.add(cp_model.LinearExpr.weighted_sum(paths, weights.tolist()) <= most)
+        return counts
+
+    def _decoded(self, encoding: GraphEncoding, solver: Any, counts: tuple[int, ...]) -> Graph:
+        graph = encoding.decode(solver.value)
+        if self.free is None:
+            return graph
+        return self.free.dress(graph, counts[len(self.coordinates.paths) :])
+
+    def _forbid_known(self, model: Any, counts: list[Any]) -> None:
+        for known in self.task.known:
+            if len(known) == len(counts):
+                self._forbid(model, counts, known)
+
+    @staticmethod
+    def _forbid(model: Any, counts: list[Any], values: tuple[int, ...]) -> None:
+        if counts:
+            model.add_forbidden_assignments(counts, [values])
+        else:
+            model.add_bool_or([])  # no counts: there was only this one to offer
+
+    def _solver(self, *, clauses: bool = False) -> Any:
+        """A solver for what is left of the time; with ``clauses`` it makes no linear programs."""
+        solver = cp_model.CpSolver()
+        if clauses:
+            solver.parameters.linearization_level = 0
+        left = self.task.deadline - time.monotonic()
+        solver.parameters.max_time_in_seconds = max(0.01, left)
+        solver.parameters.num_workers = 1  # the same answer every time; pieces run side by side
+        solver.parameters.random_seed = self.task.seed
+        solver.parameters.max_memory_in_mb = _MEMORY_MB
+        return solver
+
+    def answer(self, *, proved: bool, bound: float = math.inf) -> Answer:
+        best = self.best
+        if proved:
+            return Answer(True, best.value, best.graph, best.value, self.n_solves, self.missing)
+        bound = min(bound, best.value)
+        return Answer(False, bound, best.graph, best.value, self.n_solves, counts=self.counts)
+
+
+def _objective_bound(solver: Any, status: Any) -> float:
+    """The solver's bound on its objective; minus infinity where it has none to tell.
+
+    A solve that is cut off early reports the status UNKNOWN with a bound of 0, which means nothing.
+    """
+    bound = float(solver.best_objective_bound)
+    told = status in (cp_model.OPTIMAL, cp_model.FEASIBLE) or (
+        status == cp_model.UNKNOWN and bound != 0.0
+    )
+    return bound if told and bound > -1e17 else -math.inf
+
+
+class _OutOfTime(Exception):
+    """The clock cut off a search whose outcome the proof depends on."""
+
+
+class _FirstNotExcluded(cp_model.CpSolverSolutionCallback):
+    """Stops at the first solution whose graph is not excluded."""
+
+    def __init__(self, encoding: GraphEncoding, excluded: Collection[str]) -> None:
+        super().__init__()
+        self._encoding = encoding
+        self._excluded = excluded
+        self.found: Graph | None = None
+
+    def on_solution_callback(self) -> None:
+        graph = self._encoding.decode(self.value)
+        if graph.canonical_key() not in self._excluded:
+            self.found = graph
+            self.stop_search()
