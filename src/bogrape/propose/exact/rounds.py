@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 _LEAST_COUNTS, _LEAST_GRAPHS = 0.3, 1.0  # seconds a piece, below which a round is of no use
 _LONGER = 1.5  # times as long, for graphs to be asked about again
-_CASE_SECONDS = 1.5e-4  # that a case takes on average, for each node cubed
+_CASE_SECONDS = 6e-5  # that a case takes on average, for each node cubed
 _LAYERS_SHARE = 0.8  # of the time that is left, for splitting
 _WHOLE_SECONDS = 3.0  # for a piece that may fall into cases
 _SPLIT_SHARE = 0.05  # of the time that is left, for the cases split off at once
