@@ -17,7 +17,7 @@ from bogrape.encoding import Structure
 from bogrape.encoding.enumeration import enumerate_graphs
 from bogrape.encoding.layering import layering
 from bogrape.graph import Graph
-from bogrape.propose.exact import extremes
+from bogrape.propose.exact import boxes, extremes
 from bogrape.propose.exact.extremes import plain, prove
 from bogrape.propose.exact.facts import Fact
 from bogrape.propose.exact.layers import Heaviest, cases, largest, profiles
@@ -202,3 +202,18 @@ def test_the_engine_proves_the_same_when_everything_falls_into_cases(
         assert found.status == "optimal"
         assert found.value == pytest.approx(best, abs=1e-6)
     assert any(rounds)
+
+
+def test_what_a_rest_lacks_is_not_taken_for_missing_everywhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    n, diameter = 7, 4
+    space = GraphSpace(n)
+    objective = Objective(space, fitted(space, "essp", seed=0).posterior, LCB(1.0))
+    # no counts have an odd sum of even numbers, but one large box does not show it
+    rest = Heaviest((0, 2, 0, 2), 15, 15)
+    monkeypatch.setattr(boxes, "_MOST_BOXES", 1)
+    answer = Task(Piece(plain(n, diameter), None, rest), objective, np.inf, (), (), 60).solve()
+    assert answer.n_solves == 1
+    assert answer.proved
+    assert answer.missing is None

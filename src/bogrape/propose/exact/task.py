@@ -234,8 +234,9 @@ class _Solve:
             self.n_solves += 1
             status = solver.solve(model)
             if status == cp_model.INFEASIBLE:
-                # with attributes the rows speak of rules on them, with layers of one case only
-                if self.free is not None and structure.layers is None:
+                # with attributes the rows speak of rules on them, in a case or a rest of no more
+                # than that: only what holds for the whole structure may be kept for later steps
+                if self.free is not None and self.piece.heaviest is None:
                     self.missing = table.counts[rows].astype(np.int16)
                 return self.answer(proved=True)
             if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
