@@ -107,6 +107,9 @@ def main() -> None:
     options = parser.parse_args()
     if min(options.sizes) < 5:
         parser.error(f"expected sizes from 5 on, got {min(options.sizes)}; smaller need no facts")
+    most = min(options.sizes) - 2
+    if options.diameters and not 3 <= min(options.diameters) <= max(options.diameters) <= most:
+        parser.error(f"expected --diameters from 3 to {most}, got {options.diameters}")
     if not options.seconds > 0:
         parser.error(f"expected --seconds above 0, got {options.seconds:g}")
     before = parse(options.output.read_text()) if options.output.exists() else {}
