@@ -120,7 +120,11 @@ def test_the_file_of_facts_round_trips() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["2"], "sizes from 5 on, got 2"), (["5", "--seconds", "0"], "got 0")],
+    [
+        (["2"], "sizes from 5 on, got 2"),
+        (["5", "--seconds", "0"], "got 0"),
+        (["7", "--diameters", "6"], "expected --diameters from 3 to 5, got [6]"),
+    ],
 )
 def test_the_factory_refuses_what_it_cannot_do(
     arguments: list[str],
