@@ -19,6 +19,8 @@ from .attributes import FreeAttributes
 from .facts import Fact
 from .forms import Coordinates
 
+Row = tuple[dict[int, int], float, float]  # low <= sum weight x <= high, by position in x
+
 
 def bare_counts(
     model: Any,
@@ -33,56 +35,50 @@ def bare_counts(
         model.new_int_var(0, int(top), f"count{key}")
         for key, top in zip([*coordinates.paths, *coordinates.nodes], upper, strict=True)
     ]
-    paths = dict(zip(coordinates.paths, counts, strict=False))
-    nodes = dict(zip(coordinates.nodes, counts[len(coordinates.paths) :], strict=True))
-    _path_rows(model, structure, coordinates, paths, facts)
-    shape = structure.shape
-    if coordinates.composition is None:
-        model.add(
-            cp_model.LinearExpr.sum([nodes[k] for k in range(shape.n_labels)]) == shape.n_nodes
-        )
-    if free is not None:
-        for row in free.rows:
-            expression = cp_model.LinearExpr.weighted_sum(
-                [nodes[m] for m in sorted(nodes)], [row.weights[m] for m in sorted(nodes)]
-            )
-            if row.low > -float("inf"):
-                model.add(expression >= int(row.low))
-            if row.high < float("inf"):
-                model.add(expression <= int(row.high))
-    return counts
-
-
-def _path_rows(
-    model: Any,
-    structure: Structure,
-    coordinates: Coordinates,
-    paths: dict[tuple[int, ...], Any],
-    facts: Sequence[Fact],
-) -> None:
-    by_type: dict[tuple[int, ...], list[Any]] = {}
-    by_length: dict[int, list[Any]] = {}
-    for key, count in paths.items():
-        by_type.setdefault(key[1:], []).append(count)
-        by_length.setdefault(key[0], []).append(count)
-    if coordinates.composition is not None or len(by_type) == 1:
-        for types, counts in by_type.items():
-            total = cp_model.LinearExpr.sum(counts)
-            if structure.connectivity == "strong":
-                model.add(total == coordinates.n_pairs(*types))
-            else:
-                model.add(total <= coordinates.n_pairs(*types))
-        if structure.connectivity == "strong" and not structure.shape.directed:
-            _triangle_rows(model, coordinates, paths)
-    for weights, low, high in length_rows(structure, facts):
+    for weights, low, high in count_rows(structure, coordinates, free, facts):
         expression = cp_model.LinearExpr.weighted_sum(
-            [count for s in weights for count in by_length[s]],
-            [weights[s] for s in weights for _ in by_length[s]],
+            [counts[i] for i in weights], list(weights.values())
         )
         if low > -math.inf:
             model.add(expression >= int(low))
         if high < math.inf:
             model.add(expression <= int(high))
+    return counts
+
+
+def count_rows(
+    structure: Structure,
+    coordinates: Coordinates,
+    free: FreeAttributes | None,
+    facts: Sequence[Fact] = (),
+) -> Iterator[Row]:
+    """What the counts of every graph of the structure satisfy."""
+    yield from _path_rows(structure, coordinates, facts)
+    place = {m: len(coordinates.paths) + j for j, m in enumerate(coordinates.nodes)}
+    shape = structure.shape
+    if coordinates.composition is None:
+        yield {place[k]: 1 for k in range(shape.n_labels)}, shape.n_nodes, shape.n_nodes
+    for row in free.rows if free is not None else ():
+        yield {i: int(row.weights[m]) for m, i in place.items()}, row.low, row.high
+
+
+def _path_rows(
+    structure: Structure, coordinates: Coordinates, facts: Sequence[Fact]
+) -> Iterator[Row]:
+    by_type: dict[tuple[int, ...], list[int]] = {}
+    by_length: dict[int, list[int]] = {}
+    for i, path in enumerate(coordinates.paths):
+        by_type.setdefault(path[1:], []).append(i)
+        by_length.setdefault(path[0], []).append(i)
+    if coordinates.composition is not None or len(by_type) == 1:
+        strong = structure.connectivity == "strong"
+        for types, members in by_type.items():
+            total = coordinates.n_pairs(*types)
+            yield dict.fromkeys(members, 1), total if strong else -math.inf, total
+        if strong and not structure.shape.directed:
+            yield from _triangle_rows(coordinates)
+    for weights, low, high in length_rows(structure, facts):
+        yield {i: weights[s] for s in weights for i in by_length[s]}, low, high
 
 
 def length_rows(
@@ -99,16 +95,14 @@ def length_rows(
             yield dict.fromkeys(range(s, diameter + 1), 1), fewest, most
 
 
-def _triangle_rows(model: Any, coordinates: Coordinates, paths: dict[tuple[int, ...], Any]) -> None:
+def _triangle_rows(coordinates: Coordinates) -> Iterator[Row]:
     sizes = {0: coordinates.shape.n_nodes}
     if coordinates.composition is not None:
         sizes = dict(enumerate(coordinates.composition))
+    place = {path: i for i, path in enumerate(coordinates.paths)}
     for weights, low in triangles.rows(sizes, coordinates.longest):
-        chosen = [(paths.get(key, paths.get(key[:1])), w) for key, w in weights.items() if w]
-        terms = [(count, weight) for count, weight in chosen if count is not None]
-        model.add(
-            cp_model.LinearExpr.weighted_sum([c for c, _ in terms], [w for _, w in terms]) >= low
-        )
+        at = {place.get(key, place.get(key[:1])): w for key, w in weights.items() if w}
+        yield {i: weight for i, weight in at.items() if i is not None}, low, math.inf
 
 
 def graph_counts(encoding: GraphEncoding, coordinates: Coordinates, counts: list[Any]) -> None:

@@ -3,7 +3,7 @@
 1. Local search supplies an incumbent.
 2. The space is cut into pieces: a size, a diameter where graphs are connected and undirected, and
    for the labelled kernel SP a composition (how many nodes have each label). Pieces whose bound
-   (`bogrape.propose.exact.relaxation`) does not beat the incumbent are settled at once.
+   does not beat the incumbent are settled at once (`bogrape.propose.exact.pieces`).
 3. CP-SAT settles the others, side by side, each asked for a graph better than the incumbent
    (`bogrape.propose.exact.rounds`).
 4. The bound is the smallest over all pieces; an improvement becomes the answer, and a last local
@@ -17,26 +17,19 @@ from __future__ import annotations
 import math
 import time
 
-import numpy as np
-
 from ...acquisition import EI, LCB
-from ...encoding import Structure, structures
 from ...errors import EngineError, SamplingError, UnsupportedError
-from ...posterior import WeightPosterior
 from ..objective import Objective
 from ..proposal import Proposal, Status
 from ..request import Request
 from ..search import Elite, search
 from ..ties import break_tie
-from .attributes import compositions, count_compositions
 from .feasibility import explain_nothing_left
-from .forms import count_form
-from .piece import Answer, Piece
-from .relaxation import composition_bounds, corner_bound, norm_bound
-from .rounds import Open, Rounds
+from .piece import Answer
+from .pieces import open_pieces
+from .rounds import Rounds
 
 _TOLERANCE = 1e-7  # relative; what floating point may do to a proved bound
-_MOST_COMPOSITIONS = 200_000
 _SEARCH_SHARE = 0.3  # of the time limit, at most, for the incumbent
 
 
@@ -55,7 +48,7 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
         seed=request.seed,
         starts=request.exclude,
     )
-    to_settle = _open_pieces(objective, elite.value, request.deadline)
+    to_settle = open_pieces(objective, elite.value, request.deadline)
     answers, left = Rounds(objective, request, elite, to_settle).run()
     improved = [answer for answer in answers if answer.graph is not None]
     method = "search+cp-sat"
@@ -90,70 +83,6 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
 
 def _slack(value: float) -> float:
     return _TOLERANCE * max(1.0, abs(value))
-
-
-def _open_pieces(objective: Objective, value: float, deadline: float) -> list[Open]:
-    """The pieces that could hold a value below the incumbent's, most promising first.
-
-    Pieces that are not reached in half of the time left stay whole, under the bound they have.
-    """
-    now = time.monotonic()
-    enough = now + 0.5 * max(0.0, deadline - now)
-    space = objective.space
-    kernel = objective.posterior.model.kernel
-    weakest = norm_bound(objective)
-    out = []
-    shapes = [space.shape(n) for n in space.sizes]
-    for structure in structures(shapes, space.connected, space.rules):
-        split = [Open(Piece(structure), weakest)]
-        if kernel.labelled and not kernel.exponential and isinstance(objective.acquisition, LCB):
-            split = _by_composition(objective, structure, weakest)
-        for item in split:
-            if item.bound >= value:
-                continue
-            if time.monotonic() > enough:
-                out.append(item)
-                continue
-            if item.piece.composition is not None:
-                item.bound = max(item.bound, _corner_bound(objective, item.piece, value))
-                if item.bound >= value:
-                    continue
-            for part in item.piece.structure.by_diameter():
-                piece, bound = Piece(part, item.piece.composition), item.bound
-                if time.monotonic() < enough:
-                    bound = max(bound, _corner_bound(objective, piece, value))
-                if bound < value:
-                    out.append(Open(piece, bound))
-    return sorted(out, key=lambda item: item.bound)
-
-
-def _by_composition(objective: Objective, structure: Structure, weakest: float) -> list[Open]:
-    shape = structure.shape
-    if count_compositions(shape.n_nodes, shape.n_labels) > _MOST_COMPOSITIONS:
-        return [Open(Piece(structure), weakest)]
-    posterior, acquisition = objective.posterior, objective.acquisition
-    assert isinstance(posterior, WeightPosterior)
-    assert isinstance(acquisition, LCB)
-    table = compositions(shape.n_nodes, shape.n_labels)
-    bounds = composition_bounds(posterior, shape, np.array(table), acquisition.kappa)
-    fitted = posterior.model
-    in_units = fitted.y_mean + fitted.y_scale * bounds
-    return [
-        Open(Piece(structure, row), max(weakest, float(bound)))
-        for row, bound in zip(table, in_units, strict=True)
-    ]
-
-
-def _corner_bound(objective: Objective, piece: Piece, value: float) -> float:
-    posterior, acquisition = objective.posterior, objective.acquisition
-    if not isinstance(posterior, WeightPosterior) or not isinstance(acquisition, LCB):
-        return -math.inf
-    form = count_form(posterior, piece.coordinates(posterior.model.kernel))
-    fitted = posterior.model
-    # a little above the incumbent, so that rounding cannot make an open piece look settled
-    standard = (value + _slack(value) - fitted.y_mean) / fitted.y_scale
-    bound = corner_bound(form, piece.structure, acquisition.kappa, standard)
-    return fitted.y_mean + fitted.y_scale * bound
 
 
 def _polished(objective: Objective, request: Request, elite: Elite, best: Answer) -> Elite:

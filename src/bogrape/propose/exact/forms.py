@@ -130,6 +130,8 @@ class CountForm:
     R: FloatArray
     r0: FloatArray
     slack: float  # what rounding and eigenvalues left out can add to the standard deviation
+    cells: FloatArray  # the variance is cells . (x, 1)^2 - |projected (x, 1)|^2, too
+    projected: FloatArray
 
     def mean(self, x: NDArray[np.int64]) -> FloatArray:
         """Standardised mean of rows of counts."""
@@ -158,7 +160,14 @@ def count_form(posterior: WeightPosterior, coordinates: Coordinates) -> CountFor
     slack = math.sqrt(lost) * reach
     linear = weights @ columns
     return CountForm(
-        coordinates, float(linear[-1]), linear[:-1], factor[:, :-1], factor[:, -1], slack
+        coordinates,
+        float(linear[-1]),
+        linear[:-1],
+        factor[:, :-1],
+        factor[:, -1],
+        slack,
+        (columns**2).sum(axis=0),  # counts share no cell: the columns are orthogonal
+        projected,
     )
 
 

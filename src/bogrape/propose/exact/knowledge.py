@@ -60,6 +60,9 @@ class Knowledge:
             self._missing.popitem(last=False)
 
 
+remembered = Knowledge()  # shared by all proposals of this process: it depends on no data
+
+
 def is_among(rows: NDArray[np.int64], known: Rows | None) -> NDArray[np.bool_]:
     """Which rows are among the known ones."""
     if known is None or not len(known) or not rows.shape[1]:

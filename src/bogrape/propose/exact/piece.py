@@ -54,3 +54,15 @@ class Answer:
     missing: Rows | None = None  # rows of counts that were shown to have no graph
     counts: tuple[int, ...] | None = None  # the best counts, if no graph is behind them
     facts: tuple[Fact, ...] = ()  # new facts about all graphs of this size and diameter
+
+
+@dataclass
+class Open:
+    """A piece that is not settled, and the best bound known for it."""
+
+    piece: Piece
+    bound: float
+    can_be_cut: bool = True
+    can_be_split: bool = True
+    tried: float = 0.0  # seconds
+    counts: tuple[int, ...] | None = None  # the best ones, with no graph behind them

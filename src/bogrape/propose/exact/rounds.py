@@ -15,7 +15,6 @@ import logging
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,8 +24,8 @@ from ..objective import Objective
 from ..request import Request
 from ..search import Elite
 from .cuts import CutTask
-from .knowledge import Knowledge
-from .piece import Answer, Piece
+from .knowledge import remembered
+from .piece import Answer, Open, Piece
 from .splitting import SplitTask, has_cases
 from .task import Task
 from .worker import n_cores, solve_all
@@ -42,20 +41,6 @@ _SPLIT_SHARE = 0.05  # of the time that is left, for the cases split off at once
 _SPLIT_SECONDS = 10.0  # for finding the cases of a piece
 _CUT_SECONDS = 40.0  # for one piece at a time, before the worst bounds are looked at again
 _CUT_SHARE = 0.5  # of the time that is left
-
-_knowledge = Knowledge()  # shared by all proposals of this process: it depends on no data
-
-
-@dataclass
-class Open:
-    """A piece that is not settled, and the best bound known for it."""
-
-    piece: Piece
-    bound: float
-    can_be_cut: bool = True
-    can_be_split: bool = True
-    tried: float = 0.0  # seconds
-    counts: tuple[int, ...] | None = None  # the best ones, with no graph behind them
 
 
 class Rounds:
@@ -186,8 +171,8 @@ class Rounds:
             self._known_counts(item.piece),
             limit,
             self.request.seed,
-            _knowledge.missing(structure),
-            _knowledge.facts(structure),
+            remembered.missing(structure),
+            remembered.facts(structure),
             relaxed,
         )
 
@@ -197,8 +182,8 @@ class Rounds:
             if answer is not None:
                 self.answers.append(answer)
                 if answer.missing is not None:
-                    _knowledge.learn(item.piece.structure, answer.missing)
-                _knowledge.learn_facts(item.piece.structure, answer.facts)
+                    remembered.learn(item.piece.structure, answer.missing)
+                remembered.learn_facts(item.piece.structure, answer.facts)
                 item.counts = answer.counts or item.counts
                 item.bound = math.inf if answer.proved else max(item.bound, answer.bound)
         before = len(self.left)

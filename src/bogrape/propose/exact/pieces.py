@@ -1,0 +1,145 @@
+"""The space in pieces: sizes, compositions and diameters that could hold something better.
+
+Every graph has one size; with the kernel SP it belongs to one *composition* (how many nodes have
+each label); if it is connected and undirected, it has one diameter. The pieces cover the space and
+do not overlap. Those whose bound does not beat the incumbent are settled here, without a solver of
+integers: by `bogrape.propose.exact.relaxation`, and pieces with a composition by linear programs
+(`bogrape.propose.exact.linear`).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...acquisition import LCB
+from ...encoding import Structure, structures
+from ...posterior import WeightPosterior
+from ..objective import Objective
+from .attributes import compositions, count_compositions
+from .counting import count_rows
+from .facts import Fact
+from .forms import count_form
+from .knowledge import remembered
+from .linear import Tangent, linear_bound
+from .piece import Open, Piece
+from .relaxation import composition_bounds, corner_bound, norm_bound
+from .worker import solve_all
+
+_MOST_COMPOSITIONS = 200_000
+_TIME_SHARE = 0.5  # of the time left, at most
+
+
+def open_pieces(objective: Objective, value: float, deadline: float) -> list[Open]:
+    """The pieces that could hold a value below the incumbent's, most promising first.
+
+    Pieces that are not reached in time stay whole, under the bound they have.
+    """
+    now = time.monotonic()
+    limit = _TIME_SHARE * max(0.0, deadline - now)
+    kernel = objective.posterior.model.kernel
+    by_composition = (
+        kernel.labelled and not kernel.exponential and isinstance(objective.acquisition, LCB)
+    )
+    whole = [Open(Piece(structure), norm_bound(objective)) for structure in _structures(objective)]
+    if by_composition:
+        whole = [part for item in whole for part in _by_composition(objective, item)]
+    whole = sorted((item for item in whole if item.bound < value), key=lambda item: item.bound)
+    tasks = [DiameterTask(item, objective, value, _facts(item.piece), limit) for item in whole]
+    out: list[Open] = []
+    if by_composition:
+        for index, parts in solve_all(tasks, now + limit):
+            out += [whole[index]] if parts is None else parts
+    else:
+        out = [part for task in tasks for part in task.solve()]
+    return sorted(out, key=lambda item: item.bound)
+
+
+def _structures(objective: Objective) -> list[Structure]:
+    space = objective.space
+    return structures([space.shape(n) for n in space.sizes], space.connected, space.rules)
+
+
+def _by_composition(objective: Objective, item: Open) -> list[Open]:
+    structure, shape = item.piece.structure, item.piece.structure.shape
+    if count_compositions(shape.n_nodes, shape.n_labels) > _MOST_COMPOSITIONS:
+        return [item]
+    posterior, acquisition = objective.posterior, objective.acquisition
+    assert isinstance(posterior, WeightPosterior)
+    assert isinstance(acquisition, LCB)
+    table = compositions(shape.n_nodes, shape.n_labels)
+    bounds = composition_bounds(posterior, shape, np.array(table), acquisition.kappa)
+    fitted = posterior.model
+    in_units = fitted.y_mean + fitted.y_scale * bounds
+    return [
+        Open(Piece(structure, row), max(item.bound, float(bound)))
+        for row, bound in zip(table, in_units, strict=True)
+    ]
+
+
+def _facts(piece: Piece) -> dict[Structure, tuple[Fact, ...]]:
+    return {part: remembered.facts(part) for part in piece.structure.by_diameter()}
+
+
+@dataclass
+class DiameterTask:
+    """Split a piece by diameter and bound the parts; what cannot be settled so is the answer."""
+
+    item: Open
+    objective: Objective
+    value: float  # only smaller values are of interest
+    facts: Mapping[Structure, tuple[Fact, ...]]
+    time_limit: float
+
+    def solve(self) -> list[Open]:
+        """The parts that could hold a smaller value."""
+        deadline = time.monotonic() + self.time_limit
+        piece, bound = self.item.piece, self.item.bound
+        if piece.composition is not None:
+            bound = max(bound, self._by_corners(piece))
+        out: list[Open] = []
+        tangent: Tangent | None = None
+        for structure in self.facts if bound < self.value else ():
+            part, of_part = replace(piece, structure=structure), bound
+            if time.monotonic() < deadline:
+                of_part = max(bound, self._by_corners(part))
+            if of_part < self.value and piece.composition is not None:
+                linear, tangent = self._by_programs(part, deadline, tangent)
+                of_part = max(of_part, linear)
+            if of_part < self.value:
+                out.append(Open(part, of_part))
+        return out
+
+    def _by_corners(self, piece: Piece) -> float:
+        posterior, acquisition = self.objective.posterior, self.objective.acquisition
+        if not isinstance(posterior, WeightPosterior) or not isinstance(acquisition, LCB):
+            return -math.inf
+        form = count_form(posterior, piece.coordinates(posterior.model.kernel))
+        bound = corner_bound(form, piece.structure, acquisition.kappa, self._target)
+        return self._in_units(bound)
+
+    def _by_programs(
+        self, piece: Piece, deadline: float, start: Tangent | None
+    ) -> tuple[float, Tangent | None]:
+        posterior, acquisition = self.objective.posterior, self.objective.acquisition
+        assert isinstance(posterior, WeightPosterior)
+        assert isinstance(acquisition, LCB)
+        form = count_form(posterior, piece.coordinates(posterior.model.kernel))
+        facts = self.facts[piece.structure]
+        rows = count_rows(piece.structure, form.coordinates, None, facts)
+        bound, tangent = linear_bound(form, rows, acquisition.kappa, self._target, deadline, start)
+        return self._in_units(bound), tangent
+
+    @property
+    def _target(self) -> float:
+        """A little above the incumbent: rounding cannot make an open piece look settled."""
+        fitted = self.objective.posterior.model
+        return (self.value + 1e-7 * max(1.0, abs(self.value)) - fitted.y_mean) / fitted.y_scale
+
+    def _in_units(self, standard: float) -> float:
+        fitted = self.objective.posterior.model
+        return fitted.y_mean + fitted.y_scale * standard
