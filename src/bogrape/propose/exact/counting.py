@@ -1,14 +1,15 @@
 """The counts of `Coordinates` as variables of a CP-SAT model, with or without a graph behind them.
 
-`bare_counts` makes count variables that obey what is known of all graphs (`bogrape.propose.exact.
-lengths`): a relaxation that is solved in no time. `graph_counts` ties the same variables to the
-edges and labels of a `GraphEncoding`.
+`count_rows` lists what is known of the counts of all graphs (`bogrape.propose.exact.lengths` and
+`bogrape.propose.exact.triangles`), `bare_counts` makes variables that obey such rows: a relaxation
+that is solved in no time. `graph_counts` ties the same variables to the edges and labels of a
+`GraphEncoding`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ortools.sat.python import cp_model
@@ -22,20 +23,14 @@ from .forms import Coordinates
 Row = tuple[dict[int, int], float, float]  # low <= sum weight x <= high, by position in x
 
 
-def bare_counts(
-    model: Any,
-    structure: Structure,
-    coordinates: Coordinates,
-    free: FreeAttributes | None,
-    facts: Sequence[Fact] = (),
-) -> list[Any]:
-    """Variables for the counts, with the rows that every graph of the structure satisfies."""
+def bare_counts(model: Any, coordinates: Coordinates, rows: Iterable[Row]) -> list[Any]:
+    """Variables for the counts that obey rows."""
     upper = coordinates.upper()
     counts = [
         model.new_int_var(0, int(top), f"count{key}")
         for key, top in zip([*coordinates.paths, *coordinates.nodes], upper, strict=True)
     ]
-    for weights, low, high in count_rows(structure, coordinates, free, facts):
+    for weights, low, high in rows:
         expression = cp_model.LinearExpr.weighted_sum(
             [counts[i] for i in weights], list(weights.values())
         )

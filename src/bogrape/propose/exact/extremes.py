@@ -23,7 +23,7 @@ from ...graph import Graph
 from ...space import GraphSpace
 from ..landmarks import brooms
 from ..search import search
-from .counting import bare_counts, graph_counts
+from .counting import bare_counts, count_rows, graph_counts
 from .facts import Fact
 from .forms import Coordinates
 from .layers import Heaviest, Layers, cases, put_heaviest_first
@@ -146,7 +146,7 @@ def _search(
     encoding = GraphEncoding(structure, attributes=False)
     model, diameter = encoding.model, encoding.longest
     coordinates = Coordinates.of(structure.shape, labelled=False, longest=diameter)
-    counts = bare_counts(model, structure, coordinates, None, facts)
+    counts = bare_counts(model, coordinates, count_rows(structure, coordinates, None, facts))
     graph_counts(encoding, coordinates, counts)
     paths = counts[:diameter]
     model.add(cp_model.LinearExpr.weighted_sum(paths, list(weights)) >= least)

@@ -19,7 +19,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from . import lengths
-from .counting import bare_counts
+from .counting import bare_counts, count_rows
 from .cuts import pair_directions
 from .extremes import Extremes, plain, prove
 from .facts import FILE, Fact, dump, parse
@@ -41,7 +41,9 @@ def largest_by_rows(n: int, diameter: int, weights: tuple[int, ...], facts: list
     """The largest ``weights . h`` that what is known leaves possible."""
     structure, model = plain(n, diameter), cp_model.CpModel()
     coordinates = Coordinates.of(structure.shape, labelled=False, longest=diameter)
-    counts = bare_counts(model, structure, coordinates, None, facts)[:diameter]
+    counts = bare_counts(model, coordinates, count_rows(structure, coordinates, None, facts))[
+        :diameter
+    ]
     model.maximize(cp_model.LinearExpr.weighted_sum(counts, list(weights)))
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1

@@ -31,6 +31,7 @@ _RANGE_MEAN = 1e9
 _MOST_MEAN = 1e14  # omega x stays below this, far inside 64 bits
 _BEYOND = 2**60  # no objective is that large
 _FLOATING = 1e-13  # relative
+_RANGE_LINE = 1e5  # of the weights of a line
 _STEPS = 64  # K: how many units of the objective one unit of t is worth
 
 
@@ -107,3 +108,31 @@ class IntegerForm:
     def lower_bound(self, objective: float) -> float:
         """The standardised acquisition that an objective of at least this much guarantees."""
         return (objective - self.error) / self.scale + self.w0
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerLine:
+    """A linear function below LCB, ``weights x / scale + offset``, in whole numbers."""
+
+    weights: NDArray[np.int64]
+    scale: float
+    offset: float
+
+    @classmethod
+    def of(cls, cost: NDArray[np.float64], offset: float) -> IntegerLine:
+        """Scale and round a line down: counts are never negative, so that it stays below."""
+        scale = _RANGE_LINE / max(float(np.abs(cost).max(initial=0.0)), 1e-12)
+        return cls(np.floor(scale * cost).astype(np.int64), scale, offset)
+
+    def objective(self, model: Any, counts: list[Any]) -> Any:  # noqa: ARG002
+        """The expression to minimise."""
+        return cp_model.LinearExpr.weighted_sum(counts, [int(w) for w in self.weights])
+
+    def at_most(self, value: float) -> int:
+        """No counts with an acquisition of at most ``value`` have a larger objective."""
+        limit = math.floor(self.scale * (value - self.offset)) + 1
+        return max(-_BEYOND, min(limit, _BEYOND))
+
+    def lower_bound(self, objective: float) -> float:
+        """The standardised acquisition that an objective of at least this much guarantees."""
+        return objective / self.scale + self.offset

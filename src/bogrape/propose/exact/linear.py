@@ -12,19 +12,26 @@ a secant and a tangent. So :math:`\sigma^2 \le q(x)`, which is linear, and for a
 .. math:: \mu - \kappa\sigma \ge \mu(x) - \kappa \frac{q(x) + \tau^2}{2 \tau} ,
 
 a linear function to be minimised. The best b and :math:`\tau` belong to the x that is found: it
-takes a few programs. A bound does not rest on the solver's word: it is computed from the dual
-solution, which is a proof whatever its digits are.
+takes a few programs. Where the secant is too far off, the range of a count is halved, again and
+again (`Lines.branched`); counts are whole numbers, which helps.
+
+A bound does not rest on the solver's word: it is computed from dual values, which are a proof
+whatever their digits are; and so is the word that no counts are left.
 """
 
 from __future__ import annotations
 
+import heapq
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import count
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from ortools.linear_solver import pywraplp
 
 from .counting import Row
 from .forms import CountForm
@@ -34,9 +41,30 @@ FloatArray = NDArray[np.float64]
 _MOST_PROGRAMS = 5
 _WORTH_IT = 0.02  # of what is missing: a program that gains less is the last one
 _ROUNDING = 1e-11  # relative, of the sums a bound is made of
+_ROOM = 1e-9  # for the rounding of what does not depend on the counts
+_ELASTIC = 1e3  # rows may be missed by this much where it is asked whether they can hold
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Box:
+    """Ranges of the counts."""
+
+    low: FloatArray
+    high: FloatArray
+
+    def halves(self, i: int, at: float) -> tuple[Box, Box]:
+        """The counts with ``x_i <= at`` and those with ``x_i >= at + 1``."""
+        below, above = self.high.copy(), self.low.copy()
+        below[i], above[i] = at, at + 1
+        return Box(self.low, below), Box(above, self.high)
+
+    def rows(self) -> Iterator[Row]:
+        """The ranges as rows."""
+        for i, (low, high) in enumerate(zip(self.low, self.high, strict=True)):
+            yield {i: 1}, float(low), float(high)
+
+
+@dataclass(frozen=True, eq=False)
 class Tangent:
     """Where the deviation is taken to be: ``b`` and ``tau`` above."""
 
@@ -44,102 +72,204 @@ class Tangent:
     tau: float
 
 
+@dataclass(frozen=True, eq=False)
+class Remainder:
+    """Where LCB may be below a value."""
+
+    bound: float  # on LCB
+    box: Box | None  # holds all counts of interest; there are none if it is None
+    tangent: Tangent | None
+    counts: FloatArray | None  # where LCB is smallest, as far as is known
+
+
 class Program:
-    """Rows and bounds of counts, to be minimised over."""
+    """Rows of counts, to be minimised over; each solve starts where the last one ended."""
 
     def __init__(self, rows: Iterable[Row], upper: NDArray[np.int64]) -> None:
-        from scipy.sparse import csr_array, vstack  # late: keeps `import bogrape` quick
+        from scipy.sparse import csr_array  # late: keeps `import bogrape` quick
 
-        listed = list(rows)
-        owner = np.repeat(np.arange(len(listed)), [len(weights) for weights, _, _ in listed])
-        columns = [i for weights, _, _ in listed for i in weights]
-        entries = [float(w) for weights, _, _ in listed for w in weights.values()]
-        matrix = csr_array((entries, (owner, columns)), shape=(len(listed), len(upper)))
-        low = np.array([row[1] for row in listed])
-        high = np.array([row[2] for row in listed])
-        self.lower = np.zeros(len(upper))
-        self.upper = upper.astype(float)
-        self._tighten(listed)
-        equal, above, below = low == high, (low < high) & (high < math.inf), low < high
-        below &= low > -math.inf
-        self._most = vstack([matrix[above], -matrix[below]], format="csr")
-        self._most_at = np.concatenate([high[above], -low[below]])
-        self._equal, self._equal_to = matrix[equal], high[equal]
+        listed = [row for ranged in rows for row in _at_most(ranged)]
+        owner = np.repeat(np.arange(len(listed)), [len(weights) for weights, _ in listed])
+        columns = [i for weights, _ in listed for i in weights]
+        entries = [float(w) for weights, _ in listed for w in weights.values()]
+        self._matrix = csr_array((entries, (owner, columns)), shape=(len(listed), len(upper)))
+        self._most = np.array([most for _, most in listed])
+        self.box = Box(np.zeros(len(upper)), _tightened(upper.astype(float), listed))
+        self._reach = abs(self._matrix) @ self.box.high  # no row is larger than that
+        self._solver: Any = pywraplp.Solver.CreateSolver("GLOP")
+        self._counts = [self._solver.NumVar(0.0, top, "") for top in self.box.high]
+        # what rows are missed by: nothing, unless it is asked whether they can hold
+        self._missed = self._solver.NumVar(0.0, 0.0, "")
+        self._rows = [self._solver.Constraint(-math.inf, most) for _, most in listed]
+        for row, (weights, _) in zip(self._rows, listed, strict=True):
+            for i, weight in weights.items():
+                row.SetCoefficient(self._counts[i], float(weight))
+            row.SetCoefficient(self._missed, -1.0)
+        self._solver.Objective().SetMinimization()
+        self._settings = pywraplp.MPSolverParameters()
+        settings = self._settings
+        settings.SetIntegerParam(settings.PRESOLVE, settings.PRESOLVE_OFF)
+        settings.SetIntegerParam(settings.INCREMENTALITY, settings.INCREMENTALITY_ON)
 
-    def _tighten(self, rows: Iterable[Row]) -> None:
-        """No count is larger than a sum of counts that it belongs to."""
-        for weights, _, high in rows:
-            if high < math.inf and min(weights.values(), default=-1) >= 0:
-                for i, weight in weights.items():
-                    if weight:
-                        self.upper[i] = min(self.upper[i], high // weight)
+    def minimise(
+        self, cost: FloatArray, box: Box, seconds: float
+    ) -> tuple[float, FloatArray | None]:
+        """A lower bound on ``cost x`` in a box, and the x that suggests it if there is one.
 
-    def minimise(self, cost: FloatArray, seconds: float) -> tuple[float, FloatArray | None]:
-        """A lower bound on ``cost x``, and the x that suggests it if there is one."""
-        from scipy.optimize import linprog
+        The bound is infinite if no x obeys the rows.
+        """
+        objective = self._solver.Objective()
+        for variable, c, low, high in zip(self._counts, cost, box.low, box.high, strict=True):
+            objective.SetCoefficient(variable, float(c))
+            variable.SetBounds(float(low), float(high))
+        self._solver.SetTimeLimit(max(1, int(1000 * seconds)))
+        status = self._solver.Solve(self._settings)
+        if status == pywraplp.Solver.OPTIMAL:
+            x = np.array([variable.solution_value() for variable in self._counts])
+            return self._by_duals(cost, box), x
+        if status == pywraplp.Solver.INFEASIBLE and self._is_empty(box):
+            return math.inf, None
+        return -math.inf, None
 
-        found = linprog(
-            cost,
-            self._most,
-            self._most_at,
-            self._equal,
-            self._equal_to,
-            bounds=np.column_stack([self.lower, self.upper]),
-            method="highs-ds",
-            options={"time_limit": seconds},
-        )
-        if found.x is None:
-            return -math.inf, None
-        most = np.minimum(found.ineqlin.marginals, 0.0)
-        equal = found.eqlin.marginals
-        reduced = cost - self._most.T @ most - self._equal.T @ equal
-        parts = np.concatenate(
-            [
-                most * self._most_at,
-                equal * self._equal_to,
-                np.minimum(reduced * self.lower, reduced * self.upper),
-            ]
-        )
-        size = np.abs(parts).sum() + np.abs(cost) @ self.upper
-        return float(parts.sum() - _ROUNDING * size), found.x
+    def _is_empty(self, box: Box) -> bool:
+        """Whether the least by which rows are missed is proved to be more than nothing."""
+        objective = self._solver.Objective()
+        for variable in self._counts:
+            objective.SetCoefficient(variable, 0.0)
+        objective.SetCoefficient(self._missed, 1.0)
+        self._missed.SetBounds(0.0, _ELASTIC)
+        status = self._solver.Solve(self._settings)
+        least = -math.inf
+        if status == pywraplp.Solver.OPTIMAL:
+            least = self._by_duals(np.zeros(len(self._counts)), box, elastic=True)
+        objective.SetCoefficient(self._missed, 0.0)
+        self._missed.SetBounds(0.0, 0.0)
+        return least > 0
+
+    def _by_duals(self, cost: FloatArray, box: Box, *, elastic: bool = False) -> float:
+        """What the dual values prove of the minimum."""
+        dual = np.minimum([row.dual_value() for row in self._rows], 0.0)
+        reduced = cost - self._matrix.T @ dual
+        of_counts = np.minimum(reduced * box.low, reduced * box.high)
+        parts = np.concatenate([dual * self._most, of_counts])
+        if elastic:
+            parts = np.append(parts, min(0.0, _ELASTIC * (1.0 + dual.sum())))
+        size = np.abs(parts).sum() + np.abs(cost) @ box.high + np.abs(dual) @ self._reach
+        return float(parts.sum() - _ROUNDING * size)
 
 
-def linear_bound(
-    form: CountForm,
-    rows: Iterable[Row],
-    kappa: float,
-    value: float,
-    deadline: float,
-    start: Tangent | None = None,
-) -> tuple[float, Tangent | None]:
-    """A standardised lower bound on LCB over counts that obey rows, and where it touches.
+def _at_most(row: Row) -> Iterator[tuple[dict[int, int], float]]:
+    """A row as one or two of the form ``sum weight x <= most``."""
+    weights, low, high = row
+    if high < math.inf:
+        yield weights, float(high)
+    if low > -math.inf:
+        yield {i: -weight for i, weight in weights.items()}, -float(low)
 
-    It is of interest up to ``value`` only. A start near the best tangent saves programs.
-    """
-    program = Program(rows, form.coordinates.upper())
-    size, projected = form.cells, form.projected
-    low, high = program.lower, program.upper
-    secant = size[:-1] * (low + high)
-    constant = float(size[-1] - size[:-1] @ (low * high))
-    tangent, bound = start, -math.inf
-    for _ in range(_MOST_PROGRAMS):
-        seconds = deadline - time.monotonic()
-        if seconds <= 0:
-            break
-        cost, offset = form.w, form.w0
-        if tangent is not None and kappa:
-            b, tau = tangent.b, tangent.tau
-            cost = cost - kappa / (2 * tau) * (secant - 2 * b @ projected[:, :-1])
-            beside = constant - 2 * float(b @ projected[:, -1]) + float(b @ b) + tau**2
-            offset = offset - kappa / (2 * tau) * beside - kappa * form.slack
-        least, x = program.minimise(cost, seconds)
-        if x is None:
-            break
-        if tangent is not None or not kappa:
-            before, bound = bound, max(bound, least + offset)
-            if bound >= value or bound - before < _WORTH_IT * (value - bound):
+
+def _tightened(upper: FloatArray, rows: Iterable[tuple[dict[int, int], float]]) -> FloatArray:
+    """No count is larger than a sum of counts that it belongs to."""
+    for weights, most in rows:
+        if min(weights.values(), default=-1) >= 0:
+            for i, weight in weights.items():
+                if weight:
+                    upper[i] = min(upper[i], most // weight)
+    return upper
+
+
+class Lines:
+    """Linear functions below the standardised LCB, over counts that obey rows."""
+
+    def __init__(self, form: CountForm, rows: Iterable[Row], kappa: float) -> None:
+        self._form = form
+        self._kappa = kappa
+        self._program = Program(rows, form.coordinates.upper())
+        self.box = self._program.box
+
+    def below(self, tangent: Tangent, box: Box) -> tuple[FloatArray, float]:
+        """``cost`` and ``offset`` with ``cost x + offset <= LCB(x)`` in a box."""
+        form, b, tau = self._form, tangent.b, tangent.tau
+        share = self._kappa / (2 * tau)
+        secant, constant = self._secant(box)
+        beside = constant - 2 * float(b @ form.projected[:, -1]) + float(b @ b) + tau**2
+        cost = form.w - share * (secant - 2 * b @ form.projected[:, :-1])
+        return cost, form.w0 - share * beside - self._kappa * form.slack - _ROOM
+
+    def best(
+        self, value: float, deadline: float, start: Tangent | None = None, box: Box | None = None
+    ) -> tuple[float, Tangent | None, FloatArray | None]:
+        """A lower bound on LCB, of interest up to ``value`` only, with its tangent and its x.
+
+        A start near the best tangent saves programs.
+        """
+        box = self.box if box is None else box
+        bound, best, at = -math.inf, start, None
+        tangent = self._at_lowest_mean(box, deadline) if start is None else start
+        for _ in range(_MOST_PROGRAMS):
+            seconds = deadline - time.monotonic()
+            if tangent is None or seconds <= 0:
                 break
-        b = projected @ np.append(x, 1.0)
+            cost, offset = self.below(tangent, box)
+            least, x = self._program.minimise(cost, box, seconds)
+            gain = least + offset - bound
+            if gain > 0:
+                bound, best, at = least + offset, tangent, x
+            if x is None or bound >= value or gain < _WORTH_IT * (value - bound):
+                break
+            tangent = self._at(x, box)
+        return bound, best, at
+
+    def branched(
+        self, value: float, deadline: float, n_most: int, start: Tangent | None = None
+    ) -> Remainder:
+        """Halve boxes in which LCB could come below ``value``, the worst first."""
+        bound, root, x = self.best(value, deadline, start)
+        order = count()  # for boxes with equal bounds
+        left = [(bound, next(order), self.box, root, x)] if bound < value else []
+        for _ in range(n_most):
+            if not left or time.monotonic() > deadline:
+                break
+            bound, _, box, tangent, x = left[0]
+            split = None if x is None else self._split(box, x)
+            if split is None:
+                break
+            heapq.heappop(left)
+            for half in box.halves(*split):
+                tighter, near, at = self.best(value, deadline, tangent, half)
+                if tighter < value:
+                    heapq.heappush(left, (max(bound, tighter), next(order), half, near, at))
+        if not left:
+            return Remainder(value, None, root, None)
+        low = np.min([box.low for _, _, box, _, _ in left], axis=0)
+        high = np.max([box.high for _, _, box, _, _ in left], axis=0)
+        return Remainder(left[0][0], Box(low, high), root, left[0][-1])
+
+    def lowest(self, left: Remainder, deadline: float) -> tuple[FloatArray, float] | None:
+        """A line, as `below`, for all counts of interest: the one with the highest minimum."""
+        assert left.box is not None
+        tangent = self.best(math.inf, deadline, left.tangent, left.box)[1]
+        return None if tangent is None else self.below(tangent, left.box)
+
+    def _split(self, box: Box, x: FloatArray) -> tuple[int, float] | None:
+        """The count whose secant is farthest off at x, and where to halve its range."""
+        off = self._form.cells[:-1] * (x - box.low) * (box.high - x)
+        i = int(np.argmax(off))
+        if off[i] <= 1e-9 * self._form.cells[i]:
+            return None
+        return i, min(max(math.floor(x[i] + 1e-6), box.low[i]), box.high[i] - 1)
+
+    def _secant(self, box: Box) -> tuple[FloatArray, float]:
+        cells = self._form.cells
+        constant = float(cells[-1] - cells[:-1] @ (box.low * box.high))
+        return cells[:-1] * (box.low + box.high), constant
+
+    def _at_lowest_mean(self, box: Box, deadline: float) -> Tangent | None:
+        seconds = deadline - time.monotonic()
+        x = self._program.minimise(self._form.w, box, seconds)[1] if seconds > 0 else None
+        return None if x is None else self._at(x, box)
+
+    def _at(self, x: FloatArray, box: Box) -> Tangent:
+        b = self._form.projected @ np.append(x, 1.0)
+        secant, constant = self._secant(box)
         variance = float(secant @ x) + constant - float(b @ b)
-        tangent = Tangent(b, math.sqrt(max(variance, 1e-6 * constant, 1e-300)))
-    return bound, tangent
+        return Tangent(b, math.sqrt(max(variance, 1e-9 * float(self._form.cells[-1]), 1e-300)))

@@ -25,12 +25,13 @@ from .counting import count_rows
 from .facts import Fact
 from .forms import count_form
 from .knowledge import remembered
-from .linear import Tangent, linear_bound
+from .linear import Lines, Tangent
 from .piece import Open, Piece
 from .relaxation import composition_bounds, corner_bound, norm_bound
 from .worker import solve_all
 
 _MOST_COMPOSITIONS = 200_000
+_MOST_HALVED = 100  # boxes of counts, in one piece
 _TIME_SHARE = 0.5  # of the time left, at most
 
 
@@ -131,8 +132,9 @@ class DiameterTask:
         form = count_form(posterior, piece.coordinates(posterior.model.kernel))
         facts = self.facts[piece.structure]
         rows = count_rows(piece.structure, form.coordinates, None, facts)
-        bound, tangent = linear_bound(form, rows, acquisition.kappa, self._target, deadline, start)
-        return self._in_units(bound), tangent
+        lines = Lines(form, rows, acquisition.kappa)
+        left = lines.branched(self._target, deadline, _MOST_HALVED, start)
+        return self._in_units(left.bound), left.tangent
 
     @property
     def _target(self) -> float:

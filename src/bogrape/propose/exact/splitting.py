@@ -24,7 +24,7 @@ from ...acquisition import LCB
 from ...posterior import WeightPosterior
 from .attributes import free_attributes
 from .boxes import Mean, whole_numbers
-from .counting import bare_counts
+from .counting import bare_counts, count_rows
 from .cover import FloatArray
 from .forms import count_form
 from .integers import IntegerForm
@@ -102,7 +102,8 @@ class SplitTask:
         form = count_form(posterior, piece.coordinates(fitted.kernel))
         model = cp_model.CpModel()
         free = free_attributes(piece.structure)
-        counts = bare_counts(model, piece.structure, form.coordinates, free, task.facts)
+        rows = count_rows(piece.structure, form.coordinates, free, task.facts)
+        counts = bare_counts(model, form.coordinates, rows)
         if math.isfinite(task.value):
             integers = IntegerForm.of(form, acquisition.kappa)
             standard = (task.value - fitted.y_mean) / fitted.y_scale

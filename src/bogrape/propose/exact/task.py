@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,13 +29,15 @@ from ...posterior import WeightPosterior
 from ..objective import Objective
 from .attributes import FreeAttributes, free_attributes
 from .boxes import Mean, cover_counts, has_cover, supporting_rows
-from .counting import bare_counts, graph_counts, length_rows
-from .cover import Cover, Row, rows_of
+from .counting import Row as CountRow
+from .counting import bare_counts, count_rows, graph_counts, length_rows
+from .cover import Cover, rows_of
 from .facts import Fact
-from .forms import count_form
-from .integers import IntegerForm
+from .forms import CountForm, count_form
+from .integers import IntegerForm, IntegerLine
 from .knowledge import Rows, is_among
 from .layers import put_heaviest_first
+from .linear import Lines, Remainder
 from .listing import TooManyGraphs, all_graphs
 from .piece import Answer, Piece
 from .tables import (
@@ -48,6 +50,8 @@ from .tables import (
 )
 
 _MEMORY_MB = 3000
+_HALVED_FIRST = 300  # boxes of counts, before graphs are asked about
+_MOST_HALVED = 20_000
 _MOST_ATTRIBUTES = 64  # choices that every box of counts is evaluated at
 
 
@@ -97,7 +101,7 @@ class _Solve:
         self.n_solves = 0
         self.missing: Rows | None = None
         self.counts: tuple[int, ...] | None = None
-        self.hull: list[Row] = []  # what counts must satisfy to be of interest
+        self.of_interest: list[CountRow] = []  # what counts that beat the incumbent satisfy
 
     def run(self) -> Answer:
         posterior, acquisition = self.objective.posterior, self.objective.acquisition
@@ -105,7 +109,7 @@ class _Solve:
             if not self.task.relaxed and self._nothing_is_heavy_enough():
                 return self.answer(proved=True)
             form = count_form(posterior, self.coordinates)
-            return self._run_integers(IntegerForm.of(form, acquisition.kappa))
+            return self._run_integers(form, acquisition.kappa)
         cover = self.cover()
         if cover is not None:
             return self._run_cover(cover)
@@ -132,7 +136,8 @@ class _Solve:
             self.counts = cover.worst(n_pairs)
             return self.answer(proved=False, bound=bound)
         mean = Mean.of(self.objective.posterior, self.piece.longest)
-        self.hull = supporting_rows(cover, mean, self.piece.structure.shape.n_nodes)
+        hull = supporting_rows(cover, mean, self.piece.structure.shape.n_nodes)
+        self.of_interest = [(dict(enumerate(w.tolist())), -math.inf, most) for w, most in hull]
         if self._nothing_is_heavy_enough():
             return self.answer(proved=True)
         paths = cover.points(n_pairs, MOST_ROWS)
@@ -164,15 +169,20 @@ class _Solve:
 
     # -- linear kernels: weight space in integers ---------------------------------------------
 
-    def _run_integers(self, integers: IntegerForm) -> Answer:
-        fitted = self.objective.posterior.model
-
-        def standard(value: float) -> float:
-            return (value - fitted.y_mean) / fitted.y_scale
-
-        def in_units(value: float) -> float:
-            return fitted.y_mean + fitted.y_scale * value
-
+    def _run_integers(self, form: CountForm, kappa: float) -> Answer:
+        bound, line = -math.inf, None
+        if self.free is None and not (self.task.relaxed and self.piece.composition is None):
+            lines = Lines(form, self._count_rows(), kappa)
+            left = self._where_lines_leave_off(lines)
+            bound = self._in_units(left.bound)
+            if left.box is None:
+                return self.answer(proved=True)
+            if self.task.relaxed:
+                if left.counts is not None:
+                    self.counts = tuple(int(c) for c in np.rint(left.counts))
+                return self.answer(proved=False, bound=bound)
+            self.of_interest = list(left.box.rows())
+            line = lines.lowest(left, self.task.deadline)
         encoding = None if self.task.relaxed else self._encoding()
         model: Any = cp_model.CpModel() if encoding is None else encoding.model
         counts = self._bare_counts(model)
@@ -181,18 +191,24 @@ class _Solve:
         # a linear program says much of counts and of labelled pairs, little of bare graphs
         clauses = encoding is not None and self.free is not None
         self._forbid_known(model, counts)
-        objective = integers.objective(model, counts)
-        model.minimize(objective)
-        bound = -math.inf
+        exact = IntegerForm.of(form, kappa)
+        objective = exact.objective(model, counts)
+        # the line below LCB is far easier to bound than LCB itself
+        lower = exact if line is None else IntegerLine.of(*line)
+        lowest = objective if line is None else lower.objective(model, counts)
+        model.minimize(lowest)
         while True:
             if math.isfinite(self.best.value):
-                model.add(objective <= integers.at_most(standard(self.best.value)))
+                value = self._standard(self.best.value)
+                model.add(objective <= exact.at_most(value))
+                model.add(lowest <= lower.at_most(value))
             solver = self._solver(clauses=clauses)
             self.n_solves += 1
             status = solver.solve(model)
             if status == cp_model.INFEASIBLE:
                 return self.answer(proved=True)
-            bound = max(bound, in_units(integers.lower_bound(_objective_bound(solver, status))))
+            solved = lower.lower_bound(_objective_bound(solver, status))
+            bound = max(bound, self._in_units(solved))
             if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
                 return self.answer(proved=False, bound=bound)
             found = tuple(int(solver.value(count)) for count in counts)
@@ -203,6 +219,21 @@ class _Solve:
             if status != cp_model.OPTIMAL:
                 return self.answer(proved=False, bound=bound)
             self._forbid(model, counts, found)
+
+    def _where_lines_leave_off(self, lines: Lines) -> Remainder:
+        target = self._standard(self.best.value)
+        if math.isfinite(target):  # rounding cannot make an open piece look settled
+            target += 1e-7 * max(1.0, abs(target))
+        n_most = _MOST_HALVED if self.task.relaxed else _HALVED_FIRST
+        return lines.branched(target, self.task.deadline, n_most)
+
+    def _standard(self, value: float) -> float:
+        fitted = self.objective.posterior.model
+        return (value - fitted.y_mean) / fitted.y_scale
+
+    def _in_units(self, value: float) -> float:
+        fitted = self.objective.posterior.model
+        return fitted.y_mean + fitted.y_scale * value
 
     # -- any kernel: tables of counts ---------------------------------------------------------
 
@@ -299,7 +330,8 @@ class _Solve:
         """A graph with exactly these counts that is not excluded, if there is one."""
         encoding = GraphEncoding(self.piece.structure, unique=True)
         model = encoding.model
-        variables = bare_counts(model, self.piece.structure, self.coordinates, None)
+        rows = count_rows(self.piece.structure, self.coordinates, None)
+        variables = bare_counts(model, self.coordinates, rows)
         graph_counts(encoding, self.coordinates, variables)
         for variable, count in zip(variables, counts, strict=True):
             model.add(variable == count)
@@ -324,16 +356,15 @@ class _Solve:
         return encoding
 
     def _bare_counts(self, model: Any) -> list[Any]:
+        return bare_counts(model, self.coordinates, self._count_rows())
+
+    def _count_rows(self) -> Iterator[CountRow]:
+        """What the counts of all graphs of the piece satisfy, as far as they are of interest."""
         structure, facts = self.piece.structure, self.task.facts
-        counts = bare_counts(model, structure, self.coordinates, self.free, facts)
+        yield from count_rows(structure, self.coordinates, self.free, facts)
         if (heaviest := self.piece.heaviest) is not None:
-            paths = counts[: self.piece.longest]
-            total = cp_model.LinearExpr.weighted_sum(paths, list(heaviest.weights))
-            model.add_linear_constraint(total, heaviest.least, heaviest.most)
-        for weights, most in self.hull:
-            paths = counts[: self.piece.longest]
-            model.add(cp_model.LinearExpr.weighted_sum(paths, weights.tolist()) <= most)
-        return counts
+            yield dict(enumerate(heaviest.weights)), heaviest.least, heaviest.most
+        yield from self.of_interest
 
     def _decoded(self, encoding: GraphEncoding, solver: Any, counts: tuple[int, ...]) -> Graph:
         graph = encoding.decode(solver.value)
