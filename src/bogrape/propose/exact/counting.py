@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from ortools.sat.python import cp_model
 
 from ...encoding import GraphEncoding, Structure
-from . import layers, lengths, triangles
+from . import connections, layers, lengths, triangles
 from .attributes import FreeAttributes
 from .facts import Fact
 from .forms import Coordinates
@@ -71,7 +72,7 @@ def _path_rows(
             total = coordinates.n_pairs(*types)
             yield dict.fromkeys(members, 1), total if strong else -math.inf, total
         if strong and not structure.shape.directed:
-            yield from _triangle_rows(coordinates)
+            yield from _typed_rows(structure, coordinates)
     for weights, low, high in length_rows(structure, facts):
         yield {i: weights[s] for s in weights for i in by_length[s]}, low, high
 
@@ -90,12 +91,16 @@ def length_rows(
             yield dict.fromkeys(range(s, diameter + 1), 1), fewest, most
 
 
-def _triangle_rows(coordinates: Coordinates) -> Iterator[Row]:
+def _typed_rows(structure: Structure, coordinates: Coordinates) -> Iterator[Row]:
+    """What is known of pairs by the labels of their ends, in connected undirected graphs."""
     sizes = {0: coordinates.shape.n_nodes}
     if coordinates.composition is not None:
         sizes = dict(enumerate(coordinates.composition))
     place = {path: i for i, path in enumerate(coordinates.paths)}
-    for weights, low in triangles.rows(sizes, coordinates.longest):
+    longest = coordinates.longest
+    for weights, low in chain(
+        triangles.rows(sizes, longest), connections.rows(sizes, longest, structure.diameter)
+    ):
         at = {place.get(key, place.get(key[:1])): w for key, w in weights.items() if w}
         yield {i: weight for i, weight in at.items() if i is not None}, low, math.inf
 

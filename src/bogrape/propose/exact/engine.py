@@ -49,8 +49,10 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
         starts=request.exclude,
     )
     to_settle = open_pieces(objective, elite.value, request.deadline)
-    answers, left = Rounds(objective, request, elite, to_settle).run()
-    improved = [answer for answer in answers if answer.graph is not None]
+    rounds = Rounds(objective, request, elite, to_settle)
+    answers, left = rounds.run()
+    elite = rounds.elite
+    improved = [a for a in answers if a.graph is not None and a.value < elite.value]
     method = "search+cp-sat"
     if improved:
         best = min(improved, key=lambda answer: answer.value)

@@ -11,9 +11,9 @@ a secant and a tangent. So :math:`\sigma^2 \le q(x)`, which is linear, and for a
 
 .. math:: \mu - \kappa\sigma \ge \mu(x) - \kappa \frac{q(x) + \tau^2}{2 \tau} ,
 
-a linear function to be minimised. The best b and :math:`\tau` belong to the x that is found: it
-takes a few programs. Where the secant is too far off, the range of a count is halved, again and
-again (`Lines.branched`); counts are whole numbers, which helps.
+a *line* below LCB. With many of them, for different b and :math:`\tau`, the largest is minimised:
+each program tells for which x another line is of use. Where the secant is too far off, the range of
+a count is halved, again and again (`Lines.branched`); counts are whole numbers, which helps.
 
 A bound does not rest on the solver's word: it is computed from dual values, which are a proof
 whatever their digits are; and so is the word that no counts are left.
@@ -24,9 +24,9 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import count
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count, zip_longest
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ from .forms import CountForm
 
 FloatArray = NDArray[np.float64]
 
-_MOST_PROGRAMS = 5
+MOST_LINES = 12  # at a time
 _WORTH_IT = 0.02  # of what is missing: a program that gains less is the last one
 _ROUNDING = 1e-11  # relative, of the sums a bound is made of
 _ROOM = 1e-9  # for the rounding of what does not depend on the counts
@@ -66,10 +66,32 @@ class Box:
 
 @dataclass(frozen=True, eq=False)
 class Tangent:
-    """Where the deviation is taken to be: ``b`` and ``tau`` above."""
+    """Where a line touches: ``b`` and ``tau`` above."""
 
     b: FloatArray
     tau: float
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A linear function of the counts."""
+
+    cost: FloatArray
+    offset: float
+
+    def __call__(self, x: FloatArray) -> FloatArray:
+        """Its values at rows of counts."""
+        return np.asarray(x @ self.cost + self.offset)
+
+
+@dataclass(frozen=True, eq=False)
+class Lowest:
+    """The minimum of the largest of some lines, in a box."""
+
+    bound: float  # below the minimum; infinite if no counts obey the rows
+    line: Line | None = None  # a mean of the lines, with the same minimum
+    x: FloatArray | None = None  # where it is
+    tangents: tuple[Tangent, ...] = ()  # of the lines that matter
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,12 +100,15 @@ class Remainder:
 
     bound: float  # on LCB
     box: Box | None  # holds all counts of interest; there are none if it is None
-    tangent: Tangent | None
+    tangents: tuple[Tangent, ...]
     counts: FloatArray | None  # where LCB is smallest, as far as is known
 
 
 class Program:
-    """Rows of counts, to be minimised over; each solve starts where the last one ended."""
+    """Rows of counts, to minimise the largest of some lines over.
+
+    Each solve starts where the last one ended.
+    """
 
     def __init__(self, rows: Iterable[Row], upper: NDArray[np.int64]) -> None:
         from scipy.sparse import csr_array  # late: keeps `import bogrape` quick
@@ -100,54 +125,62 @@ class Program:
         self._counts = [self._solver.NumVar(0.0, top, "") for top in self.box.high]
         # what rows are missed by: nothing, unless it is asked whether they can hold
         self._missed = self._solver.NumVar(0.0, 0.0, "")
+        self._largest = self._solver.NumVar(-math.inf, math.inf, "")  # of the lines
         self._rows = [self._solver.Constraint(-math.inf, most) for _, most in listed]
         for row, (weights, _) in zip(self._rows, listed, strict=True):
             for i, weight in weights.items():
                 row.SetCoefficient(self._counts[i], float(weight))
             row.SetCoefficient(self._missed, -1.0)
-        self._solver.Objective().SetMinimization()
-        self._settings = pywraplp.MPSolverParameters()
-        settings = self._settings
+        self._lines = [self._solver.Constraint(-math.inf, math.inf) for _ in range(MOST_LINES)]
+        for row in self._lines:
+            row.SetCoefficient(self._largest, -1.0)
+        self._objective = self._solver.Objective()
+        self._objective.SetMinimization()
+        self._settings = settings = pywraplp.MPSolverParameters()
         settings.SetIntegerParam(settings.PRESOLVE, settings.PRESOLVE_OFF)
         settings.SetIntegerParam(settings.INCREMENTALITY, settings.INCREMENTALITY_ON)
 
     def minimise(
-        self, cost: FloatArray, box: Box, seconds: float
-    ) -> tuple[float, FloatArray | None]:
-        """A lower bound on ``cost x`` in a box, and the x that suggests it if there is one.
-
-        The bound is infinite if no x obeys the rows.
-        """
-        objective = self._solver.Objective()
-        for variable, c, low, high in zip(self._counts, cost, box.low, box.high, strict=True):
-            objective.SetCoefficient(variable, float(c))
+        self, lines: Sequence[Line], box: Box, seconds: float
+    ) -> tuple[Lowest, FloatArray]:
+        """The lowest point of the largest line in a box, and how much each line matters there."""
+        for variable, low, high in zip(self._counts, box.low, box.high, strict=True):
             variable.SetBounds(float(low), float(high))
+        for row, line in zip_longest(self._lines, lines):
+            row.SetBounds(-math.inf, math.inf if line is None else -line.offset)
+            for variable, c in zip(self._counts, () if line is None else line.cost, strict=False):
+                row.SetCoefficient(variable, float(c))
+        self._objective.SetCoefficient(self._largest, 1.0)
         self._solver.SetTimeLimit(max(1, int(1000 * seconds)))
         status = self._solver.Solve(self._settings)
         if status == pywraplp.Solver.OPTIMAL:
             x = np.array([variable.solution_value() for variable in self._counts])
-            return self._by_duals(cost, box), x
-        if status == pywraplp.Solver.INFEASIBLE and self._is_empty(box):
-            return math.inf, None
-        return -math.inf, None
+            weights = np.maximum([-row.dual_value() for row in self._lines[: len(lines)]], 0.0)
+            if weights.sum() > 0:
+                weights /= weights.sum()
+                mean = Line(
+                    sum(w * line.cost for w, line in zip(weights, lines, strict=True)),
+                    sum(w * line.offset for w, line in zip(weights, lines, strict=True)),
+                )
+                return Lowest(self._by_duals(mean.cost, box) + mean.offset, mean, x), weights
+        empty = status == pywraplp.Solver.INFEASIBLE and self._is_empty(box)
+        return Lowest(math.inf if empty else -math.inf), np.zeros(len(lines))
 
     def _is_empty(self, box: Box) -> bool:
         """Whether the least by which rows are missed is proved to be more than nothing."""
-        objective = self._solver.Objective()
-        for variable in self._counts:
-            objective.SetCoefficient(variable, 0.0)
-        objective.SetCoefficient(self._missed, 1.0)
+        self._objective.SetCoefficient(self._largest, 0.0)
+        self._objective.SetCoefficient(self._missed, 1.0)
         self._missed.SetBounds(0.0, _ELASTIC)
         status = self._solver.Solve(self._settings)
         least = -math.inf
         if status == pywraplp.Solver.OPTIMAL:
             least = self._by_duals(np.zeros(len(self._counts)), box, elastic=True)
-        objective.SetCoefficient(self._missed, 0.0)
+        self._objective.SetCoefficient(self._missed, 0.0)
         self._missed.SetBounds(0.0, 0.0)
         return least > 0
 
     def _by_duals(self, cost: FloatArray, box: Box, *, elastic: bool = False) -> float:
-        """What the dual values prove of the minimum."""
+        """What the dual values prove of the minimum of ``cost x``."""
         dual = np.minimum([row.dual_value() for row in self._rows], 0.0)
         reduced = cost - self._matrix.T @ dual
         of_counts = np.minimum(reduced * box.low, reduced * box.high)
@@ -186,69 +219,71 @@ class Lines:
         self._program = Program(rows, form.coordinates.upper())
         self.box = self._program.box
 
-    def below(self, tangent: Tangent, box: Box) -> tuple[FloatArray, float]:
-        """``cost`` and ``offset`` with ``cost x + offset <= LCB(x)`` in a box."""
+    def below(self, tangent: Tangent, box: Box) -> Line:
+        """A line that is nowhere above LCB in a box."""
         form, b, tau = self._form, tangent.b, tangent.tau
         share = self._kappa / (2 * tau)
         secant, constant = self._secant(box)
         beside = constant - 2 * float(b @ form.projected[:, -1]) + float(b @ b) + tau**2
         cost = form.w - share * (secant - 2 * b @ form.projected[:, :-1])
-        return cost, form.w0 - share * beside - self._kappa * form.slack - _ROOM
+        return Line(cost, form.w0 - share * beside - self._kappa * form.slack - _ROOM)
 
     def best(
-        self, value: float, deadline: float, start: Tangent | None = None, box: Box | None = None
-    ) -> tuple[float, Tangent | None, FloatArray | None]:
-        """A lower bound on LCB, of interest up to ``value`` only, with its tangent and its x.
+        self, value: float, deadline: float, start: Sequence[Tangent] = (), box: Box | None = None
+    ) -> Lowest:
+        """The highest bound that lines have to offer, of interest up to ``value`` only.
 
-        A start near the best tangent saves programs.
+        A start near the best tangents saves programs.
         """
         box = self.box if box is None else box
-        bound, best, at = -math.inf, start, None
-        tangent = self._at_lowest_mean(box, deadline) if start is None else start
-        for _ in range(_MOST_PROGRAMS):
-            seconds = deadline - time.monotonic()
-            if tangent is None or seconds <= 0:
-                break
-            cost, offset = self.below(tangent, box)
-            least, x = self._program.minimise(cost, box, seconds)
-            gain = least + offset - bound
+        tangents = list(start) or self._at_lowest_mean(box, deadline)
+        best = Lowest(-math.inf, tangents=tuple(tangents))
+        while tangents and time.monotonic() < deadline:
+            lines = [self.below(tangent, box) for tangent in tangents]
+            found, weights = self._program.minimise(lines, box, deadline - time.monotonic())
+            gain = found.bound - best.bound
             if gain > 0:
-                bound, best, at = least + offset, tangent, x
-            if x is None or bound >= value or gain < _WORTH_IT * (value - bound):
+                matter = tuple(t for t, w in zip(tangents, weights, strict=True) if w > 0)
+                best = replace(found, tangents=matter or best.tangents)
+            if found.x is None or best.bound >= value or gain < self._worth_it(best.bound, value):
                 break
-            tangent = self._at(x, box)
-        return bound, best, at
+            tangents = [*best.tangents, self._at(found.x, box)][-MOST_LINES:]
+        return best
 
     def branched(
-        self, value: float, deadline: float, n_most: int, start: Tangent | None = None
+        self, value: float, deadline: float, n_most: int, start: Sequence[Tangent] = ()
     ) -> Remainder:
         """Halve boxes in which LCB could come below ``value``, the worst first."""
-        bound, root, x = self.best(value, deadline, start)
+        root = self.best(value, deadline, start)
         order = count()  # for boxes with equal bounds
-        left = [(bound, next(order), self.box, root, x)] if bound < value else []
+        left = [(root.bound, next(order), self.box, root)] if root.bound < value else []
         for _ in range(n_most):
             if not left or time.monotonic() > deadline:
                 break
-            bound, _, box, tangent, x = left[0]
-            split = None if x is None else self._split(box, x)
+            bound, _, box, lowest = left[0]
+            split = None if lowest.x is None else self._split(box, lowest.x)
             if split is None:
                 break
             heapq.heappop(left)
             for half in box.halves(*split):
-                tighter, near, at = self.best(value, deadline, tangent, half)
-                if tighter < value:
-                    heapq.heappush(left, (max(bound, tighter), next(order), half, near, at))
+                tighter = self.best(value, deadline, lowest.tangents, half)
+                if tighter.bound < value:
+                    item = max(bound, tighter.bound), next(order), half, tighter
+                    heapq.heappush(left, item)
         if not left:
-            return Remainder(value, None, root, None)
-        low = np.min([box.low for _, _, box, _, _ in left], axis=0)
-        high = np.max([box.high for _, _, box, _, _ in left], axis=0)
-        return Remainder(left[0][0], Box(low, high), root, left[0][-1])
+            return Remainder(value, None, root.tangents, None)
+        low = np.min([box.low for _, _, box, _ in left], axis=0)
+        high = np.max([box.high for _, _, box, _ in left], axis=0)
+        return Remainder(left[0][0], Box(low, high), root.tangents, left[0][-1].x)
 
-    def lowest(self, left: Remainder, deadline: float) -> tuple[FloatArray, float] | None:
-        """A line, as `below`, for all counts of interest: the one with the highest minimum."""
-        assert left.box is not None
-        tangent = self.best(math.inf, deadline, left.tangent, left.box)[1]
-        return None if tangent is None else self.below(tangent, left.box)
+    def lowest(self, left: Remainder, deadline: float) -> Line | None:
+        """The best line below LCB for all counts of interest."""
+        return self.best(math.inf, deadline, left.tangents, left.box).line
+
+    @staticmethod
+    def _worth_it(bound: float, value: float) -> float:
+        missing = value - bound
+        return _WORTH_IT * missing if missing < math.inf else 1e-6 * (1 + abs(bound))
 
     def _split(self, box: Box, x: FloatArray) -> tuple[int, float] | None:
         """The count whose secant is farthest off at x, and where to halve its range."""
@@ -263,10 +298,10 @@ class Lines:
         constant = float(cells[-1] - cells[:-1] @ (box.low * box.high))
         return cells[:-1] * (box.low + box.high), constant
 
-    def _at_lowest_mean(self, box: Box, deadline: float) -> Tangent | None:
-        seconds = deadline - time.monotonic()
-        x = self._program.minimise(self._form.w, box, seconds)[1] if seconds > 0 else None
-        return None if x is None else self._at(x, box)
+    def _at_lowest_mean(self, box: Box, deadline: float) -> list[Tangent]:
+        mean = Line(self._form.w, 0.0)
+        x = self._program.minimise([mean], box, deadline - time.monotonic())[0].x
+        return [] if x is None else [self._at(x, box)]
 
     def _at(self, x: FloatArray, box: Box) -> Tangent:
         b = self._form.projected @ np.append(x, 1.0)

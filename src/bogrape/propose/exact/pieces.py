@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -103,13 +103,13 @@ class DiameterTask:
         if piece.composition is not None:
             bound = max(bound, self._by_corners(piece))
         out: list[Open] = []
-        tangent: Tangent | None = None
+        tangents: Sequence[Tangent] = ()
         for structure in self.facts if bound < self.value else ():
             part, of_part = replace(piece, structure=structure), bound
             if time.monotonic() < deadline:
                 of_part = max(bound, self._by_corners(part))
             if of_part < self.value and piece.composition is not None:
-                linear, tangent = self._by_programs(part, deadline, tangent)
+                linear, tangents = self._by_programs(part, deadline, tangents)
                 of_part = max(of_part, linear)
             if of_part < self.value:
                 out.append(Open(part, of_part))
@@ -124,8 +124,8 @@ class DiameterTask:
         return self._in_units(bound)
 
     def _by_programs(
-        self, piece: Piece, deadline: float, start: Tangent | None
-    ) -> tuple[float, Tangent | None]:
+        self, piece: Piece, deadline: float, start: Sequence[Tangent]
+    ) -> tuple[float, Sequence[Tangent]]:
         posterior, acquisition = self.objective.posterior, self.objective.acquisition
         assert isinstance(posterior, WeightPosterior)
         assert isinstance(acquisition, LCB)
@@ -134,7 +134,7 @@ class DiameterTask:
         rows = count_rows(piece.structure, form.coordinates, None, facts)
         lines = Lines(form, rows, acquisition.kappa)
         left = lines.branched(self._target, deadline, _MOST_HALVED, start)
-        return self._in_units(left.bound), left.tangent
+        return self._in_units(left.bound), left.tangents
 
     @property
     def _target(self) -> float:

@@ -22,7 +22,7 @@ from ...acquisition import LCB
 from ...posterior import WeightPosterior
 from ..objective import Objective
 from ..request import Request
-from ..search import Elite
+from ..search import Elite, search
 from .cuts import CutTask
 from .knowledge import remembered
 from .piece import Answer, Open, Piece
@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 _LEAST_COUNTS, _LEAST_GRAPHS = 0.3, 1.0  # seconds a piece, below which a round is of no use
 _LONGER = 1.5  # times as long, for graphs to be asked about again
+_SEARCH_AGAIN = 5_000  # evaluations for each second of the time limit
 _CASE_SECONDS = 6e-5  # that a case takes on average, for each node cubed
 _LAYERS_SHARE = 0.8  # of the time that is left, for splitting
 _WHOLE_SECONDS = 3.0  # for a piece that may fall into cases
@@ -53,11 +54,13 @@ class Rounds:
         self.request = request
         self.left = list(left)
         self.answers: list[Answer] = []
-        self._incumbent = next(iter(elite.ties.values()), None)
-        self._searched = elite.value
+        self.elite = elite
 
     def run(self) -> tuple[list[Answer], list[Open]]:
-        """Go through the rounds while there is time; returns answers, and what stayed open."""
+        """Go through the rounds while there is time; returns answers, and what stayed open.
+
+        What local search has found is in ``elite``.
+        """
         posterior, acquisition = self.objective.posterior, self.objective.acquisition
         kernel = posterior.model.kernel
         by_counts = isinstance(acquisition, LCB) and (
@@ -67,8 +70,10 @@ class Rounds:
             self._round(0.05, relaxed=True)
         if by_counts and not kernel.labelled:
             self._round(0.1, most=_WHOLE_SECONDS)
+            self._search_again()
             self._settle_by_layers()
         else:
+            self._search_again()
             self._round(0.1)
             self._round(0.35)
         if by_counts:
@@ -76,6 +81,24 @@ class Rounds:
         while self._round(1.0):  # again with what the settled pieces did not need
             pass
         return self.answers, self.left
+
+    def _search_again(self) -> None:
+        """A proof that takes long is worth a longer search: a better incumbent settles more."""
+        if not self.left or self.remaining <= 0:
+            return
+        request = self.request
+        found = search(
+            self.objective,
+            excluded=request.excluded,
+            n_evaluations=int(_SEARCH_AGAIN * request.time_limit),
+            deadline=request.deadline,
+            seed=request.seed + 1,
+            starts=[*self.elite.ties.values(), *request.exclude],
+        )
+        found.n_evaluations += self.elite.n_evaluations
+        if found.value <= self.elite.value:
+            self.elite = found
+        self._drop_settled()
 
     def _settle_by_layers(self) -> None:
         """Split cases off the pieces with the worst bounds and settle those, again and again."""
@@ -110,7 +133,7 @@ class Rounds:
     @property
     def best(self) -> float:
         """The smallest value known: only what is below it is of interest."""
-        return min((answer.value for answer in self.answers), default=self._searched)
+        return min([self.elite.value, *(answer.value for answer in self.answers)])
 
     @property
     def remaining(self) -> float:
@@ -186,14 +209,16 @@ class Rounds:
                 remembered.learn_facts(item.piece.structure, answer.facts)
                 item.counts = answer.counts or item.counts
                 item.bound = math.inf if answer.proved else max(item.bound, answer.bound)
-        before = len(self.left)
-        best = self.best
+        self._drop_settled()
+
+    def _drop_settled(self) -> None:
+        before, best = len(self.left), self.best
         self.left = [item for item in self.left if item.bound < best]
         logger.info("%d of %d open pieces settled", before - len(self.left), before)
 
     def _known_counts(self, piece: Piece) -> list[tuple[int, ...]]:
         """The counts of the incumbent, if it belongs to the piece: no need to offer them again."""
-        incumbent, structure = self._incumbent, piece.structure
+        incumbent, structure = next(iter(self.elite.ties.values()), None), piece.structure
         if incumbent is None or incumbent.n_nodes != structure.shape.n_nodes:
             return []
         if structure.diameter not in (None, incumbent.distances().max()):

@@ -194,7 +194,7 @@ class _Solve:
         exact = IntegerForm.of(form, kappa)
         objective = exact.objective(model, counts)
         # the line below LCB is far easier to bound than LCB itself
-        lower = exact if line is None else IntegerLine.of(*line)
+        lower = exact if line is None else IntegerLine.of(line.cost, line.offset)
         lowest = objective if line is None else lower.objective(model, counts)
         model.minimize(lowest)
         while True:

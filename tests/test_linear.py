@@ -1,0 +1,161 @@
+"""Lines below LCB: below it everywhere, with bounds that scipy and enumeration confirm."""
+
+from __future__ import annotations
+
+import math
+import time
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from bogrape import GraphSpace
+from bogrape.encoding import Structure, structures
+from bogrape.propose.exact.counting import Row, count_rows
+from bogrape.propose.exact.forms import CountForm, count_form
+from bogrape.propose.exact.integers import IntegerLine
+from bogrape.propose.exact.linear import Box, Line, Lines, Program, Tangent
+from bogrape.propose.exact.piece import Piece
+from exhaustive import fitted
+
+SPACE = GraphSpace(5, labels=2)
+
+
+def _soon() -> float:
+    return time.monotonic() + 60
+
+
+def _structure(diameter: int | None) -> Structure:
+    (whole,) = structures([SPACE.shape(5)], SPACE.connected, SPACE.rules)
+    return next(s for s in [whole, *whole.by_diameter()] if s.diameter == diameter)
+
+
+def _piece(
+    diameter: int | None, composition: tuple[int, ...], seed: int, **options: Any
+) -> tuple[CountForm, list[Row]]:
+    gp = fitted(SPACE, "sp", "random", seed, **options)
+    piece = Piece(_structure(diameter), composition)
+    form = count_form(gp.posterior, piece.coordinates(gp.kernel))
+    return form, list(count_rows(piece.structure, form.coordinates, None))
+
+
+def _all_counts(form: CountForm, rows: list[Row]) -> NDArray[np.int64]:
+    """All whole numbers that obey the rows, whether graphs have them or not."""
+    coordinates = form.coordinates
+    by_type: dict[tuple[int, ...], list[int]] = {}
+    for i, path in enumerate(coordinates.paths):
+        by_type.setdefault(path[1:], []).append(i)
+    blocks = [
+        [
+            split
+            for split in product(range(coordinates.n_pairs(*kind) + 1), repeat=len(members))
+            if sum(split) == coordinates.n_pairs(*kind)
+        ]
+        for kind, members in by_type.items()
+    ]
+    every = np.array([sum(choice, ()) for choice in product(*blocks)])
+    keep = np.ones(len(every), dtype=bool)
+    for weights, low, high in rows:
+        total = sum(weight * every[:, i] for i, weight in weights.items())
+        keep &= (total >= low) & (total <= high)
+    return every[keep]
+
+
+PIECES = [(2, (3, 2)), (3, (3, 2)), (3, (4, 1)), (4, (5, 0)), (4, (2, 3))]
+OPTIONS: list[dict[str, Any]] = [{}, {"alpha": 100.0, "noise": 1e-6}, {"feature_kernel": False}]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("piece", PIECES, ids=str)
+@pytest.mark.parametrize("kappa", [0.0, 1.0, 1.96])
+def test_the_bound_is_the_smallest_lcb_of_all_counts(
+    piece: tuple[int, tuple[int, ...]], kappa: float, options: dict[str, Any]
+) -> None:
+    for seed in range(3):
+        form, rows = _piece(*piece, seed, **options)
+        every = _all_counts(form, rows)
+        values = form.mean(every) - kappa * form.std(every)
+        lines = Lines(form, rows, kappa)
+        left = lines.branched(math.inf, _soon(), 2000)
+        assert left.bound == pytest.approx(values.min(), abs=1e-4 * (1 + abs(values.min())))
+        assert left.bound <= values.min() + 1e-12
+        # a value in the middle: all counts below it are in the box, and above the line
+        value = float(np.quantile(values, 0.3))
+        left = lines.branched(value, _soon(), 40)
+        below = every[values < value]
+        assert (left.box is None) <= (len(below) == 0)
+        if left.box is not None:
+            assert ((below >= left.box.low) & (below <= left.box.high)).all()
+            lowest = lines.lowest(left, _soon())
+            assert lowest is not None
+            inside = ((every >= left.box.low) & (every <= left.box.high)).all(axis=1)
+            line = lowest(every[inside])
+            assert (line <= values[inside]).all()
+            whole = IntegerLine.of(lowest.cost, lowest.offset)
+            objective = every[inside] @ whole.weights
+            assert (objective / whole.scale + whole.offset <= line + 1e-12).all()
+            assert (objective[values[inside] <= value] <= whole.at_most(value)).all()
+
+
+@given(st.integers(0, 10**6), st.floats(1e-6, 10.0), st.sampled_from(PIECES))
+@settings(max_examples=60, deadline=None)
+def test_any_tangent_gives_a_line_below(
+    seed: int, tau: float, piece: tuple[int, tuple[int, ...]]
+) -> None:
+    form, rows = _piece(*piece, seed % 3)
+    rng = np.random.default_rng(seed)
+    lines = Lines(form, rows, 1.5)
+    every = _all_counts(form, rows)
+    low = np.minimum.reduce(every[rng.integers(len(every), size=3)])
+    high = np.maximum.reduce(every[rng.integers(len(every), size=3)])
+    box = Box(np.minimum(low, high).astype(float), np.maximum(low, high).astype(float))
+    inside = every[((every >= box.low) & (every <= box.high)).all(axis=1)]
+    tangent = Tangent(rng.normal(size=len(form.projected)), tau)
+    line = lines.below(tangent, box)
+    assert (line(inside) <= form.mean(inside) - 1.5 * form.std(inside)).all()
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=150, deadline=None)
+def test_programs_agree_with_scipy(seed: int) -> None:
+    """Also about having no solution; and one program serves many costs and boxes."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(1, 7)), int(rng.integers(1, 7))
+    upper = rng.integers(1, 9, n)
+    rows: list[Row] = []
+    for _ in range(m):
+        weights = {int(i): int(w) for i, w in enumerate(rng.integers(-3, 4, n)) if w}
+        least = float(rng.integers(-12, 12))
+        kind = rng.integers(3)
+        rows.append((weights, -math.inf if kind == 0 else least, least + 9 * (kind != 1)))
+    program = Program(rows, upper)
+    for _ in range(4):
+        lines = [Line(rng.normal(size=n).round(3), float(rng.normal())) for _ in range(3)]
+        low = np.minimum(rng.integers(0, 4, n), upper).astype(float)
+        high = np.minimum(low + rng.integers(0, 6, n), upper)
+        found, _ = program.minimise(lines, Box(low, high), 10.0)
+        matrix = [[w.get(i, 0) for i in range(n)] for w, _, _ in rows]
+        most = [([*r, 0], h) for r, (_, _, h) in zip(matrix, rows, strict=True)]
+        most += [
+            ([*(-c for c in r), 0], -least)
+            for r, (_, least, _) in zip(matrix, rows, strict=True)
+            if least > -math.inf
+        ]
+        most += [([*line.cost, -1], -line.offset) for line in lines]
+        expected = linprog(
+            [0] * n + [1],
+            [r for r, _ in most],
+            [b for _, b in most],
+            bounds=[*np.column_stack([low, high]), (None, None)],
+        )
+        if expected.status == 2:
+            assert found.bound == math.inf
+            assert found.x is None
+        else:
+            assert found.bound == pytest.approx(expected.fun, abs=1e-6)
+            assert found.bound <= expected.fun + 1e-9
