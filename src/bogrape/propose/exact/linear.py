@@ -159,8 +159,8 @@ class Program:
             if weights.sum() > 0:
                 weights /= weights.sum()
                 mean = Line(
-                    sum(w * line.cost for w, line in zip(weights, lines, strict=True)),
-                    sum(w * line.offset for w, line in zip(weights, lines, strict=True)),
+                    weights @ np.array([line.cost for line in lines]),
+                    float(weights @ [line.offset for line in lines]),
                 )
                 return Lowest(self._by_duals(mean.cost, box) + mean.offset, mean, x), weights
         empty = status == pywraplp.Solver.INFEASIBLE and self._is_empty(box)

@@ -31,7 +31,7 @@ from .relaxation import composition_bounds, corner_bound, norm_bound
 from .worker import solve_all
 
 _MOST_COMPOSITIONS = 200_000
-_MOST_HALVED = 100  # boxes of counts, in one piece
+_MOST_HALVED = 300  # boxes of counts, in one piece
 _TIME_SHARE = 0.5  # of the time left, at most
 
 

@@ -66,9 +66,8 @@ class Rounds:
         by_counts = isinstance(acquisition, LCB) and (
             isinstance(posterior, WeightPosterior) or not kernel.labelled
         )
-        if by_counts:
-            self._round(0.05, relaxed=True)
         if by_counts and not kernel.labelled:
+            self._round(0.05, relaxed=True)
             self._round(0.1, most=_WHOLE_SECONDS)
             self._search_again()
             self._settle_by_layers()
