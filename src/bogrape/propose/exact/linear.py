@@ -287,10 +287,11 @@ class Lines:
 
     def _split(self, box: Box, x: FloatArray) -> tuple[int, float] | None:
         """The count whose secant is farthest off at x, and where to halve its range."""
-        off = self._form.cells[:-1] * (x - box.low) * (box.high - x)
-        i = int(np.argmax(off))
-        if off[i] <= 1e-9 * self._form.cells[i]:
+        cells = self._form.cells[:-1]
+        off = cells * (x - box.low) * (box.high - x)
+        if not (off > 1e-9 * cells).any():
             return None
+        i = int(np.argmax(off))
         return i, min(max(math.floor(x[i] + 1e-6), box.low[i]), box.high[i] - 1)
 
     def _secant(self, box: Box) -> tuple[FloatArray, float]:
