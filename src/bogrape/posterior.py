@@ -73,6 +73,14 @@ class FittedModel:
         """Smallest observed value, in the objective's own units."""
         return self.y_mean + self.y_scale * float(self.y.min())
 
+    def standard(self, value: float) -> float:
+        """A value in the units of ``y``: minus its mean, over its scale."""
+        return (value - self.y_mean) / self.y_scale
+
+    def in_units(self, standard: float) -> float:
+        """The value behind a standardised one."""
+        return self.y_mean + self.y_scale * standard
+
     def cross(self, counts: Counts) -> FloatArray:
         """``k(x, X_i)`` for each query (rows) and observation (columns)."""
         out = self.alpha * self.kernel.cross(counts, self.counts)

@@ -25,11 +25,10 @@ from ..request import Request
 from ..search import Elite, search
 from ..ties import break_tie
 from .feasibility import explain_nothing_left
-from .piece import Answer
+from .piece import Answer, slack
 from .pieces import open_pieces
 from .rounds import Rounds
 
-_TOLERANCE = 1e-7  # relative; what floating point may do to a proved bound
 _SEARCH_SHARE = 0.3  # of the time limit, at most, for the incumbent
 
 
@@ -69,22 +68,18 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
         raise explain_nothing_left(objective.space, request)
     graph = break_tie(elite.ties, request.exclude, request.seed)
     proved_value = min((answer.value for answer in improved), default=math.inf)
-    if not left and elite.value < proved_value - _slack(proved_value) < math.inf:
+    if not left and elite.value < proved_value - slack(proved_value) < math.inf:
         raise EngineError(
             f"{proved_value:.9g} was proved optimal, but local search then found "
             f"{elite.value:.9g}; please report this"
         )
-    proved = bound >= elite.value - _slack(elite.value)
+    proved = bound >= elite.value - slack(elite.value)
     status: Status = "optimal" if proved else "time_limit"
     value = objective.of_graph(graph)
     if proved:
         # the deviation of an exponential kernel may differ a little between batches
-        bound = min(elite.value, value) - _slack(elite.value)
+        bound = min(elite.value, value) - slack(elite.value)
     return Proposal(graph, value, bound, status, request.seconds, method, elite.n_evaluations)
-
-
-def _slack(value: float) -> float:
-    return _TOLERANCE * max(1.0, abs(value))
 
 
 def _polished(objective: Objective, request: Request, elite: Elite, best: Answer) -> Elite:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from ...encoding import Structure
 from ...graph import Graph
 from ...kernels import GraphKernel
@@ -16,6 +18,8 @@ from .facts import Fact
 from .forms import Coordinates
 from .knowledge import Rows
 from .layers import Heaviest
+
+_TOLERANCE = 1e-7  # relative
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,16 @@ class Piece:
         """The longest distance a graph of the piece can have."""
         diameter = self.structure.diameter
         return self.structure.shape.n_nodes - 1 if diameter is None else diameter
+
+    def matches(self, graph: Graph) -> bool:
+        """Whether a graph has the size, the diameter and the composition of the piece."""
+        shape, diameter = self.structure.shape, self.structure.diameter
+        if graph.n_nodes != shape.n_nodes:
+            return False
+        if diameter is not None and graph.distances().max() != diameter:
+            return False
+        numbers = np.bincount(graph.labels, minlength=shape.n_labels)
+        return self.composition in (None, tuple(numbers.tolist()))
 
     def coordinates(self, kernel: GraphKernel) -> Coordinates:
         """The counts that decide the kernel on graphs of this piece."""
@@ -66,3 +80,13 @@ class Open:
     can_be_split: bool = True
     tried: float = 0.0  # seconds
     counts: tuple[int, ...] | None = None  # the best ones, with no graph behind them
+
+
+def slack(value: float) -> float:
+    """What floating point may do to a proved bound near a value."""
+    return _TOLERANCE * max(1.0, abs(value))
+
+
+def with_room(value: float) -> float:
+    """A little above a value: rounding cannot make an open piece look settled."""
+    return value + slack(value)

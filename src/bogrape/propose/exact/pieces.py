@@ -26,7 +26,7 @@ from .facts import Fact
 from .forms import count_form
 from .knowledge import remembered
 from .linear import Lines, Tangent
-from .piece import Open, Piece
+from .piece import Open, Piece, with_room
 from .relaxation import composition_bounds, corner_bound, norm_bound
 from .worker import solve_all
 
@@ -74,11 +74,9 @@ def _by_composition(objective: Objective, item: Open) -> list[Open]:
     assert isinstance(acquisition, LCB)
     table = compositions(shape.n_nodes, shape.n_labels)
     bounds = composition_bounds(posterior, shape, np.array(table), acquisition.kappa)
-    fitted = posterior.model
-    in_units = fitted.y_mean + fitted.y_scale * bounds
     return [
-        Open(Piece(structure, row), max(item.bound, float(bound)))
-        for row, bound in zip(table, in_units, strict=True)
+        Open(Piece(structure, row), max(item.bound, posterior.model.in_units(float(bound))))
+        for row, bound in zip(table, bounds, strict=True)
     ]
 
 
@@ -108,7 +106,7 @@ class DiameterTask:
             part, of_part = replace(piece, structure=structure), bound
             if time.monotonic() < deadline:
                 of_part = max(bound, self._by_corners(part))
-            if of_part < self.value and piece.composition is not None:
+            if of_part < self.value < math.inf and piece.composition is not None:
                 linear, tangents = self._by_programs(part, deadline, tangents)
                 of_part = max(of_part, linear)
             if of_part < self.value:
@@ -120,8 +118,9 @@ class DiameterTask:
         if not isinstance(posterior, WeightPosterior) or not isinstance(acquisition, LCB):
             return -math.inf
         form = count_form(posterior, piece.coordinates(posterior.model.kernel))
-        bound = corner_bound(form, piece.structure, acquisition.kappa, self._target)
-        return self._in_units(bound)
+        target = posterior.model.standard(with_room(self.value))
+        bound = corner_bound(form, piece.structure, acquisition.kappa, target)
+        return posterior.model.in_units(bound)
 
     def _by_programs(
         self, piece: Piece, deadline: float, start: Sequence[Tangent]
@@ -133,15 +132,6 @@ class DiameterTask:
         facts = self.facts[piece.structure]
         rows = count_rows(piece.structure, form.coordinates, None, facts)
         lines = Lines(form, rows, acquisition.kappa)
-        left = lines.branched(self._target, deadline, _MOST_HALVED, start)
-        return self._in_units(left.bound), left.tangents
-
-    @property
-    def _target(self) -> float:
-        """A little above the incumbent: rounding cannot make an open piece look settled."""
-        fitted = self.objective.posterior.model
-        return (self.value + 1e-7 * max(1.0, abs(self.value)) - fitted.y_mean) / fitted.y_scale
-
-    def _in_units(self, standard: float) -> float:
-        fitted = self.objective.posterior.model
-        return fitted.y_mean + fitted.y_scale * standard
+        target = posterior.model.standard(with_room(self.value))
+        left = lines.branched(target, deadline, _MOST_HALVED, start)
+        return posterior.model.in_units(left.bound), left.tangents

@@ -16,16 +16,16 @@ import math
 import time
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from ...acquisition import LCB
+from ...errors import EngineError
+from ...graph import Graph
 from ...posterior import WeightPosterior
 from ..objective import Objective
 from ..request import Request
 from ..search import Elite, search
 from .cuts import CutTask
 from .knowledge import remembered
-from .piece import Answer, Open, Piece
+from .piece import Answer, Open, Piece, slack
 from .splitting import SplitTask, has_cases
 from .task import Task
 from .worker import n_cores, solve_all
@@ -95,9 +95,18 @@ class Rounds:
             starts=[*self.elite.ties.values(), *request.exclude],
         )
         found.n_evaluations += self.elite.n_evaluations
+        if found.value < self.best - slack(self.best):
+            self._check_that_it_was_open(next(iter(found.ties.values())), found.value)
         if found.value <= self.elite.value:
             self.elite = found
         self._drop_settled()
+
+    def _check_that_it_was_open(self, graph: Graph, value: float) -> None:
+        if not any(item.piece.matches(graph) for item in self.left):
+            raise EngineError(
+                f"a graph of value {value:.9g} was found where nothing below {self.best:.9g} "
+                "had been proved to be; please report this"
+            )
 
     def _settle_by_layers(self) -> None:
         """Split cases off the pieces with the worst bounds and settle those, again and again."""
@@ -217,12 +226,7 @@ class Rounds:
 
     def _known_counts(self, piece: Piece) -> list[tuple[int, ...]]:
         """The counts of the incumbent, if it belongs to the piece: no need to offer them again."""
-        incumbent, structure = next(iter(self.elite.ties.values()), None), piece.structure
-        if incumbent is None or incumbent.n_nodes != structure.shape.n_nodes:
-            return []
-        if structure.diameter not in (None, incumbent.distances().max()):
-            return []
-        numbers = np.bincount(incumbent.labels, minlength=structure.shape.n_labels)
-        if piece.composition not in (None, tuple(numbers.tolist())):
+        incumbent = next(iter(self.elite.ties.values()), None)
+        if incumbent is None or not piece.matches(incumbent):
             return []
         return [piece.coordinates(self.objective.posterior.model.kernel).values(incumbent)]

@@ -106,7 +106,7 @@ class SplitTask:
         counts = bare_counts(model, form.coordinates, rows)
         if math.isfinite(task.value):
             integers = IntegerForm.of(form, acquisition.kappa)
-            standard = (task.value - fitted.y_mean) / fitted.y_scale
+            standard = fitted.standard(task.value)
             model.add(integers.objective(model, counts) <= integers.at_most(standard))
         total = cp_model.LinearExpr.weighted_sum(counts[: piece.longest], list(weights))
         model.add(total <= most)

@@ -37,9 +37,9 @@ from .forms import CountForm, count_form
 from .integers import IntegerForm, IntegerLine
 from .knowledge import Rows, is_among
 from .layers import put_heaviest_first
-from .linear import Lines, Remainder
+from .linear import Lines
 from .listing import TooManyGraphs, all_graphs
-from .piece import Answer, Piece
+from .piece import Answer, Piece, with_room
 from .tables import (
     MOST_ROWS,
     CountTable,
@@ -170,11 +170,14 @@ class _Solve:
     # -- linear kernels: weight space in integers ---------------------------------------------
 
     def _run_integers(self, form: CountForm, kappa: float) -> Answer:
+        fitted = self.objective.posterior.model
         bound, line = -math.inf, None
-        if self.free is None and not (self.task.relaxed and self.piece.composition is None):
+        if self._has_lines:
             lines = Lines(form, self._count_rows(), kappa)
-            left = self._where_lines_leave_off(lines)
-            bound = self._in_units(left.bound)
+            n_most = _MOST_HALVED if self.task.relaxed else _HALVED_FIRST
+            target = fitted.standard(with_room(self.best.value))
+            left = lines.branched(target, self.task.deadline, n_most)
+            bound = fitted.in_units(left.bound)
             if left.box is None:
                 return self.answer(proved=True)
             if self.task.relaxed:
@@ -199,7 +202,7 @@ class _Solve:
         model.minimize(lowest)
         while True:
             if math.isfinite(self.best.value):
-                value = self._standard(self.best.value)
+                value = fitted.standard(self.best.value)
                 model.add(objective <= exact.at_most(value))
                 model.add(lowest <= lower.at_most(value))
             solver = self._solver(clauses=clauses)
@@ -208,7 +211,7 @@ class _Solve:
             if status == cp_model.INFEASIBLE:
                 return self.answer(proved=True)
             solved = lower.lower_bound(_objective_bound(solver, status))
-            bound = max(bound, self._in_units(solved))
+            bound = max(bound, fitted.in_units(solved))
             if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
                 return self.answer(proved=False, bound=bound)
             found = tuple(int(solver.value(count)) for count in counts)
@@ -220,20 +223,12 @@ class _Solve:
                 return self.answer(proved=False, bound=bound)
             self._forbid(model, counts, found)
 
-    def _where_lines_leave_off(self, lines: Lines) -> Remainder:
-        target = self._standard(self.best.value)
-        if math.isfinite(target):  # rounding cannot make an open piece look settled
-            target += 1e-7 * max(1.0, abs(target))
-        n_most = _MOST_HALVED if self.task.relaxed else _HALVED_FIRST
-        return lines.branched(target, self.task.deadline, n_most)
-
-    def _standard(self, value: float) -> float:
-        fitted = self.objective.posterior.model
-        return (value - fitted.y_mean) / fitted.y_scale
-
-    def _in_units(self, value: float) -> float:
-        fitted = self.objective.posterior.model
-        return fitted.y_mean + fitted.y_scale * value
+    @property
+    def _has_lines(self) -> bool:
+        """Whether linear programs come first: bare graphs have cases instead."""
+        if self.free is not None or not math.isfinite(self.best.value):
+            return False
+        return self.piece.composition is not None or not self.task.relaxed
 
     # -- any kernel: tables of counts ---------------------------------------------------------
 

@@ -1,0 +1,74 @@
+"""The space in pieces: every graph that matters is in an open one, under a bound that holds."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bogrape import GraphSpace
+from bogrape.acquisition import LCB
+from bogrape.errors import EngineError
+from bogrape.propose.exact.pieces import open_pieces
+from bogrape.propose.exact.rounds import Rounds
+from bogrape.propose.objective import Objective
+from bogrape.propose.request import Request
+from bogrape.propose.search import Elite
+from exhaustive import everything, fitted
+
+SPACES = {
+    "labels": GraphSpace((2, 5), labels=2),
+    "features": GraphSpace(4, labels=2, features=1),
+    "directed": GraphSpace(3, labels=2, directed=True, connected=False),
+}
+OPTIONS: list[dict[str, Any]] = [{}, {"alpha": 100.0, "noise": 1e-6}, {"feature_kernel": False}]
+
+
+def _soon() -> float:
+    return time.monotonic() + 60
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("kernel", ["sp", "ssp"])
+@pytest.mark.parametrize("name", SPACES)
+def test_graphs_below_a_value_are_in_open_pieces(
+    name: str, kernel: str, options: dict[str, Any]
+) -> None:
+    space = SPACES[name]
+    n_settled = 0
+    for seed in range(2):
+        gp = fitted(space, kernel, "random", seed, **options)
+        objective = Objective(space, gp.posterior, LCB(1.0))
+        graphs = everything(space)
+        values = np.array([objective.of_graph(graph) for graph in graphs])
+        value = float(np.quantile(values, 0.02))
+        pieces = open_pieces(objective, value, _soon())
+        for graph, own in zip(graphs, values, strict=True):
+            homes = [item for item in pieces if item.piece.matches(graph)]
+            assert len(homes) <= 1  # pieces do not overlap
+            if own < value:
+                assert homes
+            for item in homes:
+                assert item.bound <= own + 1e-9 * (1 + abs(own))
+            n_settled += not homes
+    assert n_settled or name == "directed" or kernel == "ssp"
+
+
+def test_a_graph_found_where_none_can_be_is_an_error() -> None:
+    """A wrong bound shows itself: a longer search finds what it denied."""
+    space = SPACES["labels"]
+    objective = Objective(space, fitted(space, "sp", "random", 0).posterior, LCB(1.0))
+    graphs = everything(space)
+    values = np.array([objective.of_graph(graph) for graph in graphs])
+    best = graphs[int(values.argmin())]
+    poor = float(np.quantile(values, 0.5))
+    pieces = open_pieces(objective, poor, _soon())
+    wrong = [item for item in pieces if not item.piece.matches(best)]
+    assert wrong
+    assert len(wrong) < len(pieces)
+    request = Request(time_limit=20.0)
+    elite = Elite(frozenset(), poor, {})
+    with pytest.raises(EngineError, match="had been proved"):
+        Rounds(objective, request, elite, wrong).run()
