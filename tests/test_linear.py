@@ -159,3 +159,5 @@ def test_programs_agree_with_scipy(seed: int) -> None:
         else:
             assert found.bound == pytest.approx(expected.fun, abs=1e-6)
             assert found.bound <= expected.fun + 1e-9
+            # should the solver ever call this infeasible, it would not be believed
+            assert not program._is_empty(Box(low, high))

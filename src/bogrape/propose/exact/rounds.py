@@ -1,12 +1,15 @@
 """Rounds of solves that settle the open pieces of a proof, each with a longer limit than the last.
 
-1. *Counts*, where the posterior is quadratic in them: graphs are left out; counts that obey what is
-   true of all graphs are bounded in no time, and that settles many pieces.
+1. *Counts*, for kernels without labels: graphs are left out; counts that obey what is true of all
+   graphs are bounded in no time, and that settles many pieces.
 2. *Graphs*, with a tenth of the time: what is easy is settled.
-3. *Layers*, for kernels without labels: what is left falls into cases (`bogrape.propose.exact.
+3. *Search* again, for longer: a better incumbent settles more.
+4. *Layers*, for kernels without labels: what is left falls into cases (`bogrape.propose.exact.
    splitting`). The most promising ones are settled first, by counts and by graphs.
-4. *Cuts*: the pieces with the worst bounds, which are the bound of the whole, get cutting planes.
-5. *Graphs* again, with all the time that is left.
+5. *Cuts*: the pieces with the worst bounds, which are the bound of the whole, get cutting planes.
+6. *Graphs* again, with all the time that is left.
+
+With labels, counts have been bounded when the pieces were made; search comes before graphs.
 """
 
 from __future__ import annotations
