@@ -31,7 +31,7 @@ def _soon() -> float:
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("kernel", ["sp", "ssp"])
+@pytest.mark.parametrize("kernel", ["sp", "ssp", "esp", "essp"])
 @pytest.mark.parametrize("name", SPACES)
 def test_graphs_below_a_value_are_in_open_pieces(
     name: str, kernel: str, options: dict[str, Any]
@@ -53,7 +53,7 @@ def test_graphs_below_a_value_are_in_open_pieces(
             for item in homes:
                 assert item.bound <= own + 1e-9 * (1 + abs(own))
             n_settled += not homes
-    assert n_settled or name == "directed" or kernel == "ssp"
+    assert n_settled or name == "directed" or kernel in ("ssp", "essp")
 
 
 def test_a_graph_found_where_none_can_be_is_an_error() -> None:

@@ -130,6 +130,11 @@ class FunctionPosterior:
         return np.asarray(self._weights)
 
     @property
+    def factor(self) -> FloatArray:
+        """The lower Cholesky factor of K, noise (and jitter, if there was need) included."""
+        return self._factor
+
+    @property
     def model(self) -> FittedModel:
         """Hyperparameters and data."""
         return self._model

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from ...constraints import Shape
 from ...graph import Graph
-from ...posterior import WeightPosterior
+from ...kernels import node_features
+from ...posterior import FittedModel, WeightPosterior
 
 FloatArray = NDArray[np.float64]
 
@@ -145,7 +146,7 @@ class CountForm:
 def count_form(posterior: WeightPosterior, coordinates: Coordinates) -> CountForm:
     """The posterior over the counts of graphs of one shape."""
     weights, basis = embedded(posterior, coordinates)
-    columns = _columns(posterior, coordinates)  # z = columns @ (x, 1)
+    columns = _columns(posterior.model, coordinates)  # z = columns @ (x, 1)
     projected = basis @ columns
     gram = columns.T @ columns - projected.T @ projected
     values, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
@@ -173,15 +174,46 @@ def count_form(posterior: WeightPosterior, coordinates: Coordinates) -> CountFor
 
 def embedded(posterior: WeightPosterior, coordinates: Coordinates) -> tuple[FloatArray, FloatArray]:
     """Weights, and ``B`` with ``S = I - B'B``, over all cells a graph of this shape can have."""
-    shape, fitted = coordinates.shape, posterior.model
-    cells = posterior.path_shape
+    rows = np.vstack(
+        [posterior.weights, np.sqrt(1.0 - posterior.shrink)[:, None] * posterior.basis]
+    )
+    out = _padded(rows, posterior.path_shape, posterior.model, coordinates)
+    return out[0], out[1:]
+
+
+def cell_columns(fitted: FittedModel, coordinates: Coordinates) -> tuple[FloatArray, FloatArray]:
+    """The matrices of ``P / n^2`` and of the scaled ``N`` as functions of ``(x, 1)``."""
+    columns = _columns(fitted, coordinates)
+    n_cells = _n_cells(fitted, coordinates)
+    return columns[:n_cells] / math.sqrt(fitted.alpha), columns[n_cells:]
+
+
+def observed_cells(fitted: FittedModel, coordinates: Coordinates) -> tuple[FloatArray, FloatArray]:
+    """The same of the observations, over all cells a graph of this shape can have."""
+    paths = fitted.kernel.features(fitted.counts)
+    rows = paths.reshape(len(paths), -1)
+    if fitted.beta:
+        nodes = math.sqrt(fitted.beta) * node_features(fitted.counts, fitted.n_features)
+        rows = np.concatenate([rows, nodes], axis=1)
+    out = _padded(rows, paths.shape[1:], fitted, coordinates)
+    n_cells = _n_cells(fitted, coordinates)
+    return out[:, :n_cells], out[:, n_cells:]
+
+
+def _n_cells(fitted: FittedModel, coordinates: Coordinates) -> int:
+    shape = coordinates.shape
+    return shape.n_nodes * (shape.n_labels**2 if fitted.kernel.labelled else 1)
+
+
+def _padded(
+    rows: FloatArray, cells: tuple[int, ...], fitted: FittedModel, coordinates: Coordinates
+) -> FloatArray:
+    """Rows over the cells that occur in the data, over all that a graph of this shape can have."""
+    shape = coordinates.shape
     full = (shape.n_nodes, *(shape.n_labels,) * (len(cells) - 1))
     n_cells, n_known = math.prod(full), math.prod(cells)
     n_labels = fitted.counts.n_labels
     n_columns = n_cells + (shape.n_labels + shape.n_features if fitted.beta else 0)
-    rows = np.vstack(
-        [posterior.weights, np.sqrt(1.0 - posterior.shrink)[:, None] * posterior.basis]
-    )
     out = np.zeros((len(rows), n_columns))
     paths = np.zeros((len(rows), *full))
     common = tuple(slice(min(a, b)) for a, b in zip(cells, full, strict=True))
@@ -192,12 +224,12 @@ def embedded(posterior: WeightPosterior, coordinates: Coordinates) -> tuple[Floa
         shared = min(n_labels, shape.n_labels)
         out[:, n_cells : n_cells + shared] = rows[:, n_known : n_known + shared]
         out[:, n_cells + shape.n_labels :] = rows[:, n_known + n_labels :]
-    return out[0], out[1:]
+    return out
 
 
-def _columns(posterior: WeightPosterior, coordinates: Coordinates) -> FloatArray:
+def _columns(fitted: FittedModel, coordinates: Coordinates) -> FloatArray:
     """The matrix C of ``z = C (x, 1)``."""
-    shape, fitted = coordinates.shape, posterior.model
+    shape = coordinates.shape
     n, n_labels = shape.n_nodes, shape.n_labels
     labelled = fitted.kernel.labelled
     full = (n, n_labels, n_labels) if labelled else (n,)

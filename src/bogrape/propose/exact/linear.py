@@ -1,19 +1,9 @@
-r"""Linear programs that bound LCB over counts: all that is known of graphs at once, in no time.
+"""Linear programs that bound LCB over counts: all that is known of graphs at once, in no time.
 
-The counts x of a piece obey rows (`bogrape.propose.exact.counting`), the mean is linear in them,
-and with ``z = C (x, 1)`` the variance is ``|z|^2 - |B z|^2`` (`bogrape.propose.exact.forms`). Every
-count has cells of z of its own, so for ``low <= x <= high`` and any vector b
-
-.. math:: |z|^2 = c + \sum_i D_i x_i^2 \le c + \sum_i D_i ((low_i + high_i) x_i - low_i high_i),
-          \qquad -|B z|^2 \le |b|^2 - 2 b^\top B z :
-
-a secant and a tangent. So :math:`\sigma^2 \le q(x)`, which is linear, and for any :math:`\tau > 0`
-
-.. math:: \mu - \kappa\sigma \ge \mu(x) - \kappa \frac{q(x) + \tau^2}{2 \tau} ,
-
-a *line* below LCB. With many of them, for different b and :math:`\tau`, the largest is minimised:
-each program tells for which x another line is of use. Where the secant is too far off, the range of
-a count is halved, again and again (`Lines.branched`); counts are whole numbers, which helps.
+The counts x of a piece obey rows (`bogrape.propose.exact.counting`), and in every box of counts
+LCB is above certain lines (`bogrape.propose.exact.surfaces`). The largest of several lines is
+minimised; where that ends, the next line is taken. Where lines are too far off, the range of a
+count is halved, again and again (`Lines.branched`); counts are whole numbers, which helps.
 
 A bound does not rest on the solver's word: it is computed from dual values, which are a proof
 whatever their digits are; and so is the word that no counts are left.
@@ -34,54 +24,14 @@ from numpy.typing import NDArray
 from ortools.linear_solver import pywraplp
 
 from .counting import Row
-from .forms import CountForm
+from .surfaces import Box, Line, Surface
 
 FloatArray = NDArray[np.float64]
 
 MOST_LINES = 12  # at a time
 _WORTH_IT = 0.02  # of what is missing: a program that gains less is the last one
 _ROUNDING = 1e-11  # relative, of the sums a bound is made of
-_ROOM = 1e-9  # for the rounding of what does not depend on the counts
 _ELASTIC = 1e3  # rows may be missed by this much where it is asked whether they can hold
-
-
-@dataclass(frozen=True, eq=False)
-class Box:
-    """Ranges of the counts."""
-
-    low: FloatArray
-    high: FloatArray
-
-    def halves(self, i: int, at: float) -> tuple[Box, Box]:
-        """The counts with ``x_i <= at`` and those with ``x_i >= at + 1``."""
-        below, above = self.high.copy(), self.low.copy()
-        below[i], above[i] = at, at + 1
-        return Box(self.low, below), Box(above, self.high)
-
-    def rows(self) -> Iterator[Row]:
-        """The ranges as rows."""
-        for i, (low, high) in enumerate(zip(self.low, self.high, strict=True)):
-            yield {i: 1}, float(low), float(high)
-
-
-@dataclass(frozen=True, eq=False)
-class Tangent:
-    """Where a line touches: ``b`` and ``tau`` above."""
-
-    b: FloatArray
-    tau: float
-
-
-@dataclass(frozen=True, eq=False)
-class Line:
-    """A linear function of the counts."""
-
-    cost: FloatArray
-    offset: float
-
-    def __call__(self, x: FloatArray) -> FloatArray:
-        """Its values at rows of counts."""
-        return np.asarray(x @ self.cost + self.offset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +41,7 @@ class Lowest:
     bound: float  # below the minimum; infinite if no counts obey the rows
     line: Line | None = None  # a mean of the lines, with the same minimum
     x: FloatArray | None = None  # where it is
-    tangents: tuple[Tangent, ...] = ()  # of the lines that matter
+    tangents: tuple[Any, ...] = ()  # of the lines that matter
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +50,7 @@ class Remainder:
 
     bound: float  # on LCB
     box: Box | None  # holds all counts of interest; there are none if it is None
-    tangents: tuple[Tangent, ...]
+    tangents: tuple[Any, ...]
     counts: FloatArray | None  # where LCB is smallest, as far as is known
 
 
@@ -211,25 +161,15 @@ def _tightened(upper: FloatArray, rows: Iterable[tuple[dict[int, int], float]]) 
 
 
 class Lines:
-    """Linear functions below the standardised LCB, over counts that obey rows."""
+    """Linear functions below LCB, over counts that obey rows."""
 
-    def __init__(self, form: CountForm, rows: Iterable[Row], kappa: float) -> None:
-        self._form = form
-        self._kappa = kappa
-        self._program = Program(rows, form.coordinates.upper())
+    def __init__(self, surface: Surface, rows: Iterable[Row]) -> None:
+        self._surface = surface
+        self._program = Program(rows, surface.coordinates.upper())
         self.box = self._program.box
 
-    def below(self, tangent: Tangent, box: Box) -> Line:
-        """A line that is nowhere above LCB in a box."""
-        form, b, tau = self._form, tangent.b, tangent.tau
-        share = self._kappa / (2 * tau)
-        secant, constant = self._secant(box)
-        beside = constant - 2 * float(b @ form.projected[:, -1]) + float(b @ b) + tau**2
-        cost = form.w - share * (secant - 2 * b @ form.projected[:, :-1])
-        return Line(cost, form.w0 - share * beside - self._kappa * form.slack - _ROOM)
-
     def best(
-        self, value: float, deadline: float, start: Sequence[Tangent] = (), box: Box | None = None
+        self, value: float, deadline: float, start: Sequence[Any] = (), box: Box | None = None
     ) -> Lowest:
         """The highest bound that lines have to offer, of interest up to ``value`` only.
 
@@ -239,7 +179,7 @@ class Lines:
         tangents = list(start) or self._at_lowest_mean(box, deadline)
         best = Lowest(-math.inf, tangents=tuple(tangents))
         while tangents and time.monotonic() < deadline:
-            lines = [self.below(tangent, box) for tangent in tangents]
+            lines = [self._surface.below(tangent, box) for tangent in tangents]
             found, weights = self._program.minimise(lines, box, deadline - time.monotonic())
             gain = found.bound - best.bound
             if gain > 0:
@@ -247,11 +187,11 @@ class Lines:
                 best = replace(found, tangents=matter or best.tangents)
             if found.x is None or best.bound >= value or gain < self._worth_it(best.bound, value):
                 break
-            tangents = [*best.tangents, self._at(found.x, box)][-MOST_LINES:]
+            tangents = [*best.tangents, self._surface.touching(found.x, box)][-MOST_LINES:]
         return best
 
     def branched(
-        self, value: float, deadline: float, n_most: int, start: Sequence[Tangent] = ()
+        self, value: float, deadline: float, n_most: int, start: Sequence[Any] = ()
     ) -> Remainder:
         """Halve boxes in which LCB could come below ``value``, the worst first."""
         root = self.best(value, deadline, start)
@@ -286,26 +226,14 @@ class Lines:
         return _WORTH_IT * missing if missing < math.inf else 1e-6 * (1 + abs(bound))
 
     def _split(self, box: Box, x: FloatArray) -> tuple[int, float] | None:
-        """The count whose secant is farthest off at x, and where to halve its range."""
-        cells = self._form.cells[:-1]
-        off = cells * (x - box.low) * (box.high - x)
-        if not (off > 1e-9 * cells).any():
+        """The count that keeps lines farthest off at x, and where to halve its range."""
+        off = self._surface.off(x, box)
+        if off.max(initial=0.0) <= 0:
             return None
         i = int(np.argmax(off))
         return i, min(max(math.floor(x[i] + 1e-6), box.low[i]), box.high[i] - 1)
 
-    def _secant(self, box: Box) -> tuple[FloatArray, float]:
-        cells = self._form.cells
-        constant = float(cells[-1] - cells[:-1] @ (box.low * box.high))
-        return cells[:-1] * (box.low + box.high), constant
-
-    def _at_lowest_mean(self, box: Box, deadline: float) -> list[Tangent]:
-        mean = Line(self._form.w, 0.0)
+    def _at_lowest_mean(self, box: Box, deadline: float) -> list[Any]:
+        mean = self._surface.lowest_mean()
         x = self._program.minimise([mean], box, deadline - time.monotonic())[0].x
-        return [] if x is None else [self._at(x, box)]
-
-    def _at(self, x: FloatArray, box: Box) -> Tangent:
-        b = self._form.projected @ np.append(x, 1.0)
-        secant, constant = self._secant(box)
-        variance = float(secant @ x) + constant - float(b @ b)
-        return Tangent(b, math.sqrt(max(variance, 1e-9 * float(self._form.cells[-1]), 1e-300)))
+        return [] if x is None else [self._surface.touching(x, box)]

@@ -14,10 +14,12 @@ import numpy as np
 from ...encoding import Structure
 from ...graph import Graph
 from ...kernels import GraphKernel
+from ...posterior import Posterior
 from .facts import Fact
 from .forms import Coordinates
 from .knowledge import Rows
 from .layers import Heaviest
+from .surfaces import Surface, surface_of
 
 _TOLERANCE = 1e-7  # relative
 
@@ -45,6 +47,12 @@ class Piece:
             return False
         numbers = np.bincount(graph.labels, minlength=shape.n_labels)
         return self.composition in (None, tuple(numbers.tolist()))
+
+    def surface(self, posterior: Posterior, kappa: float) -> Surface:
+        """LCB over the counts of this piece."""
+        complete = self.structure.connectivity == "strong"
+        coordinates = self.coordinates(posterior.model.kernel)
+        return surface_of(posterior, coordinates, kappa, complete=complete)
 
     def coordinates(self, kernel: GraphKernel) -> Coordinates:
         """The counts that decide the kernel on graphs of this piece."""

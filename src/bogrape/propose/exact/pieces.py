@@ -13,6 +13,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -25,13 +26,14 @@ from .counting import count_rows
 from .facts import Fact
 from .forms import count_form
 from .knowledge import remembered
-from .linear import Lines, Tangent
+from .linear import Lines
 from .piece import Open, Piece, with_room
 from .relaxation import composition_bounds, corner_bound, norm_bound
 from .worker import solve_all
 
 _MOST_COMPOSITIONS = 200_000
-_MOST_HALVED = 300  # boxes of counts, in one piece
+_HALVED_FIRST = 10  # boxes of counts, with all diameters together
+_MOST_HALVED = 300  # in one piece
 _TIME_SHARE = 0.5  # of the time left, at most
 
 
@@ -43,9 +45,7 @@ def open_pieces(objective: Objective, value: float, deadline: float) -> list[Ope
     now = time.monotonic()
     limit = _TIME_SHARE * max(0.0, deadline - now)
     kernel = objective.posterior.model.kernel
-    by_composition = (
-        kernel.labelled and not kernel.exponential and isinstance(objective.acquisition, LCB)
-    )
+    by_composition = kernel.labelled and isinstance(objective.acquisition, LCB)
     whole = [Open(Piece(structure), norm_bound(objective)) for structure in _structures(objective)]
     if by_composition:
         whole = [part for item in whole for part in _by_composition(objective, item)]
@@ -70,9 +70,10 @@ def _by_composition(objective: Objective, item: Open) -> list[Open]:
     if count_compositions(shape.n_nodes, shape.n_labels) > _MOST_COMPOSITIONS:
         return [item]
     posterior, acquisition = objective.posterior, objective.acquisition
-    assert isinstance(posterior, WeightPosterior)
     assert isinstance(acquisition, LCB)
     table = compositions(shape.n_nodes, shape.n_labels)
+    if not isinstance(posterior, WeightPosterior):
+        return [Open(Piece(structure, row), item.bound) for row in table]
     bounds = composition_bounds(posterior, shape, np.array(table), acquisition.kappa)
     return [
         Open(Piece(structure, row), max(item.bound, posterior.model.in_units(float(bound))))
@@ -98,16 +99,19 @@ class DiameterTask:
         """The parts that could hold a smaller value."""
         deadline = time.monotonic() + self.time_limit
         piece, bound = self.item.piece, self.item.bound
+        out: list[Open] = []
+        tangents: Sequence[Any] = ()
         if piece.composition is not None:
             bound = max(bound, self._by_corners(piece))
-        out: list[Open] = []
-        tangents: Sequence[Tangent] = ()
+            if bound < self.value < math.inf:
+                linear, tangents = self._by_programs(piece, deadline, _HALVED_FIRST)
+                bound = max(bound, linear)
         for structure in self.facts if bound < self.value else ():
             part, of_part = replace(piece, structure=structure), bound
             if time.monotonic() < deadline:
                 of_part = max(bound, self._by_corners(part))
             if of_part < self.value < math.inf and piece.composition is not None:
-                linear, tangents = self._by_programs(part, deadline, tangents)
+                linear, tangents = self._by_programs(part, deadline, _MOST_HALVED, tangents)
                 of_part = max(of_part, linear)
             if of_part < self.value:
                 out.append(Open(part, of_part))
@@ -123,15 +127,13 @@ class DiameterTask:
         return posterior.model.in_units(bound)
 
     def _by_programs(
-        self, piece: Piece, deadline: float, start: Sequence[Tangent]
-    ) -> tuple[float, Sequence[Tangent]]:
+        self, piece: Piece, deadline: float, n_most: int, start: Sequence[Any] = ()
+    ) -> tuple[float, Sequence[Any]]:
         posterior, acquisition = self.objective.posterior, self.objective.acquisition
-        assert isinstance(posterior, WeightPosterior)
         assert isinstance(acquisition, LCB)
-        form = count_form(posterior, piece.coordinates(posterior.model.kernel))
-        facts = self.facts[piece.structure]
-        rows = count_rows(piece.structure, form.coordinates, None, facts)
-        lines = Lines(form, rows, acquisition.kappa)
+        surface = piece.surface(posterior, acquisition.kappa)
+        facts = self.facts.get(piece.structure, ())
+        rows = count_rows(piece.structure, surface.coordinates, None, facts)
         target = posterior.model.standard(with_room(self.value))
-        left = lines.branched(target, deadline, _MOST_HALVED, start)
+        left = Lines(surface, rows).branched(target, deadline, n_most, start)
         return posterior.model.in_units(left.bound), left.tangents

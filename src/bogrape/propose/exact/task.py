@@ -33,7 +33,7 @@ from .counting import Row as CountRow
 from .counting import bare_counts, count_rows, graph_counts, length_rows
 from .cover import Cover, rows_of
 from .facts import Fact
-from .forms import CountForm, count_form
+from .forms import count_form
 from .integers import IntegerForm, IntegerLine
 from .knowledge import Rows, is_among
 from .layers import put_heaviest_first
@@ -105,11 +105,16 @@ class _Solve:
 
     def run(self) -> Answer:
         posterior, acquisition = self.objective.posterior, self.objective.acquisition
-        if isinstance(posterior, WeightPosterior) and isinstance(acquisition, LCB):
-            if not self.task.relaxed and self._nothing_is_heavy_enough():
-                return self.answer(proved=True)
-            form = count_form(posterior, self.coordinates)
-            return self._run_integers(form, acquisition.kappa)
+        if isinstance(acquisition, LCB):
+            if isinstance(posterior, WeightPosterior):
+                if not self.task.relaxed and self._nothing_is_heavy_enough():
+                    return self.answer(proved=True)
+                form = count_form(posterior, self.coordinates)
+                return self._run_integers(
+                    acquisition.kappa, IntegerForm.of(form, acquisition.kappa)
+                )
+            if self.piece.composition is not None and self._has_lines:
+                return self._run_integers(acquisition.kappa)
         cover = self.cover()
         if cover is not None:
             return self._run_cover(cover)
@@ -167,13 +172,13 @@ class _Solve:
             structure, rows, self.best.value, objective, evaluate, self.task.deadline
         )
 
-    # -- linear kernels: weight space in integers ---------------------------------------------
+    # -- linear kernels, and lines below the others: weight space in integers -----------------
 
-    def _run_integers(self, form: CountForm, kappa: float) -> Answer:
+    def _run_integers(self, kappa: float, exact: IntegerForm | None = None) -> Answer:
         fitted = self.objective.posterior.model
         bound, line = -math.inf, None
         if self._has_lines:
-            lines = Lines(form, self._count_rows(), kappa)
+            lines = Lines(self.piece.surface(self.objective.posterior, kappa), self._count_rows())
             n_most = _MOST_HALVED if self.task.relaxed else _HALVED_FIRST
             target = fitted.standard(with_room(self.best.value))
             left = lines.branched(target, self.task.deadline, n_most)
@@ -186,6 +191,8 @@ class _Solve:
                 return self.answer(proved=False, bound=bound)
             self.of_interest = list(left.box.rows())
             line = lines.lowest(left, self.task.deadline)
+        if exact is None and line is None:  # out of time
+            return self.answer(proved=False, bound=bound)
         encoding = None if self.task.relaxed else self._encoding()
         model: Any = cp_model.CpModel() if encoding is None else encoding.model
         counts = self._bare_counts(model)
@@ -194,23 +201,23 @@ class _Solve:
         # a linear program says much of counts and of labelled pairs, little of bare graphs
         clauses = encoding is not None and self.free is not None
         self._forbid_known(model, counts)
-        exact = IntegerForm.of(form, kappa)
-        objective = exact.objective(model, counts)
-        # the line below LCB is far easier to bound than LCB itself
-        lower = exact if line is None else IntegerLine.of(line.cost, line.offset)
-        lowest = objective if line is None else lower.objective(model, counts)
-        model.minimize(lowest)
+        # the line below LCB is far easier to bound than LCB itself, so it is what is minimised
+        forms: list[IntegerForm | IntegerLine] = []
+        forms += [IntegerLine.of(line.cost, line.offset)] if line is not None else []
+        forms += [exact] if exact is not None else []
+        objectives = [form.objective(model, counts) for form in forms]
+        model.minimize(objectives[0])
         while True:
             if math.isfinite(self.best.value):
                 value = fitted.standard(self.best.value)
-                model.add(objective <= exact.at_most(value))
-                model.add(lowest <= lower.at_most(value))
+                for form, objective in zip(forms, objectives, strict=True):
+                    model.add(objective <= form.at_most(value))
             solver = self._solver(clauses=clauses)
             self.n_solves += 1
             status = solver.solve(model)
             if status == cp_model.INFEASIBLE:
                 return self.answer(proved=True)
-            solved = lower.lower_bound(_objective_bound(solver, status))
+            solved = forms[0].lower_bound(_objective_bound(solver, status))
             bound = max(bound, fitted.in_units(solved))
             if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
                 return self.answer(proved=False, bound=bound)
