@@ -61,18 +61,13 @@ def count_rows(
 def _path_rows(
     structure: Structure, coordinates: Coordinates, facts: Sequence[Fact]
 ) -> Iterator[Row]:
-    by_type: dict[tuple[int, ...], list[int]] = {}
     by_length: dict[int, list[int]] = {}
     for i, path in enumerate(coordinates.paths):
-        by_type.setdefault(path[1:], []).append(i)
         by_length.setdefault(path[0], []).append(i)
-    if coordinates.composition is not None or len(by_type) == 1:
-        strong = structure.connectivity == "strong"
-        for types, members in by_type.items():
-            total = coordinates.n_pairs(*types)
-            yield dict.fromkeys(members, 1), total if strong else -math.inf, total
-        if strong and not structure.shape.directed:
-            yield from _typed_rows(structure, coordinates)
+    yield from type_rows(structure, coordinates)
+    known_types = coordinates.composition is not None or len(by_length) == len(coordinates.paths)
+    if known_types and structure.connectivity == "strong" and not structure.shape.directed:
+        yield from _near_rows(structure, coordinates)
     for weights, low, high in length_rows(structure, facts):
         yield {i: weights[s] for s in weights for i in by_length[s]}, low, high
 
@@ -91,7 +86,20 @@ def length_rows(
             yield dict.fromkeys(range(s, diameter + 1), 1), fewest, most
 
 
-def _typed_rows(structure: Structure, coordinates: Coordinates) -> Iterator[Row]:
+def type_rows(structure: Structure, coordinates: Coordinates) -> Iterator[Row]:
+    """The pairs of a type (the labels of their ends) are shared out over the distances."""
+    by_type: dict[tuple[int, ...], list[int]] = {}
+    for i, path in enumerate(coordinates.paths):
+        by_type.setdefault(path[1:], []).append(i)
+    if coordinates.composition is None and len(by_type) > 1:
+        return  # nobody knows how many there are of each
+    for types, members in by_type.items():
+        total = coordinates.n_pairs(*types)
+        least = total if structure.connectivity == "strong" else -math.inf
+        yield dict.fromkeys(members, 1), least, total
+
+
+def _near_rows(structure: Structure, coordinates: Coordinates) -> Iterator[Row]:
     """What is known of pairs by the labels of their ends, in connected undirected graphs."""
     sizes = {0: coordinates.shape.n_nodes}
     if coordinates.composition is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from ...encoding import Structure, structures
 from ...posterior import WeightPosterior
 from ..objective import Objective
 from .attributes import compositions, count_compositions
-from .counting import count_rows
+from .counting import Row, count_rows, type_rows
 from .facts import Fact
 from .forms import count_form
 from .knowledge import remembered
@@ -32,8 +32,7 @@ from .relaxation import composition_bounds, corner_bound, norm_bound
 from .worker import solve_all
 
 _MOST_COMPOSITIONS = 200_000
-_HALVED_FIRST = 10  # boxes of counts, with all diameters together
-_MOST_HALVED = 300  # in one piece
+_MOST_HALVED = 300  # boxes of counts, in one piece
 _TIME_SHARE = 0.5  # of the time left, at most
 
 
@@ -99,19 +98,23 @@ class DiameterTask:
         """The parts that could hold a smaller value."""
         deadline = time.monotonic() + self.time_limit
         piece, bound = self.item.piece, self.item.bound
+        kernel = self.objective.posterior.model.kernel
         out: list[Open] = []
         tangents: Sequence[Any] = ()
         if piece.composition is not None:
             bound = max(bound, self._by_corners(piece))
             if bound < self.value < math.inf:
-                linear, tangents = self._by_programs(piece, deadline, _HALVED_FIRST)
+                rows = type_rows(piece.structure, piece.coordinates(kernel))
+                linear, tangents = self._by_programs(piece, rows, deadline)
                 bound = max(bound, linear)
         for structure in self.facts if bound < self.value else ():
             part, of_part = replace(piece, structure=structure), bound
             if time.monotonic() < deadline:
                 of_part = max(bound, self._by_corners(part))
             if of_part < self.value < math.inf and piece.composition is not None:
-                linear, tangents = self._by_programs(part, deadline, _MOST_HALVED, tangents)
+                facts = self.facts[structure]
+                rows = count_rows(structure, part.coordinates(kernel), None, facts)
+                linear, tangents = self._by_programs(part, rows, deadline, tangents)
                 of_part = max(of_part, linear)
             if of_part < self.value:
                 out.append(Open(part, of_part))
@@ -127,13 +130,11 @@ class DiameterTask:
         return posterior.model.in_units(bound)
 
     def _by_programs(
-        self, piece: Piece, deadline: float, n_most: int, start: Sequence[Any] = ()
+        self, piece: Piece, rows: Iterable[Row], deadline: float, start: Sequence[Any] = ()
     ) -> tuple[float, Sequence[Any]]:
         posterior, acquisition = self.objective.posterior, self.objective.acquisition
         assert isinstance(acquisition, LCB)
-        surface = piece.surface(posterior, acquisition.kappa)
-        facts = self.facts.get(piece.structure, ())
-        rows = count_rows(piece.structure, surface.coordinates, None, facts)
+        lines = Lines(piece.surface(posterior, acquisition.kappa), rows)
         target = posterior.model.standard(with_room(self.value))
-        left = Lines(surface, rows).branched(target, deadline, n_most, start)
+        left = lines.branched(target, deadline, _MOST_HALVED, start)
         return posterior.model.in_units(left.bound), left.tangents
