@@ -11,12 +11,13 @@ import pytest
 from bogrape import GraphSpace
 from bogrape.acquisition import LCB
 from bogrape.errors import EngineError
+from bogrape.propose.exact import pieces
 from bogrape.propose.exact.pieces import open_pieces
 from bogrape.propose.exact.rounds import Rounds
 from bogrape.propose.objective import Objective
 from bogrape.propose.request import Request
 from bogrape.propose.search import Elite
-from exhaustive import everything, fitted
+from exhaustive import check, everything, fitted
 
 SPACES = {
     "labels": GraphSpace((2, 5), labels=2),
@@ -34,8 +35,9 @@ def _soon() -> float:
 @pytest.mark.parametrize("kernel", ["sp", "ssp", "esp", "essp"])
 @pytest.mark.parametrize("name", SPACES)
 def test_graphs_below_a_value_are_in_open_pieces(
-    name: str, kernel: str, options: dict[str, Any]
+    name: str, kernel: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(pieces, "few_graphs", lambda _: False)  # lines for ESP as well
     space = SPACES[name]
     n_settled = 0
     for seed in range(2):
@@ -44,9 +46,9 @@ def test_graphs_below_a_value_are_in_open_pieces(
         graphs = everything(space)
         values = np.array([objective.of_graph(graph) for graph in graphs])
         value = float(np.quantile(values, 0.02))
-        pieces = open_pieces(objective, value, _soon())
+        left = open_pieces(objective, value, _soon())
         for graph, own in zip(graphs, values, strict=True):
-            homes = [item for item in pieces if item.piece.matches(graph)]
+            homes = [item for item in left if item.piece.matches(graph)]
             assert len(homes) <= 1  # pieces do not overlap
             if own < value:
                 assert homes
@@ -64,11 +66,22 @@ def test_a_graph_found_where_none_can_be_is_an_error() -> None:
     values = np.array([objective.of_graph(graph) for graph in graphs])
     best = graphs[int(values.argmin())]
     poor = float(np.quantile(values, 0.5))
-    pieces = open_pieces(objective, poor, _soon())
-    wrong = [item for item in pieces if not item.piece.matches(best)]
+    left = open_pieces(objective, poor, _soon())
+    wrong = [item for item in left if not item.piece.matches(best)]
     assert wrong
-    assert len(wrong) < len(pieces)
+    assert len(wrong) < len(left)
     request = Request(time_limit=20.0)
     elite = Elite(frozenset(), poor, {})
     with pytest.raises(EngineError, match="had been proved"):
         Rounds(objective, request, elite, wrong).run()
+
+
+@pytest.mark.parametrize("kappa", [0.0, 1.0, 1.96])
+@pytest.mark.parametrize("name", ["labels", "features", "directed"])
+def test_lines_find_the_optimum_of_esp(
+    name: str, kappa: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In spaces that would be listed otherwise."""
+    monkeypatch.setattr(pieces, "few_graphs", lambda _: False)
+    space = SPACES[name]
+    check(space, fitted(space, "esp", "random", 1), LCB(kappa))

@@ -7,6 +7,7 @@ rules on bare graphs take part in the listing: the caller filters.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,6 +21,7 @@ from ...encoding import Structure
 from ...encoding.enumeration import enumerate_graphs
 from ...graph import Graph
 
+_FEW = 50_000  # numbered graphs over numberings
 _MOST_NODES = 8
 _MOST_DRESSES = 100_000  # ways to put labels and features on one graph
 _CHUNK = 20_000
@@ -27,6 +29,16 @@ _CHUNK = 20_000
 
 class TooManyGraphs(Exception):
     """The graphs cannot be listed in the time, or at all."""
+
+
+def few_graphs(structure: Structure) -> bool:
+    """Whether to look at all graphs is the quickest way; a rough estimate of their number tells."""
+    shape = structure.shape
+    n_pairs = shape.n_nodes * (shape.n_nodes - 1) // (1 if shape.directed else 2)
+    kinds = math.log(shape.n_labels) + shape.n_features * math.log(2)
+    bonds = math.log(1 + max(1, shape.n_edge_labels))
+    numbered = n_pairs * bonds + shape.n_nodes * kinds
+    return numbered - math.lgamma(shape.n_nodes + 1) < math.log(_FEW)
 
 
 def all_graphs(structure: Structure, deadline: float) -> Iterator[Batch]:

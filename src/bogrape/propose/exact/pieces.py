@@ -27,6 +27,7 @@ from .facts import Fact
 from .forms import count_form
 from .knowledge import remembered
 from .linear import Lines
+from .listing import few_graphs
 from .piece import Open, Piece, with_room
 from .relaxation import composition_bounds, corner_bound, norm_bound
 from .worker import solve_all
@@ -44,7 +45,12 @@ def open_pieces(objective: Objective, value: float, deadline: float) -> list[Ope
     now = time.monotonic()
     limit = _TIME_SHARE * max(0.0, deadline - now)
     kernel = objective.posterior.model.kernel
-    by_composition = kernel.labelled and isinstance(objective.acquisition, LCB)
+    by_composition = (
+        kernel.labelled
+        and isinstance(objective.acquisition, LCB)
+        # a few graphs are soon listed; with SP no list is needed
+        and not (kernel.exponential and all(map(few_graphs, _structures(objective))))
+    )
     whole = [Open(Piece(structure), norm_bound(objective)) for structure in _structures(objective)]
     if by_composition:
         whole = [part for item in whole for part in _by_composition(objective, item)]

@@ -2,14 +2,14 @@
 
 1. *Counts*, for kernels without labels: graphs are left out; counts that obey what is true of all
    graphs are bounded in no time, and that settles many pieces.
-2. *Graphs*, with a tenth of the time: what is easy is settled.
+2. *Graphs*, for seconds, unless there are many pieces: what is easy is settled.
 3. *Search* again, for longer: a better incumbent settles more.
 4. *Layers*, for kernels without labels: what is left falls into cases (`bogrape.propose.exact.
    splitting`). The most promising ones are settled first, by counts and by graphs.
 5. *Cuts*: the pieces with the worst bounds, which are the bound of the whole, get cutting planes.
 6. *Graphs* again, with all the time that is left.
 
-With labels, counts have been bounded when the pieces were made; search comes before graphs.
+With labels, counts have been bounded when the pieces were made.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ logger = logging.getLogger(__name__)
 
 _LEAST_COUNTS, _LEAST_GRAPHS = 0.3, 1.0  # seconds a piece, below which a round is of no use
 _LONGER = 1.5  # times as long, for graphs to be asked about again
-_SEARCH_AGAIN = 5_000  # evaluations for each second of the time limit
+_FEW = 20  # pieces that are looked at before a longer search, if they are no more
+_SEARCH_SECONDS = 60.0  # of the time limit, for as many evaluations as the first search had
 _CASE_SECONDS = 6e-5  # that a case takes on average, for each node cubed
 _LAYERS_SHARE = 0.8  # of the time that is left, for splitting
 _WHOLE_SECONDS = 3.0  # for a piece that may fall into cases
@@ -69,13 +70,15 @@ class Rounds:
         by_counts = isinstance(acquisition, LCB) and (
             isinstance(posterior, WeightPosterior) or not kernel.labelled
         )
-        if by_counts and not kernel.labelled:
+        has_layers = by_counts and not kernel.labelled
+        if has_layers:
             self._round(0.05, relaxed=True)
+        if has_layers or len(self.left) <= _FEW:
             self._round(0.1, most=_WHOLE_SECONDS)
-            self._search_again()
+        self._search_again()
+        if has_layers:
             self._settle_by_layers()
         else:
-            self._search_again()
             self._round(0.1)
             self._round(0.35)
         if by_counts:
@@ -92,7 +95,7 @@ class Rounds:
         found = search(
             self.objective,
             excluded=request.excluded,
-            n_evaluations=int(_SEARCH_AGAIN * request.time_limit),
+            n_evaluations=int(request.n_evaluations * request.time_limit / _SEARCH_SECONDS),
             deadline=request.deadline,
             seed=request.seed + 1,
             starts=[*self.elite.ties.values(), *request.exclude],
