@@ -55,7 +55,10 @@ def open_pieces(objective: Objective, value: float, deadline: float) -> list[Ope
     if by_composition:
         whole = [part for item in whole for part in _by_composition(objective, item)]
     whole = sorted((item for item in whole if item.bound < value), key=lambda item: item.bound)
-    tasks = [DiameterTask(item, objective, value, _facts(item.piece), limit) for item in whole]
+    facts = {item: _facts(item) for item in _structures(objective)}
+    tasks = [
+        DiameterTask(item, objective, value, facts[item.piece.structure], limit) for item in whole
+    ]
     out: list[Open] = []
     if by_composition:
         for index, parts in solve_all(tasks, now + limit):
@@ -86,8 +89,9 @@ def _by_composition(objective: Objective, item: Open) -> list[Open]:
     ]
 
 
-def _facts(piece: Piece) -> dict[Structure, tuple[Fact, ...]]:
-    return {part: remembered.facts(part) for part in piece.structure.by_diameter()}
+def _facts(structure: Structure) -> dict[Structure, tuple[Fact, ...]]:
+    """The parts of a structure by diameter, and what is known of each."""
+    return {part: remembered.facts(part) for part in structure.by_diameter()}
 
 
 @dataclass
