@@ -1,8 +1,8 @@
 """The counts of `Coordinates` as variables of a CP-SAT model, with or without a graph behind them.
 
-`count_rows` lists what is known of the counts of all graphs (`bogrape.propose.exact.lengths` and
-`bogrape.propose.exact.triangles`), `bare_counts` makes variables that obey such rows: a relaxation
-that is solved in no time. `graph_counts` ties the same variables to the edges and labels of a
+`count_rows` lists what is known of the counts of all graphs (`lengths`, `triangles` and
+`connections` beside), `bare_counts` makes variables that obey such rows: a relaxation that is
+solved in no time. `graph_counts` ties the same variables to the edges and labels of a
 `GraphEncoding`.
 """
 

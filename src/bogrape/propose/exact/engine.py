@@ -2,7 +2,7 @@
 
 1. Local search supplies an incumbent.
 2. The space is cut into pieces: a size, a diameter where graphs are connected and undirected, and
-   for the labelled kernel SP a composition (how many nodes have each label). Pieces whose bound
+   for the labelled kernels a composition (how many nodes have each label). Pieces whose bound
    does not beat the incumbent are settled at once (`bogrape.propose.exact.pieces`).
 3. CP-SAT settles the others, side by side, each asked for a graph better than the incumbent
    (`bogrape.propose.exact.rounds`).

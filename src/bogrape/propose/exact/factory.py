@@ -41,9 +41,8 @@ def largest_by_rows(n: int, diameter: int, weights: tuple[int, ...], facts: list
     """The largest ``weights . h`` that what is known leaves possible."""
     structure, model = plain(n, diameter), cp_model.CpModel()
     coordinates = Coordinates.of(structure.shape, labelled=False, longest=diameter)
-    counts = bare_counts(model, coordinates, count_rows(structure, coordinates, None, facts))[
-        :diameter
-    ]
+    rows = count_rows(structure, coordinates, None, facts)
+    counts = bare_counts(model, coordinates, rows)[:diameter]
     model.maximize(cp_model.LinearExpr.weighted_sum(counts, list(weights)))
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1

@@ -1,6 +1,6 @@
 """The space in pieces: sizes, compositions and diameters that could hold something better.
 
-Every graph has one size; with the kernel SP it belongs to one *composition* (how many nodes have
+Every graph has one size; with SP or ESP it belongs to one *composition* (how many nodes have
 each label); if it is connected and undirected, it has one diameter. The pieces cover the space and
 do not overlap. Those whose bound does not beat the incumbent are settled here, without a solver of
 integers: by `bogrape.propose.exact.relaxation`, and pieces with a composition by linear programs
@@ -44,18 +44,16 @@ def open_pieces(objective: Objective, value: float, deadline: float) -> list[Ope
     """
     now = time.monotonic()
     limit = _TIME_SHARE * max(0.0, deadline - now)
-    kernel = objective.posterior.model.kernel
-    by_composition = (
-        kernel.labelled
-        and isinstance(objective.acquisition, LCB)
-        # a few graphs are soon listed; with SP no list is needed
-        and not (kernel.exponential and all(map(few_graphs, _structures(objective))))
+    space, weakest = objective.space, norm_bound(objective)
+    sizes = structures([space.shape(n) for n in space.sizes], space.connected, space.rules)
+    facts = {structure: _facts(structure) for structure in sizes}
+    by_composition = objective.posterior.model.kernel.labelled and isinstance(
+        objective.acquisition, LCB
     )
-    whole = [Open(Piece(structure), norm_bound(objective)) for structure in _structures(objective)]
+    whole = [Open(Piece(structure), weakest) for structure in sizes]
     if by_composition:
         whole = [part for item in whole for part in _by_composition(objective, item)]
     whole = sorted((item for item in whole if item.bound < value), key=lambda item: item.bound)
-    facts = {item: _facts(item) for item in _structures(objective)}
     tasks = [
         DiameterTask(item, objective, value, facts[item.piece.structure], limit) for item in whole
     ]
@@ -68,17 +66,14 @@ def open_pieces(objective: Objective, value: float, deadline: float) -> list[Ope
     return sorted(out, key=lambda item: item.bound)
 
 
-def _structures(objective: Objective) -> list[Structure]:
-    space = objective.space
-    return structures([space.shape(n) for n in space.sizes], space.connected, space.rules)
-
-
 def _by_composition(objective: Objective, item: Open) -> list[Open]:
     structure, shape = item.piece.structure, item.piece.structure.shape
     if count_compositions(shape.n_nodes, shape.n_labels) > _MOST_COMPOSITIONS:
         return [item]
     posterior, acquisition = objective.posterior, objective.acquisition
     assert isinstance(acquisition, LCB)
+    if posterior.model.kernel.exponential and few_graphs(structure):
+        return [item]  # to look at all of them is quicker
     table = compositions(shape.n_nodes, shape.n_labels)
     if not isinstance(posterior, WeightPosterior):
         return [Open(Piece(structure, row), item.bound) for row in table]
