@@ -21,10 +21,12 @@ fail, and rules that *forbid or bound* something have nothing to say.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
 from ..errors import InvalidSpaceError, UnsupportedError
+from ..graph import Graph
 from .linear import LinearRule
 from .parts import (
     DegreeRange,
@@ -66,6 +68,7 @@ __all__ = [
     "Shape",
     "Within",
     "edge",
+    "identity_of",
     "rule_from_dict",
     "within",
 ]
@@ -87,6 +90,19 @@ RULES: dict[str, type[Rule]] = {
         LinearRule,
     )
 }
+
+
+def identity_of(graph: Graph, rules: Iterable[Rule]) -> str:
+    """A text that tells the graph apart from all that are not the same under these rules.
+
+    The first rule with an answer decides (`Rule.identify`); without one, isomorphic graphs are the
+    same.
+    """
+    for rule in rules:
+        text = rule.identify(graph)
+        if text is not None:
+            return text
+    return graph.canonical_key()
 
 
 def rule_from_dict(data: Any) -> Rule:

@@ -69,6 +69,20 @@ class Rule(ABC):
         """The nodes the rule names; it treats all others alike."""
         return frozenset()
 
+    # -- which graphs are the same ------------------------------------------------------------
+
+    def identify(self, graph: Graph) -> str | None:  # noqa: ARG002
+        """A text that is equal for two graphs exactly when they stand for the same thing.
+
+        ``None``, the default, leaves the question to isomorphism. A rule that knows better (two
+        Kekulé forms are one molecule; named sites cannot be exchanged) answers for the whole space.
+        """
+        return None
+
+    def identity_version(self) -> str:
+        """What the texts of `identify` depend on: stored keys of another version are renewed."""
+        return type(self).__name__
+
     # -- help for searches and samplers, for rules that tie attributes together ----------------
 
     def derive(self, batch: Batch) -> Batch:

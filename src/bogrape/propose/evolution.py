@@ -27,8 +27,8 @@ _PARENTS = 10
 
 def propose_evolve(objective: Objective, request: Request) -> Proposal:
     """The best graph that mutation and selection find; no bound."""
-    elite = Elite(request.excluded)
     space = objective.space
+    elite = Elite(request.excluded, identify=space.identity)
     rng = np.random.default_rng(request.seed)
     for n in space.sizes:
         known = [graph for graph in request.exclude if space.contains(graph)]

@@ -148,7 +148,7 @@ def propose(
             mixed-integer program, for small graphs; ``search``, ``evolve`` and ``sample`` (best of
             20 random graphs) are heuristics without a bound.
         time_limit: seconds for the whole call.
-        exclude: graphs that must not be proposed again, up to isomorphism.
+        exclude: graphs that must not be proposed again (the same ones: see `GraphSpace.identity`).
         n: how many graphs; more than one gives a list, chosen one after another.
         seed: same seed, same answer, whenever the clock did not cut it short.
         solver: which solver, for methods that offer several: ``scip`` or ``gurobi`` for ``mip``.
@@ -171,7 +171,14 @@ def propose(
     for i in range(n):
         objective = Objective(space, posterior, chosen_acquisition)
         share = (deadline - time.monotonic()) / (n - i)
-        request = Request(taken, max(0.0, share), _step_seed(seed, i), solver, options=options)
+        request = Request(
+            taken,
+            max(0.0, share),
+            _step_seed(seed, i),
+            solver,
+            options=options,
+            identify=space.identity,
+        )
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
             proposal = METHODS[method](objective, request)
         proposals.append(_rechecked(proposal, objective, request))
@@ -193,7 +200,7 @@ def _rechecked(proposal: Proposal, objective: Objective, request: Request) -> Pr
             f"method {proposal.method} returned a graph outside the space ({'; '.join(broken)}); "
             "please report this"
         )
-    if proposal.graph.canonical_key() in request.excluded:
+    if objective.space.identity(proposal.graph) in request.excluded:
         raise EngineError(
             f"method {proposal.method} returned an excluded graph; please report this"
         )

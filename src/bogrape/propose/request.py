@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -22,11 +22,12 @@ class Request:
     n_evaluations: int = 300_000  # of the local search: work, not time, shapes the answer
     started: float = field(default_factory=time.monotonic)
     options: Mapping[str, Any] | None = None  # choices that only some methods know
+    identify: Callable[[Graph], str] = Graph.canonical_key  # of the space
 
     @cached_property
     def excluded(self) -> frozenset[str]:
-        """Canonical keys that must not be proposed."""
-        return frozenset(graph.canonical_key() for graph in self.exclude)
+        """Identities that must not be proposed."""
+        return frozenset(map(self.identify, self.exclude))
 
     @property
     def deadline(self) -> float:

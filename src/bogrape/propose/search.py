@@ -8,13 +8,14 @@ how far they are from the space (`GraphSpace.excess`), then by value, so that a 
 outside.
 
 The budget is a number of evaluations, so the answer depends on the seed and not on the machine; the
-deadline only cuts off. Graphs isomorphic to an excluded one are passed through but never returned.
+deadline only cuts off. Graphs that are the same as an excluded one are passed through but never
+returned.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -58,12 +59,13 @@ class CountObjective(Protocol):
 
 @dataclass
 class Elite:
-    """The best graphs seen so far that are not excluded, up to isomorphism, and their ties."""
+    """The best graphs seen so far that are not excluded, and their ties, by identity."""
 
     excluded: Collection[str]
     value: float = np.inf
     ties: dict[str, Graph] = field(default_factory=dict)
     n_evaluations: int = 0
+    identify: Callable[[Graph], str] = Graph.canonical_key
     # excluded or known graphs as they were numbered: chains meet them again and again
     _passed: set[bytes] = field(default_factory=set, repr=False)
 
@@ -85,7 +87,7 @@ class Elite:
             if (raw := _raw(batch, int(i))) in self._passed:
                 continue
             graph = batch.graph(int(i))
-            key = graph.canonical_key()
+            key = self.identify(graph)
             if key in self.excluded or key in self.ties:
                 if len(self._passed) < _PASSED_KEPT:
                     self._passed.add(raw)
@@ -117,13 +119,13 @@ def search(
 
     Args:
         objective: what to minimise, and over which space.
-        excluded: canonical keys that must not be returned.
+        excluded: identities that must not be returned.
         n_evaluations: acquisition values to compute in all.
         deadline: `time.monotonic` value at which to stop, whatever has been found.
         seed: fixes the answer unless the deadline cuts it short.
         starts: graphs to begin some chains from, e.g. the best observed ones.
     """
-    elite = Elite(excluded)
+    elite = Elite(excluded, identify=objective.space.identity)
     sizes = list(objective.space.sizes)
     reached = dict.fromkeys(sizes, np.inf)
     shares = [n_evaluations] if len(sizes) == 1 else [n_evaluations // 2, n_evaluations // 2]

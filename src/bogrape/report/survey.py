@@ -88,7 +88,7 @@ class Survey:
         """The different graphs with a value, the best first: their first trial and mean value."""
         groups: dict[str, list[Trial]] = {}
         for trial in self.complete:
-            groups.setdefault(trial.graph.canonical_key(), []).append(trial)
+            groups.setdefault(self.settings.space.identity(trial.graph), []).append(trial)
         means = [(group[0], fmean(t.value or 0.0 for t in group)) for group in groups.values()]
         return sorted(means, key=lambda pair: self.sign * pair[1])
 

@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
+from importlib.metadata import version
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..batch import Batch
-from ..constraints import RULES, Acyclic, Rule, Shape, rule_from_dict
+from ..constraints import RULES, Acyclic, Rule, Shape, identity_of, rule_from_dict
 from ..errors import (
     InvalidInputError,
     InvalidSpaceError,
@@ -162,6 +163,21 @@ class GraphSpace:
         named = frozenset[int]().union(*(rule.nodes() for rule in self.rules))
         return tuple(v for v in range(n) if v not in named)
 
+    def identity(self, graph: Graph) -> str:
+        """A text that is equal for two graphs exactly when they are the same in this space.
+
+        That means isomorphic, unless a rule knows better: molecules are the same when their
+        canonical SMILES are.
+        """
+        return identity_of(graph, self.rules)
+
+    @property
+    def identity_version(self) -> str:
+        """What the texts of `identity` depend on; texts of different versions do not compare."""
+        wiser = [rule for rule in self.rules if type(rule).identify is not Rule.identify]
+        made_by = [f"igraph {version('igraph')}", *(rule.identity_version() for rule in wiser)]
+        return ", ".join(made_by)
+
     def with_rules(self, rules: Iterable[Rule]) -> GraphSpace:
         """The same space under exactly these rules (``Acyclic`` included only if it is given)."""
         return replace(self, rules=tuple(rules), acyclic=False)
@@ -201,7 +217,7 @@ class GraphSpace:
             )
 
     def enumerate(self, limit: int | None = None) -> list[Graph]:
-        """All graphs of the space up to isomorphism, the smallest first; at most ``limit``.
+        """All different graphs of the space, the smallest first; at most ``limit``.
 
         Meant for small spaces: the number of graphs grows faster than exponentially with n_nodes.
 
@@ -288,9 +304,9 @@ class GraphSpace:
         Args:
             k: how many.
             seed: an integer ``>= 0``.
-            distinct: whether no two of them may be isomorphic.
+            distinct: whether no two of them may be the same (see `identity`).
             n_nodes: one size to draw from, instead of all.
-            exclude: canonical keys of graphs not to return.
+            exclude: identities of graphs not to return.
 
         Raises:
             InfeasibleSpaceError: if there are none; it names the rules that contradict each other.

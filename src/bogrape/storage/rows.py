@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from ..errors import InvalidGraphError, InvalidInputError, StorageError
@@ -58,10 +57,15 @@ def to_trial(row: Mapping[str, Any]) -> Trial:
             **{name: row[name] for name in _COPIED},
         )
     except (ValueError, TypeError, InvalidGraphError) as error:
-        raise StorageError(
-            f"trial {number!r:.40} in the database is damaged: {str(error)[:200]}; nothing was "
-            "changed: restore the database from a copy"
-        ) from None
+        raise damaged_trial(number, error) from None
+
+
+def damaged_trial(number: object, error: Exception) -> StorageError:
+    """The error for a row that cannot be a trial."""
+    return StorageError(
+        f"trial {number!r:.40} in the database is damaged: {str(error)[:200]}; nothing was "
+        "changed: restore the database from a copy"
+    )
 
 
 def load_object(text: object) -> dict[str, Any]:
@@ -77,17 +81,9 @@ def load_object(text: object) -> dict[str, Any]:
     return data
 
 
-def class_key(graph: Graph) -> str:
-    """A short name of the graph's isomorphism class, fit for an index."""
-    return hashlib.sha256(graph.canonical_key().encode()).hexdigest()
-
-
-@cache
-def key_version() -> str:
-    """What the keys depend on: another igraph may order nodes in another way."""
-    from importlib.metadata import version
-
-    return f"igraph {version('igraph')}"
+def short_key(identity: str) -> str:
+    """A short name for the identity of a graph, fit for an index."""
+    return hashlib.sha256(identity.encode()).hexdigest()
 
 
 def _dump(data: Mapping[str, Any]) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
+from ..graph import Graph
 from .store import check_budget, no_such_study
 from .trial import Trial
 
@@ -60,15 +61,23 @@ class InMemoryStorage:
             ]
             return shelf.revision, fresh
 
+    def use_keys(self, name: str, version: str, identify: Callable[[Graph], str]) -> None:
+        """Nothing to renew: one program has one version of everything."""
+
     def insert(
-        self, name: str, trials: Sequence[Trial], *, distinct: bool, most: int | None = None
+        self,
+        name: str,
+        trials: Sequence[Trial],
+        keys: Sequence[str],
+        *,
+        distinct: bool,
+        most: int | None = None,
     ) -> list[Trial] | None:
         """Append trials; all or nothing."""
         with self._lock:
             shelf = self._shelf(name)
             own = sum(trial.origin != "added" for trial in shelf.trials)
             check_budget(own, len(trials), most)
-            keys = [trial.graph.canonical_key() for trial in trials]
             if distinct and (len(set(keys)) < len(keys) or shelf.keys.intersection(keys)):
                 return None
             first = len(shelf.trials)

@@ -49,7 +49,7 @@ class Planner:
             if graph is not None:
                 return Plan(graph, "initial")
         if len(complete) < 2:
-            return Plan(random_graph(settings.space, seed, _keys(trials)), "random")
+            return Plan(random_graph(settings.space, seed, self._identities(trials)), "random")
         gp, fit_seconds = self._fit(complete)
         step = sum(trial.origin == "proposal" for trial in trials)
         try:
@@ -65,9 +65,12 @@ class Planner:
             )
         except SamplingError as error:  # too few graphs are left to choose among: take any
             logger.info("%s", error)
-            return Plan(random_graph(settings.space, seed, _keys(trials)), "random")
+            return Plan(random_graph(settings.space, seed, self._identities(trials)), "random")
         certificate = {**_certificate(proposal, settings.sign), "fit_seconds": fit_seconds}
         return Plan(proposal.graph, "proposal", certificate, gp.hyperparameters)
+
+    def _identities(self, trials: Sequence[Trial]) -> set[str]:
+        return {self._settings.space.identity(trial.graph) for trial in trials}
 
     def _initial(self, present: list[Graph], rank: int) -> Graph | None:
         if self._design is None:
@@ -93,10 +96,6 @@ class Planner:
             gp.fit([trial.graph for trial in complete], y)
             self._fitted = ids, gp, time.monotonic() - start
         return self._fitted[1], self._fitted[2]
-
-
-def _keys(trials: Sequence[Trial]) -> set[str]:
-    return {trial.graph.canonical_key() for trial in trials}
 
 
 def _certificate(proposal: Proposal, sign: float) -> dict[str, Any]:

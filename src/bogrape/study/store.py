@@ -1,4 +1,4 @@
-"""What a `Study` needs from a place to keep trials: six operations, each one transaction."""
+"""What a `Study` needs from a place to keep trials: seven operations, each one transaction."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ..errors import BudgetSpent, InvalidInputError, StudyError
+from ..graph import Graph
 from .trial import Trial
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+-]{0,99}")
@@ -27,13 +28,23 @@ class Storage(Protocol):
     def changes(self, name: str, since: int) -> tuple[int, list[Trial]]:
         """Trials changed after revision ``since``, by id, and the revision they lead to."""
 
+    def use_keys(self, name: str, version: str, identify: Callable[[Graph], str]) -> None:
+        """Say which keys `insert` will be given; those of another version are computed again."""
+
     def insert(
-        self, name: str, trials: Sequence[Trial], *, distinct: bool, most: int | None = None
+        self,
+        name: str,
+        trials: Sequence[Trial],
+        keys: Sequence[str],
+        *,
+        distinct: bool,
+        most: int | None = None,
     ) -> list[Trial] | None:
         """Append trials under the next ids; all or nothing.
 
-        A trial whose graph is isomorphic to one that is there already is refused (``None`` is
-        returned and nothing inserted) if ``distinct``, else kept as a repeat. `BudgetSpent` is
+        ``keys`` tell different graphs apart (`GraphSpace.identity`). A trial whose key is there
+        already is refused (``None`` is returned and nothing inserted) if ``distinct``, else kept as
+        a repeat. `BudgetSpent` is
         raised if the study would have more than ``most`` trials, not counting added ones.
         """
 

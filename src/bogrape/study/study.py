@@ -2,8 +2,8 @@
 
 A study decides; its `Storage` remembers. Each change is one transaction of the storage, and the
 study takes it in only afterwards, so a refused or interrupted call leaves both as they were.
-Several studies, in several processes, may share one storage: nobody is given a graph isomorphic to
-one that somebody else has or had.
+Several studies, in several processes, may share one storage: nobody is given a graph that is the
+same (`GraphSpace.identity`) as one that somebody else has or had.
 
 The seed of trial k derives from the study's seed and k, and what is proposed depends on the trials
 present, in the order of their ids. So a study that was cut off goes on as if it had not been.
@@ -143,6 +143,8 @@ class Study:
         self._revision = 0
         self._trials: list[Trial] = []
         self._planner = Planner(settings)
+        space = settings.space
+        storage.use_keys(name, space.identity_version, space.identity)
 
     # -- what it knows ------------------------------------------------------------------------
 
@@ -183,7 +185,7 @@ class Study:
         Where a graph was evaluated several times its mean counts, and the first of its trials is
         given; of equally good ones the earliest.
         """
-        return best_of(self._refresh(), self._settings.sign)
+        return best_of(self._refresh(), self._settings.sign, self.space.identity)
 
     @property
     def plot(self) -> Any:
@@ -266,7 +268,7 @@ class Study:
                 hyperparameters=plan.hyperparameters,
                 asked=now(),
             )
-            inserted = self._storage.insert(self._name, [trial], distinct=True, most=most)
+            inserted = self._store([trial], distinct=True, most=most)
             if inserted is not None:
                 return inserted[0]
             logger.debug("another process took the graph of trial %d first", len(trials))
@@ -321,11 +323,10 @@ class Study:
     def enqueue(self, graph: Graph) -> Trial:
         """Put a graph of your own in the queue: the next ``ask`` hands it out."""
         self.space.check(graph)
-        inserted = self._storage.insert(self._name, [self._draft(graph, "queued")], distinct=True)
+        inserted = self._store([self._draft(graph, "queued")], distinct=True)
         if inserted is None:
             raise StudyError(
-                "a graph isomorphic to this one is in the study already; "
-                "study.repeat(trial) evaluates it again"
+                "this graph is in the study already; study.repeat(trial) evaluates it again"
             )
         return inserted[0]
 
@@ -336,11 +337,17 @@ class Study:
     def _insert(self, drafts: Sequence[Trial]) -> list[Trial]:
         if not drafts:
             return []
-        inserted = self._storage.insert(self._name, drafts, distinct=False)
+        inserted = self._store(drafts, distinct=False)
         assert inserted is not None  # only distinct inserts can be refused
         return inserted
 
     # -- inside -------------------------------------------------------------------------------
+
+    def _store(
+        self, drafts: Sequence[Trial], *, distinct: bool, most: int | None = None
+    ) -> list[Trial] | None:
+        keys = [self.space.identity(draft.graph) for draft in drafts]
+        return self._storage.insert(self._name, drafts, keys, distinct=distinct, most=most)
 
     def _draft(self, graph: Graph, origin: Origin) -> Trial:
         return Trial(

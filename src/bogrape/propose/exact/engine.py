@@ -94,7 +94,7 @@ def _polished(objective: Objective, request: Request, elite: Elite, best: Answer
         starts=[best.graph],
     )
     around.n_evaluations += elite.n_evaluations
-    key = best.graph.canonical_key()
+    key = objective.space.identity(best.graph)
     if around.value > best.value + around.tolerance or not around.ties:
         around.value, around.ties = best.value, {key: best.graph}
     return around

@@ -310,7 +310,7 @@ class _Solve:
             if not values[i] < self.best.value:
                 return
             graph = batch.graph(int(i))
-            if graph.canonical_key() not in self.task.excluded:
+            if self.objective.space.identity(graph) not in self.task.excluded:
                 self.best = Answer(False, -math.inf, graph, self.objective.of_graph(graph))
                 return
 
@@ -321,7 +321,7 @@ class _Solve:
         value = self.objective.of_graph(graph)
         if not value < self.best.value:
             return
-        if graph.canonical_key() in self.task.excluded:
+        if self.objective.space.identity(graph) in self.task.excluded:
             other = self._another_graph(counts)
             if other is None:
                 return
@@ -433,6 +433,6 @@ class _FirstNotExcluded(cp_model.CpSolverSolutionCallback):
 
     def on_solution_callback(self) -> None:
         graph = self._encoding.decode(self.value)
-        if graph.canonical_key() not in self._excluded:
+        if self._encoding.structure.identity(graph) not in self._excluded:
             self.found = graph
             self.stop_search()

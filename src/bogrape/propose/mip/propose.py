@@ -155,7 +155,7 @@ def _solve(
             if not objective.space.contains(graph):
                 continue  # the tolerance let it through
             value = objective.of_graph(graph)
-            if graph.canonical_key() in request.excluded:
+            if request.identify(graph) in request.excluded:
                 excluded.add(graph)
             else:
                 best.offer(graph, value)
