@@ -16,6 +16,7 @@
     ├── SamplingError                    the sampler found no graph within its budget
     ├── StorageError                     the database cannot be read or written; it was not changed
     ├── TooManyFailures                  most evaluations of the objective fail; the study stopped
+    ├── EvaluationNotStarted             the objective could not be called; nothing was evaluated
     ├── SolverError                      a solver or its licence is missing, or it broke down
     └── EngineError                      a solver's answer failed its re-check; never returned
 
@@ -89,6 +90,14 @@ class StorageError(BoGrapeError):
 
 class TooManyFailures(BoGrapeError):
     """Most evaluations of the objective fail; the study stopped, and can go on later."""
+
+
+class EvaluationNotStarted(BoGrapeError):
+    """An evaluation could not be started, so it says nothing about its graph.
+
+    Its trial goes back to the queue and uses up neither budget nor retries. An objective of your
+    own may raise this too, for instance when a licence server does not answer.
+    """
 
 
 class SolverError(BoGrapeError):

@@ -37,7 +37,17 @@ from .planner import Planner
 from .results import Dataset, best_of, dataset_of
 from .settings import Direction, StudySettings
 from .store import Storage, check_budget, check_name, no_such_study, open_url
-from .transitions import as_reason, failed, released, taken, told
+from .transitions import (
+    as_reason,
+    as_seconds,
+    check_holder,
+    failed,
+    not_started,
+    released,
+    retried,
+    taken,
+    told,
+)
 from .trial import Origin, Trial, now, package_version
 from .values import as_value
 
@@ -278,27 +288,50 @@ class Study:
 
     # -- telling ------------------------------------------------------------------------------
 
-    def tell(self, trial: Trial | int, value: float) -> Trial:
-        """Record the value of a trial. Telling the same value again changes nothing."""
-        number = as_value(value)
-        return self._change(trial, lambda current: told(current, number))
+    def tell(self, trial: Trial | int, value: float, *, seconds: float | None = None) -> Trial:
+        """Record the value of a trial. Telling the same value again changes nothing.
 
-    def fail(self, trial: Trial | int, reason: str) -> Trial:
+        Args:
+            trial: what was evaluated, as ``ask`` returned it, or its id. A trial that has been
+                released and given to somebody else is refused; an id is taken at its word.
+            value: what the objective gave.
+            seconds: how long the evaluation took; without it, the time since ``ask`` counts.
+        """
+        number, time_taken = as_value(value), as_seconds(seconds)
+        return self._change(trial, lambda current: told(current, number, time_taken))
+
+    def fail(self, trial: Trial | int, reason: str, *, seconds: float | None = None) -> Trial:
         """Record that an evaluation gave no value; the graph is not proposed again.
 
-        While retries are left the trial is queued for the next ``ask`` instead.
+        While retries are left the trial is queued for the next ``ask`` instead. For ``trial`` and
+        ``seconds`` see `tell`.
         """
-        words, retries = as_reason(reason), self._settings.retries
-        return self._change(trial, lambda current: failed(current, words, retries))
+        words, retries, time_taken = as_reason(reason), self._settings.retries, as_seconds(seconds)
+        return self._change(trial, lambda current: failed(current, words, retries, time_taken))
 
-    def release(self, trial: Trial | int) -> Trial:
-        """Give back a pending trial whose worker is gone: the next ``ask`` hands it out again."""
-        return self._change(trial, released)
+    def release(self, trial: Trial | int, *, reason: str | None = None) -> Trial:
+        """Give back a pending trial whose worker is gone: the next ``ask`` hands it out again.
+
+        With a ``reason``, the evaluation could not even be started: no attempt is counted.
+        """
+        if reason is None:
+            return self._change(trial, released)
+        words = as_reason(reason)
+        return self._change(trial, lambda current: not_started(current, words))
+
+    def retry(self, trial: Trial | int) -> Trial:
+        """Queue a failed trial for another attempt, for instance after mending the objective.
+
+        The earlier failure stays in the trial's ``details["failures"]``.
+        """
+        return self._change(trial, retried)
 
     def _change(self, trial: Trial | int, transition: Callable[[Trial], Trial]) -> Trial:
         """Make a transition; begin again if another process changed the trial meanwhile."""
         while True:
             current = self._find(trial)
+            if isinstance(trial, Trial):
+                check_holder(current, trial)
             changed = transition(current)
             if changed is current or self._storage.update(self._name, changed, current):
                 return changed

@@ -4,11 +4,12 @@
 
     queued ──ask──► pending ──tell──► complete
       ▲                │
-      └── fail, while ─┴─ fail, after the last retry ──► failed
-          retries are left
+      ├── fail, while ─┴─ fail, after the last retry ──► failed
+      │   retries are left                                 │
+      └── retry, on request ───────────────────────────────┘
 
-A queued trial waits for the next ``ask``; a pending one is in somebody's hands. ``complete`` and
-``failed`` are final.
+A queued trial waits for the next ``ask``; a pending one is in somebody's hands. ``complete`` is
+final, and so is ``failed`` unless somebody asks for another attempt.
 """
 
 from __future__ import annotations
@@ -47,6 +48,9 @@ class Trial:
             ``method`` and ``n_evaluations``; value and bound in your units, ``bound`` is ``None``
             when there is none.
         hyperparameters: fitted ``alpha``, ``beta``, ``noise`` and ``fit_seconds``.
+        details: what else is known, as JSON can hold it: ``evaluation_seconds``; ``not_started``,
+            how often an evaluation could not be started; ``failures``, the earlier failures of a
+            trial that was tried again on request, each with ``reason`` and ``finished``.
         created, asked, finished: when, in UTC (ISO 8601).
         version: of the package that made it.
     """
@@ -62,6 +66,7 @@ class Trial:
     seed: int | None = None
     certificate: Mapping[str, Any] = field(default_factory=dict)
     hyperparameters: Mapping[str, float] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
     created: str = ""
     asked: str | None = None
     finished: str | None = None
@@ -74,7 +79,14 @@ class Trial:
 
     @property
     def evaluation_seconds(self) -> float | None:
-        """Time from being handed out to its result."""
+        """How long the evaluation took.
+
+        Measured where the evaluation ran, if whoever told the result said so; otherwise the time
+        from being handed out to the result.
+        """
+        measured = self.details.get("evaluation_seconds")
+        if isinstance(measured, (int, float)):
+            return float(measured)
         if self.asked is None or self.finished is None:
             return None
         start, end = datetime.fromisoformat(self.asked), datetime.fromisoformat(self.finished)
