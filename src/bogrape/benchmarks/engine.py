@@ -100,7 +100,7 @@ def measure(
     # the first search also warms up; two seconds are the promise it is held to
     searched = propose(space, gp, LCB(1.0), "search", 2.0, graphs, seed=seed)
     proved = propose(space, gp, LCB(1.0), "exact", limit, graphs, seed=seed)
-    out = {
+    out: dict[str, Any] = {
         "molecules": molecules,
         "kernel": kernel,
         "n": n,
