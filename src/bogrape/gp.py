@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from .counts import Counts, count, n_given
 from .errors import FitError, InvalidInputError
 from .graph import Graph
-from .kernels import FEATURE_AMPLITUDE_BOUNDS, feature_cross, get_kernel
+from .kernels import FEATURE_AMPLITUDE_BOUNDS, KernelName, feature_cross, get_kernel
 from .posterior import FittedModel, FunctionPosterior, Posterior, WeightPosterior, cholesky
 
 FloatArray = NDArray[np.float64]
@@ -37,7 +37,7 @@ class GraphGP:
 
     def __init__(
         self,
-        kernel: str = "ssp",
+        kernel: KernelName = "ssp",
         noise: float | Literal["fit"] = 1e-6,
         *,
         feature_kernel: bool = True,

@@ -20,9 +20,12 @@ from .errors import (
     TooManyFailures,
 )
 from .evaluate import Evaluator, Objective, Outcome, make_evaluator
+from .kernels import KernelName
 from .progress import Progress
+from .propose import Method
 from .space import GraphSpace
 from .study import Storage, Study, Trial
+from .study.settings import Direction
 
 logger = logging.getLogger(__name__)
 
@@ -35,18 +38,18 @@ def minimize(
     space: GraphSpace,
     n_iterations: int = 50,
     n_initial: int = 10,
-    kernel: str = "ssp",
+    kernel: KernelName = "ssp",
     seed: int = 0,
     time_limit: float = 60.0,
     executor: Any = None,
     storage: Storage | str | None = None,
     progress: bool = True,
     acquisition: Acquisition | str = "lcb",
-    method: str = "auto",
+    method: Method = "auto",
     *,
     name: str = "study",
     noise: float | Literal["fit"] = 1e-6,
-    direction: Literal["minimize", "maximize"] = "minimize",
+    direction: Direction = "minimize",
     retries: int = 0,
     n_parallel: int = 1,
     evaluation_time_limit: float | None = None,

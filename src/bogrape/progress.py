@@ -7,6 +7,7 @@ import sys
 from types import TracebackType
 from typing import Any, Self, final
 
+from .display import printable
 from .errors import StudyError
 from .study import Study, Trial
 
@@ -51,7 +52,9 @@ class Progress:
             self._bar.update(int(trial.is_finished))
             return
         value = (
-            f"{trial.value:.6g}" if trial.value is not None else f"{trial.state}, {trial.reason}"
+            f"{trial.value:.6g}"
+            if trial.value is not None
+            else f"{trial.state}, {printable(trial.reason)}"
         )
         details = ", ".join(f"{name} {text}" for name, text in fields.items())
         logger.info(

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from ..display import printable
 from ..study import Study, Trial
 from .config import StudyFile
 from .formats import Format
@@ -43,7 +44,7 @@ def print_trial(trial: Trial, form: Format, as_json: bool) -> None:
     if trial.value is not None:
         words.append(f"value {trial.value:g}")
     elif trial.reason:
-        words.append(f"({trial.reason})")
+        words.append(f"({_line(trial.reason)})")
     click.echo("  ".join([*words, form.encode(trial.graph)]))
 
 
@@ -91,9 +92,15 @@ def print_status(study: Study, file: StudyFile, as_json: bool) -> None:
     if seconds["evaluate"]:
         click.echo("  seconds " + ", ".join(f"{k} {v:.3g}" for k, v in seconds.items()))
     for trial in data["pending"]:
-        click.echo(f"  pending: trial {trial['id']}, worker {trial['worker']}, {trial['asked']}")
+        worker, asked = _line(trial["worker"]), _line(trial["asked"])
+        click.echo(f"  pending: trial {trial['id']}, worker {worker}, {asked}")
     for reason, n in data["failures"].items():
-        click.echo(f"  failed {n} times: {reason[:200]}")
+        click.echo(f"  failed {n} times: {_line(reason)[:200]}")
+
+
+def _line(text: object) -> str:
+    """A text from the database on one line, without anything a terminal would obey."""
+    return " ".join(printable(text).split())
 
 
 def print_json(data: Any) -> None:
@@ -102,4 +109,5 @@ def print_json(data: Any) -> None:
 
 
 def _total(trials: tuple[Trial, ...], key: str) -> float:
-    return float(sum(trial.certificate.get(key) or 0.0 for trial in trials))
+    found = [trial.certificate.get(key) for trial in trials]
+    return float(sum(value for value in found if isinstance(value, (int, float))))

@@ -32,6 +32,7 @@ from .search import search
 from .ties import break_tie
 
 Proposer = Callable[[Objective, Request], Proposal]
+Method = Literal["auto", "exact", "mip", "search", "sample", "evolve"]
 
 _FOREVER = 1e8  # seconds: what solvers and clocks still understand
 
@@ -84,7 +85,7 @@ def propose_mip(objective: Objective, request: Request) -> Proposal:
     return solve(objective, request)
 
 
-METHODS: dict[str, Proposer] = {
+METHODS: dict[Method, Proposer] = {
     "auto": propose_auto,
     "exact": propose_exact,
     "mip": propose_mip,
@@ -99,7 +100,7 @@ def propose(
     space: GraphSpace,
     gp: GraphGP | Posterior,
     acquisition: Acquisition = ...,
-    method: str = ...,
+    method: Method = ...,
     time_limit: float = ...,
     exclude: Sequence[Graph] = ...,
     n: Literal[1] = ...,
@@ -114,7 +115,7 @@ def propose(
     space: GraphSpace,
     gp: GraphGP | Posterior,
     acquisition: Acquisition = ...,
-    method: str = ...,
+    method: Method = ...,
     time_limit: float = ...,
     exclude: Sequence[Graph] = ...,
     n: int = ...,
@@ -128,7 +129,7 @@ def propose(
     space: GraphSpace,
     gp: GraphGP | Posterior,
     acquisition: Acquisition | None = None,
-    method: str = "auto",
+    method: Method = "auto",
     time_limit: float = 60.0,
     exclude: Sequence[Graph] = (),
     n: int = 1,

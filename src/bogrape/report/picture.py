@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..errors import BoGrapeError
 from ..graph import Graph
 from ..space import GraphSpace
-from .draw import PALETTE
+from .draw import MOST_DRAWN, PALETTE
 from .layout import is_layered, layer_numbers
 from .placement import place
 from .text import esc, plural, shown
@@ -100,8 +100,12 @@ def graph_svg(
         size: width in pixels; the height follows.
         text: whether nodes show their label, and edges labels above 3.
         xy: positions, where they are known already.
+
+    A graph with more than 200 nodes is described in words instead.
     """
     look = look or Look(n_labels=int(graph.labels.max()) + 1)
+    if graph.n_nodes > MOST_DRAWN:
+        return _description(graph, look, size)
     if look.molecules is not None:
         drawn = _molecule_svg(graph, look, size)
         if drawn is not None:
@@ -122,6 +126,25 @@ def graph_svg(
     if text and look.n_labels > 1:
         parts.append(_texts(graph, look, at, radius))
     return "".join([*parts, "</svg>"])
+
+
+def _description(graph: Graph, look: Look, size: int) -> str:
+    """Numbers of nodes and edges in a frame, where a drawing would show nothing but ink."""
+    edges = plural(graph.n_edges, "arc" if graph.directed else "edge")
+    height = round(0.45 * size)
+    lines = (plural(graph.n_nodes, "node"), edges, "too large to draw")
+    texts = "".join(
+        f'<text x="{size // 2}" y="{round((k + 1) * height / 4 + 2)}">{esc(line)}</text>'
+        for k, line in enumerate(lines)
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {height}" width="{size}" '
+        f'height="{height}" role="img" aria-label="{esc(in_words(graph, look))}">'
+        f'<rect x="1" y="1" width="{size - 2}" height="{height - 2}" rx="6" fill="none" '
+        'stroke="currentColor" stroke-opacity=".4"/>'
+        f'<g font-size="{max(8, size // 12)}" text-anchor="middle" fill="currentColor" '
+        f'font-family="sans-serif">{texts}</g></svg>'
+    )
 
 
 def in_words(graph: Graph, look: Look | None = None) -> str:

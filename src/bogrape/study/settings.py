@@ -12,7 +12,8 @@ import numpy as np
 from ..acquisition import EI, LCB, Acquisition
 from ..errors import BoGrapeError, InvalidInputError, StudyError, UnsupportedError
 from ..gp import GraphGP
-from ..propose.portfolio import METHODS
+from ..kernels import KernelName
+from ..propose.portfolio import METHODS, Method
 from ..space import GraphSpace
 
 Direction = Literal["minimize", "maximize"]
@@ -38,10 +39,10 @@ class StudySettings:
     """
 
     space: GraphSpace
-    kernel: str = "ssp"
+    kernel: KernelName = "ssp"
     noise: float | Literal["fit"] = 1e-6
     acquisition: Acquisition | str = "lcb"
-    method: str = "auto"
+    method: Method = "auto"
     time_limit: float = 60.0
     n_initial: int = 10
     seed: int = 0

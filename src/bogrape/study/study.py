@@ -31,10 +31,12 @@ from ..errors import (
     UnsupportedError,
 )
 from ..graph import Graph
+from ..kernels import KernelName
+from ..propose import Method
 from ..space import GraphSpace
 from .memory import InMemoryStorage
 from .planner import Planner
-from .results import Dataset, best_of, dataset_of
+from .results import Dataset, TrialList, best_of, dataset_of
 from .settings import Direction, StudySettings
 from .store import Storage, check_budget, check_name, no_such_study, open_url
 from .transitions import (
@@ -84,10 +86,10 @@ class Study:
         storage: Storage | str | None = None,
         name: str = "study",
         *,
-        kernel: str = "ssp",
+        kernel: KernelName = "ssp",
         noise: float | Literal["fit"] = 1e-6,
         acquisition: Acquisition | str = "lcb",
-        method: str = "auto",
+        method: Method = "auto",
         time_limit: float = 60.0,
         n_initial: int = 10,
         seed: int = 0,
@@ -212,10 +214,10 @@ class Study:
     @overload
     def ask(
         self, n: int, worker: str | None = ..., *, most: int | None = ...
-    ) -> Trial | list[Trial]: ...
+    ) -> Trial | TrialList: ...
     def ask(
         self, n: int = 1, worker: str | None = None, *, most: int | None = None
-    ) -> Trial | list[Trial]:
+    ) -> Trial | TrialList:
         """The next graph to evaluate, as a pending trial; a list of trials if ``n > 1``.
 
         Handed out are, in this order: what ``worker`` was given before and has not finished, what
@@ -245,7 +247,7 @@ class Study:
                 if not out:
                     raise
                 break
-        return out[0] if n == 1 else out
+        return out[0] if n == 1 else TrialList(out)
 
     def _queued(self, worker: str | None) -> Trial | None:
         """Take over a trial that waits, if there is one."""
@@ -390,6 +392,7 @@ class Study:
             origin=origin,
             created=now(),
             version=package_version(),
+            space=self.space,
         )
 
     def _refresh(self) -> list[Trial]:
@@ -397,11 +400,11 @@ class Study:
         self._revision, changed = self._storage.changes(self._name, self._revision)
         for trial in changed:
             if trial.id == len(self._trials):
-                self._trials.append(trial)
+                self._trials.append(replace(trial, space=self.space))
             else:
                 # The graph of a trial never changes: keep the object that has its key cached.
                 known = self._trials[trial.id]
-                self._trials[trial.id] = replace(trial, graph=known.graph)
+                self._trials[trial.id] = replace(trial, graph=known.graph, space=self.space)
         return self._trials
 
     def _find(self, trial: Trial | int) -> Trial:
