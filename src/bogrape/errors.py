@@ -7,6 +7,7 @@
     │   ├── InvalidGraphError            adjacency, labels, features or edge labels are malformed
     │   ├── InvalidSpaceError            a graph space or one of its rules makes no sense
     │   ├── NotInSpaceError              a graph breaks the rules of the space it is used with
+    │   ├── ObservationsError            some observations cannot be used; says which, and why
     │   ├── UnsupportedError             a combination this method cannot do; says which ones it can
     │   └── StudyError                   a study cannot do this now (told twice, other settings, …)
     │       └── BudgetSpent              a study has as many trials as were allowed
@@ -46,6 +47,27 @@ class InvalidSpaceError(InvalidInputError):
 
 class NotInSpaceError(InvalidInputError):
     """A graph breaks the rules of the space it is used with."""
+
+
+class ObservationsError(InvalidInputError):
+    """Some of many observations cannot be used; none was recorded.
+
+    ``problems`` holds the position of each bad one, from 0, and what is wrong with it.
+    """
+
+    def __init__(self, problems: Sequence[tuple[int, str]], n_given: int) -> None:
+        self.problems = tuple(problems)
+        self.n_given = n_given
+        super().__init__(self.told([f"observation {i}" for i, _ in problems]))
+
+    def told(self, names: Sequence[str]) -> str:
+        """The message, with the observations called by these names."""
+        lines = [f"{name}: {words}" for name, (_, words) in zip(names, self.problems, strict=True)]
+        head = f"{len(self.problems)} of {self.n_given} observations cannot be used; none was added"
+        return "\n  ".join([head, *lines])
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.problems, self.n_given)
 
 
 class UnsupportedError(InvalidInputError):

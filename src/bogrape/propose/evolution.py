@@ -45,7 +45,7 @@ def propose_evolve(objective: Objective, request: Request) -> Proposal:
         elite.offer(population, values)
         elite.n_evaluations += len(values)
         for _ in range(_GENERATIONS if len(moves) else 0):
-            if time.monotonic() > request.deadline:
+            if time.monotonic() >= request.deadline:
                 break
             parents = np.argsort(values, kind="stable")[:_PARENTS]
             chosen = rng.choice(parents, _POPULATION)

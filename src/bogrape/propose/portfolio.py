@@ -26,7 +26,7 @@ from ..space import GraphSpace
 from .evolution import propose_evolve
 from .objective import Objective
 from .proposal import Proposal
-from .request import Request
+from .request import Request, Stage
 from .sampling import propose_sample
 from .search import search
 from .ties import break_tie
@@ -46,6 +46,7 @@ def propose_search(objective: Objective, request: Request) -> Proposal:
         deadline=request.deadline,
         seed=request.seed,
         starts=request.exclude,
+        stop=request.stop,
     )
     if not elite.ties:
         raise SearchSpaceExhausted(
@@ -109,6 +110,8 @@ def propose(
     *,
     pending: Sequence[Graph] = ...,
     options: Mapping[str, Any] | None = ...,
+    stop: Callable[[], bool] | None = ...,
+    watch: Callable[[Stage], None] | None = ...,
 ) -> Proposal: ...
 @overload
 def propose(
@@ -124,6 +127,8 @@ def propose(
     *,
     pending: Sequence[Graph] = ...,
     options: Mapping[str, Any] | None = ...,
+    stop: Callable[[], bool] | None = ...,
+    watch: Callable[[Stage], None] | None = ...,
 ) -> Proposal | list[Proposal]: ...
 def propose(
     space: GraphSpace,
@@ -138,6 +143,8 @@ def propose(
     *,
     pending: Sequence[Graph] = (),
     options: Mapping[str, Any] | None = None,
+    stop: Callable[[], bool] | None = None,
+    watch: Callable[[Stage], None] | None = None,
 ) -> Proposal | list[Proposal]:
     """Find the graph of the space with the smallest acquisition value.
 
@@ -155,6 +162,9 @@ def propose(
         solver: which solver, for methods that offer several: ``scip`` or ``gurobi`` for ``mip``.
         pending: graphs under evaluation: excluded, and believed to come out at their mean.
         options: further choices of a method; for ``mip`` see `bogrape.propose.mip.MipOptions`.
+        stop: asked several times per second; once it returns true, the best graph so far is
+            returned with the bound proved so far, and no further ones are sought.
+        watch: called with a `Stage` whenever more is known about the proposal.
     """
     _check(method, time_limit, n, seed)
     for graph in (*exclude, *pending):
@@ -167,6 +177,8 @@ def propose(
     if pending:
         posterior = posterior.believe(pending)
     taken = [*exclude, *pending]
+    hooks: dict[str, Any] = {"stop": stop, "watch": watch}
+    hooks = {name: hook for name, hook in hooks.items() if hook is not None}
     proposals: list[Proposal] = []
     deadline = time.monotonic() + min(time_limit, _FOREVER)
     for i in range(n):
@@ -179,10 +191,13 @@ def propose(
             solver,
             options=options,
             identify=space.identity,
+            **hooks,
         )
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
             proposal = METHODS[method](objective, request)
         proposals.append(_rechecked(proposal, objective, request))
+        if request.stop():
+            break
         if i + 1 < n:
             posterior = posterior.believe([proposal.graph])
             taken = [*taken, proposal.graph]

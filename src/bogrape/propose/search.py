@@ -114,6 +114,7 @@ def search(
     deadline: float = np.inf,
     seed: int = 0,
     starts: Sequence[Graph] = (),
+    stop: Callable[[], bool] = lambda: False,
 ) -> Elite:
     """Search all sizes of the space; the sizes that do best get a second helping.
 
@@ -124,6 +125,7 @@ def search(
         deadline: `time.monotonic` value at which to stop, whatever has been found.
         seed: fixes the answer unless the deadline cuts it short.
         starts: graphs to begin some chains from, e.g. the best observed ones.
+        stop: asked in every round; once it says so, what has been found is returned.
     """
     elite = Elite(excluded, identify=objective.space.identity)
     sizes = list(objective.space.sizes)
@@ -134,9 +136,9 @@ def search(
         for n in chosen:
             rng = np.random.default_rng([seed, turn, n])
             chains = _Chains(objective, n, rng, [g for g in starts if g.n_nodes == n])
-            best = chains.run(elite, budget // len(chosen), deadline)
+            best = chains.run(elite, budget // len(chosen), deadline, stop)
             reached[n] = min(reached[n], best)
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or stop():
                 return elite
     return elite
 
@@ -180,11 +182,11 @@ class _Chains:
         order = np.argsort(self._objective.of_batch(batch), kind="stable")
         return [batch.graph(int(i)) for i in order[: _CHAINS // 3]]
 
-    def run(self, elite: Elite, budget: int, deadline: float) -> float:
+    def run(self, elite: Elite, budget: int, deadline: float, stop: Callable[[], bool]) -> float:
         """Spend the budget; returns the best value seen at this size, excluded graphs included."""
         self._score = self._evaluate(self._current, elite)
         used, best = len(self._current), float(self._score.min())
-        while used < budget and len(self._moves) and time.monotonic() < deadline:
+        while used < budget and len(self._moves) and time.monotonic() < deadline and not stop():
             used += self._round(elite)
             best = min(best, float(self._score.min()))
         return best

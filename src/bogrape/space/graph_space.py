@@ -274,6 +274,17 @@ class GraphSpace:
             out.append((words, unreached(batch, strong=self.connected == "strong")))
         return out
 
+    def oddities(self, graph: Graph) -> list[str]:
+        """Why a model of this space cannot read the graph; empty if it can.
+
+        Graphs of the right kind and alphabet of labels can be learnt from, whatever their size and
+        whichever rules they break.
+        """
+        out = self._odd_kind(graph)
+        if graph.labels.max() >= self.n_labels:
+            out.append(f"node labels below {self.n_labels}, got {graph.labels.max()}")
+        return out
+
     def _odd_kind(self, graph: Graph) -> list[str]:
         """Differences that make the rules meaningless for the graph."""
         if not isinstance(graph, Graph):

@@ -30,6 +30,7 @@ def to_row(trial: Trial) -> dict[str, Any]:
         )
     row["certificate"] = _dump(trial.certificate)
     row["hyperparameters"] = _dump(trial.hyperparameters)
+    row["details"] = _dump(trial.details)
     row["checksum"] = _checksum(row)
     return row
 
@@ -54,6 +55,7 @@ def to_trial(row: Mapping[str, Any]) -> Trial:
             graph=Graph.from_json(row["graph"]),
             certificate=load_object(row["certificate"]),
             hyperparameters=load_object(row["hyperparameters"]),
+            details=load_object(row["details"]),
             **{name: row[name] for name in _COPIED},
         )
     except (ValueError, TypeError, InvalidGraphError) as error:
@@ -70,14 +72,26 @@ def damaged_trial(number: object, error: Exception) -> StorageError:
 
 def load_object(text: object) -> dict[str, Any]:
     """A JSON object out of the database."""
+    data = _parsed(text)
+    if not isinstance(data, dict):
+        raise ValueError(f"expected a JSON object, got {type(data).__name__}")
+    return data
+
+
+def _parsed(text: object) -> Any:
     if not isinstance(text, str) or len(text) > MAX_TEXT:
         raise ValueError("expected a JSON text of moderate length")
     try:
-        data = json.loads(text)
+        return json.loads(text)
     except RecursionError:
         raise ValueError("expected JSON of moderate depth") from None
-    if not isinstance(data, dict):
-        raise ValueError(f"expected a JSON object, got {type(data).__name__}")
+
+
+def load_list(text: object) -> list[dict[str, Any]]:
+    """A list of JSON objects out of the database."""
+    data = _parsed(text)
+    if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
+        raise ValueError("expected a list of JSON objects")
     return data
 
 
@@ -91,6 +105,8 @@ def _dump(data: Mapping[str, Any]) -> str:
 
 
 def _checksum(row: Mapping[str, Any]) -> str:
-    names = (*_COPIED, "number", "graph", "certificate", "hyperparameters")
+    names = [*_COPIED, "number", "graph", "certificate", "hyperparameters"]
+    if row["details"] != "{}":  # rows of schema version 1 keep their checksums
+        names.append("details")
     text = json.dumps([row[name] for name in names], separators=(",", ":"))
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -15,11 +15,11 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from ..errors import InvalidGraphError, StorageError
 from ..graph import Graph
-from ..study.store import check_budget, no_such_study
+from ..study.store import COMPARED, check_budget, no_such_study
 from ..study.trial import Trial
 from . import schema
 from .engines import WRITE, check_health, make_engine, prepare, set_journal
-from .rows import MAX_TEXT, damaged_trial, load_object, short_key, to_row, to_trial
+from .rows import MAX_TEXT, damaged_trial, load_list, load_object, short_key, to_row, to_trial
 from .schema import studies
 from .schema import trials as table
 
@@ -47,7 +47,7 @@ class SQLStorage:
         with self._transaction() as connection:
             version = schema.version_of(connection)
             if version is not None:
-                schema.refuse_newer(version)
+                schema.refuse_unreadable(version)
                 check_health(connection)
         if version != schema.SCHEMA_VERSION:
             with self._transaction(write=True) as connection:
@@ -100,6 +100,38 @@ class SQLStorage:
             return load_object(text)
         except ValueError as error:
             raise StorageError(f"the settings of study {name!r} are damaged: {error}") from None
+
+    def changes_of_settings(self, name: str) -> list[dict[str, Any]]:
+        """What was changed in the settings, oldest first."""
+        study = self._id(name)
+        with self._transaction() as connection:
+            text = connection.scalar(select(studies.c.changes).where(studies.c.id == study))
+        try:
+            return load_list(text)
+        except ValueError as error:
+            raise StorageError(f"the history of study {name!r} is damaged: {error}") from None
+
+    def change_settings(
+        self, name: str, settings: dict[str, Any], expected: dict[str, Any], change: dict[str, Any]
+    ) -> bool:
+        """Replace the settings if they are still as expected, and record the change."""
+        study = self._id(name)
+        with self._transaction(write=True) as connection:
+            self._advance(connection, study, 0)
+            row = studies.c.id == study
+            found = connection.execute(
+                select(studies.c.settings, studies.c.changes).where(row)
+            ).one()
+            if load_object(found.settings) != expected:
+                connection.rollback()
+                return False
+            history = [*load_list(found.changes), change]
+            values = {
+                "settings": json.dumps(settings, allow_nan=False),
+                "changes": json.dumps(history, allow_nan=False),
+            }
+            connection.execute(update(studies).where(row).values(**values))
+        return True
 
     def names(self) -> list[str]:
         """Names of all studies."""
@@ -189,8 +221,7 @@ class SQLStorage:
                 .where(
                     table.c.study == study,
                     table.c.number == trial.id,
-                    table.c.state == expected.state,
-                    table.c.attempts == expected.attempts,
+                    *(table.c[name] == getattr(expected, name) for name in COMPARED),
                 )
                 .values(**to_row(trial), revision=revision)
             )

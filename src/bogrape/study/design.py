@@ -63,10 +63,10 @@ class Design:
         self._n_met += len(fresh)
 
     def _coordinates(self, graphs: Sequence[Graph]) -> NDArray[np.float64]:
-        """What the kernel sees of each graph, with room for the longest path of the space."""
+        """What the kernel sees of each graph, up to the longest path the space has room for."""
         space, labelled = self._space, self._kernel.labelled
         counts = count(graphs, space.n_labels, pairs=labelled)
-        paths = self._kernel.features(counts)
+        paths = self._kernel.features(counts)[:, : space.n_max]
         room = [(0, 0), (0, space.n_max - paths.shape[1]), *[(0, 0)] * (paths.ndim - 2)]
         paths = np.pad(paths, room).reshape(len(graphs), -1)
         return np.concatenate([paths, node_features(counts, counts.features.shape[1])], axis=1)

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 from ..graph import Graph
-from .store import check_budget, no_such_study
+from .store import COMPARED, check_budget, no_such_study
 from .trial import Trial
 
 
 @dataclass
 class _Shelf:
     settings: dict[str, Any]
+    changes: list[dict[str, Any]] = field(default_factory=list)  # of the settings
     trials: list[Trial] = field(default_factory=list)
     revisions: list[int] = field(default_factory=list)  # of each trial
     keys: set[str] = field(default_factory=set)
@@ -42,6 +43,23 @@ class InMemoryStorage:
         with self._lock:
             shelf = self._studies.get(name)
             return None if shelf is None else deepcopy(shelf.settings)
+
+    def changes_of_settings(self, name: str) -> list[dict[str, Any]]:
+        """What was changed in the settings, oldest first."""
+        with self._lock:
+            return deepcopy(self._shelf(name).changes)
+
+    def change_settings(
+        self, name: str, settings: dict[str, Any], expected: dict[str, Any], change: dict[str, Any]
+    ) -> bool:
+        """Replace the settings if they are still as expected, and record the change."""
+        with self._lock:
+            shelf = self._shelf(name)
+            if shelf.settings != expected:
+                return False
+            shelf.settings = deepcopy(settings)
+            shelf.changes.append(deepcopy(change))
+            return True
 
     def names(self) -> list[str]:
         """Names of all studies."""
@@ -93,7 +111,7 @@ class InMemoryStorage:
         with self._lock:
             shelf = self._shelf(name)
             current = shelf.trials[trial.id]
-            if (current.state, current.attempts) != (expected.state, expected.attempts):
+            if any(getattr(current, name) != getattr(expected, name) for name in COMPARED):
                 return False
             shelf.revision += 1
             shelf.trials[trial.id] = trial

@@ -1,4 +1,4 @@
-"""What a `Study` needs from a place to keep trials: seven operations, each one transaction."""
+"""What a `Study` needs from a place to keep trials: a few operations, each one transaction."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ..errors import BudgetSpent, InvalidInputError, StudyError
 from ..graph import Graph
 from .trial import Trial
 
+COMPARED = ("state", "attempts", "value")  # what `Storage.update` expects to find unchanged
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+-]{0,99}")
 
 
@@ -21,6 +22,14 @@ class Storage(Protocol):
 
     def settings(self, name: str) -> dict[str, Any] | None:
         """Settings of the study, or ``None`` if there is no such study."""
+
+    def changes_of_settings(self, name: str) -> list[dict[str, Any]]:
+        """What was changed in the settings since the study was made, oldest first."""
+
+    def change_settings(
+        self, name: str, settings: dict[str, Any], expected: dict[str, Any], change: dict[str, Any]
+    ) -> bool:
+        """Replace the settings and record the change, if they are as expected; says if it did."""
 
     def names(self) -> list[str]:
         """Names of all studies."""
@@ -49,7 +58,7 @@ class Storage(Protocol):
         """
 
     def update(self, name: str, trial: Trial, expected: Trial) -> bool:
-        """Replace the trial if its state and attempts are still as expected; says if it did."""
+        """Replace the trial if its state, attempts and value are as expected; says if it did."""
 
 
 # `bogrape.storage` is a layer above: it registers itself here, and is loaded when a URL needs it.

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Literal, get_args
 
 from .. import display
@@ -52,7 +52,8 @@ class Trial:
         hyperparameters: fitted ``alpha``, ``beta``, ``noise`` and ``fit_seconds``.
         details: what else is known, as JSON can hold it: ``evaluation_seconds``; ``not_started``,
             how often an evaluation could not be started; ``failures``, the earlier failures of a
-            trial that was tried again on request, each with ``reason`` and ``finished``.
+            trial that was tried again on request, each with ``reason`` and ``finished``;
+            ``corrections``, see `history`.
         created, asked, finished: when, in UTC (ISO 8601).
         version: of the package that made it.
         space: of its study, for pictures; neither stored nor compared.
@@ -89,6 +90,17 @@ class Trial:
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 return None
         return float(mean), float(std)  # type: ignore[arg-type]  # both were checked above
+
+    @property
+    def history(self) -> tuple[Mapping[str, Any], ...]:
+        """What each correction replaced: ``value``, ``reason`` and when; the oldest first."""
+        found = self.details.get("corrections")
+        return tuple(found) if isinstance(found, list) else ()
+
+    @cached_property
+    def outside(self) -> tuple[str, ...]:
+        """Why the graph is not in the space of the study (then it only trains the model)."""
+        return () if self.space is None else tuple(self.space.violations(self.graph))
 
     @property
     def evaluation_seconds(self) -> float | None:

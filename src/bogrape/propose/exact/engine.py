@@ -46,8 +46,10 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
         deadline=min(request.deadline, time.monotonic() + _SEARCH_SHARE * request.time_limit),
         seed=request.seed,
         starts=request.exclude,
+        stop=request.stop,
     )
-    to_settle = open_pieces(objective, elite.value, request.deadline)
+    request.report("search", elite.value, -math.inf, 0)
+    to_settle = open_pieces(objective, elite.value, request.deadline, request.stop)
     rounds = Rounds(objective, request, elite, to_settle)
     answers, left = rounds.run()
     elite = rounds.elite
@@ -92,6 +94,7 @@ def _polished(objective: Objective, request: Request, elite: Elite, best: Answer
         deadline=request.deadline,
         seed=request.seed,
         starts=[best.graph],
+        stop=request.stop,
     )
     around.n_evaluations += elite.n_evaluations
     key = objective.space.identity(best.graph)

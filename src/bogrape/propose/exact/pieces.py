@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,7 +37,9 @@ _MOST_HALVED = 300  # boxes of counts, in one piece
 _TIME_SHARE = 0.5  # of the time left, at most
 
 
-def open_pieces(objective: Objective, value: float, deadline: float) -> list[Open]:
+def open_pieces(
+    objective: Objective, value: float, deadline: float, stop: Callable[[], bool] = lambda: False
+) -> list[Open]:
     """The pieces that could hold a value below the incumbent's, most promising first.
 
     Pieces that are not reached in time stay whole, under the bound they have.
@@ -59,7 +61,7 @@ def open_pieces(objective: Objective, value: float, deadline: float) -> list[Ope
     ]
     out: list[Open] = []
     if by_composition:
-        for index, parts in solve_all(tasks, now + limit):
+        for index, parts in solve_all(tasks, now + limit, stop):
             out += [whole[index]] if parts is None else parts
     else:
         out = [part for task in tasks for part in task.solve()]

@@ -99,6 +99,7 @@ class Rounds:
             deadline=request.deadline,
             seed=request.seed + 1,
             starts=[*self.elite.ties.values(), *request.exclude],
+            stop=request.stop,
         )
         found.n_evaluations += self.elite.n_evaluations
         if found.value < self.best - slack(self.best):
@@ -136,7 +137,7 @@ class Rounds:
             SplitTask(self._task(item, _SPLIT_SECONDS), item.counts or (), n_most, _SPLIT_SECONDS)
             for item in worst
         ]
-        for index, parts in solve_all(tasks, self.request.deadline):
+        for index, parts in solve_all(tasks, self.request.deadline, self.request.stop):
             item = worst[index]
             item.can_be_split = False
             if parts is not None:
@@ -177,7 +178,7 @@ class Rounds:
             for item in items:
                 item.tried = limit
         tasks = [self._task(item, limit, relaxed) for item in items]
-        self._absorb(items, dict(solve_all(tasks, self.request.deadline)))
+        self._absorb(items, dict(solve_all(tasks, self.request.deadline, self.request.stop)))
         return bool(items)
 
     def _limit(self, n_items: int, share: float, relaxed: bool, most: float) -> float:
@@ -194,7 +195,7 @@ class Rounds:
                 return
             before = [item.bound for item in worst]
             jobs = [CutTask(self._task(item, limit), limit) for item in worst]
-            self._absorb(worst, dict(solve_all(jobs, self.request.deadline)))
+            self._absorb(worst, dict(solve_all(jobs, self.request.deadline, self.request.stop)))
             for item, bound in zip(worst, before, strict=True):
                 item.can_be_cut = item.bound > bound + 1e-3 * abs(bound)
 
@@ -228,7 +229,9 @@ class Rounds:
     def _drop_settled(self) -> None:
         before, best = len(self.left), self.best
         self.left = [item for item in self.left if item.bound < best]
-        logger.info("%d of %d open pieces settled", before - len(self.left), before)
+        logger.debug("%d of %d open pieces settled", before - len(self.left), before)
+        bound = min((item.bound for item in self.left), default=best)
+        self.request.report("proof", best, min(bound, best), len(self.left))
 
     def _known_counts(self, piece: Piece) -> list[tuple[int, ...]]:
         """The counts of the incumbent, if it belongs to the piece: no need to offer them again."""

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import Any, Protocol
 
@@ -34,6 +34,7 @@ class Job(Protocol):
 
 
 _HEADER = struct.Struct("<Q")
+_LOOK_EVERY = 0.2  # seconds between two looks at whether to stop
 _GRACE = 0.7  # seconds a worker may take beyond its limit before it is killed
 
 
@@ -109,11 +110,14 @@ def shut_down() -> None:
 atexit.register(shut_down)
 
 
-def solve_all(jobs: Sequence[Job], deadline: float) -> Iterator[tuple[int, Any]]:
+def solve_all(
+    jobs: Sequence[Job], deadline: float, stop: Callable[[], bool] = lambda: False
+) -> Iterator[tuple[int, Any]]:
     """Do jobs side by side; yields ``(index, answer)`` as they come, each index once.
 
-    The answer is ``None`` for a job whose worker died or missed the deadline, and for jobs whose
-    turn did not come. An exception raised by a job is raised here.
+    The answer is ``None`` for a job whose worker died or missed the deadline, for jobs whose turn
+    did not come, and for all that are under way once ``stop`` says so. An exception raised by a job
+    is raised here.
     """
     waiting = list(enumerate(jobs))[::-1]
     limit = min(n_cores(), len(jobs))
@@ -125,14 +129,14 @@ def solve_all(jobs: Sequence[Job], deadline: float) -> Iterator[tuple[int, Any]]
                 index, job = waiting.pop()
                 job = copy(job)
                 job.time_limit = min(job.time_limit, deadline - time.monotonic())
-                if job.time_limit <= 0:
+                if job.time_limit <= 0 or stop():
                     yield index, None
                     continue
                 worker = _ready_worker()
                 busy.append(worker)
                 worker.start(index, job, answers)
             if busy:
-                worker, answer = _next_answer(busy, answers)
+                worker, answer = _next_answer(busy, answers, stop)
                 busy.remove(worker)
                 if answer is None:
                     worker.kill()
@@ -156,15 +160,18 @@ def _ready_worker() -> _Worker:
 
 
 def _next_answer(
-    busy: list[_Worker], answers: queue.Queue[tuple[_Worker, Any]]
+    busy: list[_Worker], answers: queue.Queue[tuple[_Worker, Any]], stop: Callable[[], bool]
 ) -> tuple[_Worker, Any]:
-    """The first answer, or ``None`` for the first worker that is overdue."""
+    """The first answer, or ``None`` for the first worker that is overdue or told to stop."""
     while True:
         first_due = min(busy, key=lambda worker: worker.due)
+        left = first_due.due - time.monotonic()
         try:
-            worker, answer = answers.get(timeout=max(0.0, first_due.due - time.monotonic()))
+            worker, answer = answers.get(timeout=max(0.0, min(left, _LOOK_EVERY)))
         except queue.Empty:
-            return first_due, None
+            if left <= _LOOK_EVERY or stop():
+                return first_due, None
+            continue
         if worker in busy:  # else one that was killed for being late
             return worker, answer
 

@@ -119,6 +119,7 @@ def _start(objective: Objective, request: Request, options: MipOptions) -> tuple
         deadline=min(request.deadline, time.monotonic() + _SEARCH_SHARE * request.time_limit),
         seed=request.seed,
         starts=request.exclude,
+        stop=request.stop,
     )
     if elite.ties:
         graph = break_tie(elite.ties, request.exclude, request.seed)
