@@ -10,7 +10,8 @@
     │   ├── ObservationsError            some observations cannot be used; says which, and why
     │   ├── UnsupportedError             a combination this method cannot do; says which ones it can
     │   └── StudyError                   a study cannot do this now (told twice, other settings, …)
-    │       └── BudgetSpent              a study has as many trials as were allowed
+    │       ├── BudgetSpent              a study has as many trials as were allowed
+    │       └── SettingsDiffer           a study exists, with other settings
     ├── FitError                         the Gaussian process cannot be fitted to these data
     ├── InfeasibleSpaceError             no graph satisfies the rules; names the rules at fault
     ├── SearchSpaceExhausted             every graph of the space has been excluded
@@ -80,6 +81,14 @@ class StudyError(InvalidInputError):
 
 class BudgetSpent(StudyError):
     """The study has as many trials as were allowed; nothing new is handed out."""
+
+
+class SettingsDiffer(StudyError):
+    """The study exists with other settings; ``names`` says which differ."""
+
+    def __init__(self, message: str, names: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.names = tuple(names)
 
 
 class FitError(BoGrapeError):

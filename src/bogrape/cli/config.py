@@ -11,7 +11,7 @@ from typing import Any, final
 
 from ..acquisition import EI, LCB
 from ..constraints import rule_from_dict
-from ..errors import InvalidInputError, StudyError
+from ..errors import InvalidInputError, SettingsDiffer, StudyError
 from ..space import GraphSpace
 from ..study import Study, StudySettings
 from ..study.store import check_name
@@ -61,7 +61,14 @@ class StudyFile:
 
     def open(self) -> Study:
         """The study, made if it does not exist yet."""
-        return Study.open(self.storage, self.name, self.settings)
+        try:
+            return Study.open(self.storage, self.name, self.settings)
+        except SettingsDiffer as error:
+            raise StudyError(
+                f"{self.path}: the study was made with other settings ({', '.join(error.names)}); "
+                f"go on with those of the file by 'bogrape change {self.path}', or give the study "
+                "another name"
+            ) from None
 
     def load(self) -> Study:
         """The study as it was made; an error if it does not exist yet."""

@@ -30,6 +30,7 @@ from ..errors import (
     InvalidInputError,
     SamplingError,
     SearchSpaceExhausted,
+    SettingsDiffer,
     StudyError,
     UnsupportedError,
 )
@@ -131,10 +132,11 @@ class Study:
             there = settings if new else StudySettings.from_dict(found)
             different = there.differences(settings)
             if different:
-                raise StudyError(
+                raise SettingsDiffer(
                     f"study {name!r} exists with other settings ({', '.join(different)}); use "
                     "Study.load(storage, name) to go on with them (and its method change to change "
-                    "them from here on), or another name"
+                    "them from here on), or another name",
+                    different,
                 )
         self._begin(opened, name, settings)
 
