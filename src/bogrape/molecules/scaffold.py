@@ -104,12 +104,14 @@ class Scaffold(MoleculeRule):
         out = (batch.labels[:, :k] != labels).sum(axis=1)
         out = out + (orders(batch)[:, :k, :k] != wanted).sum(axis=(1, 2)) // 2
         out = out + batch.adjacency[:, self._closed(), k:].sum(axis=(1, 2))
-        if self.keep_rings and n > k:
-            out = out + self._ties(batch.adjacency)
+        if self.keep_rings:
+            out = out + self.ties(batch.adjacency)
         return np.asarray(out, dtype=float)
 
-    def _ties(self, adjacency: BoolArray) -> IntArray:
+    def ties(self, adjacency: BoolArray) -> IntArray:
         """Bonds and atoms by which branches are tied to the scaffold more than once, ``(B,)``."""
+        if adjacency.shape[1] == self.n_atoms:
+            return np.zeros(len(adjacency), dtype=np.int64)
         branch = self._same_branch(adjacency)
         ring, chain = self._anchors()
         to_rings = adjacency[:, self.n_atoms :, ring].sum(axis=2)
