@@ -18,14 +18,14 @@ from ..errors import InvalidGraphError, InvalidInputError
 from ..graph import Graph
 from ..space import GraphSpace
 from .elements import VALENCES, Elements, elements_of
+from .identity import BONDS, unchecked_mol
 from .scaffold import Scaffold
 from .valence import N_FEATURES, Valence, features
 
 _LONGEST = 2_000  # characters
 _LARGEST = 200  # heavy atoms
 _FORMS = 64  # Kekulé forms that are looked at
-_BONDS = {1: Chem.BondType.SINGLE, 2: Chem.BondType.DOUBLE, 3: Chem.BondType.TRIPLE}
-_ORDERS = {kind: order for order, kind in _BONDS.items()}
+_ORDERS = {kind: order for order, kind in BONDS.items()}
 
 
 def from_smiles(smiles: str, elements: Elements = "qm7") -> Graph:
@@ -62,21 +62,10 @@ def to_mol(graph: Graph, elements: Elements = "qm7") -> Any:
     if not isinstance(graph, Graph):
         raise InvalidInputError(f"expected a Graph, got {type(graph).__name__}; try from_smiles")
     _check(graph, symbols)
-    editable = Chem.RWMol()
-    for label in graph.labels:
-        editable.AddAtom(Chem.Atom(symbols[label]))
-    assert graph.edge_labels is not None
-    for u, v in graph.edges():
-        editable.AddBond(u, v, _BONDS[int(graph.edge_labels[u, v])])
-    mol = editable.GetMol()
-    with rdBase.BlockLogs():
-        try:
-            Chem.SanitizeMol(mol)
-        except Exception as error:
-            raise InvalidGraphError(
-                f"expected a molecule, got one RDKit refuses: {error}"
-            ) from None
-    return mol
+    try:
+        return unchecked_mol(graph, symbols)
+    except ValueError as error:
+        raise InvalidGraphError(f"expected a molecule, got one RDKit refuses: {error}") from None
 
 
 def _check(graph: Graph, symbols: tuple[str, ...]) -> None:
