@@ -224,5 +224,5 @@ class _Search:
     def _room(self, v: int) -> int:
         """Bond orders that still fit at v; below 0 if there are too many already."""
         draft = self.draft
-        used = int(draft.order[v].sum()) + max(int(draft.hydrogens[v]), 0)
-        return self.valences[draft.labels[v]] - used
+        used = draft.order[v].sum() + max(draft.hydrogens[v], 0)
+        return int(self.valences[draft.labels[v]] - used)

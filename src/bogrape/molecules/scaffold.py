@@ -25,8 +25,8 @@ from ..arrays import BoolArray, IntArray
 from ..batch import Batch
 from ..constraints import Atom, Aux, Edge, HasLabel, Row, Shape, edge, within
 from ..constraints.rows import never, total
-from ..counts import distances_batch
 from ..constraints.rule import Excess, Label
+from ..counts import distances_batch
 from .base import MoleculeRule, bond, orders
 
 
@@ -123,7 +123,7 @@ class Scaffold(MoleculeRule):
     def _same_branch(self, adjacency: BoolArray) -> IntArray:
         """Which atoms beyond the scaffold are connected without it, 0/1 ``(B, n - k, n - k)``."""
         rest = adjacency[:, self.n_atoms :, self.n_atoms :]
-        return (distances_batch(rest) < rest.shape[1]).astype(np.int64)
+        return np.asarray(distances_batch(rest) < rest.shape[1], dtype=np.int64)
 
     def _anchors(self) -> tuple[list[int], list[int]]:
         """Open atoms in rings of the scaffold, and the other open atoms."""
