@@ -15,7 +15,13 @@ pytest.importorskip("rdkit")
 from bogrape import GraphSpace
 from bogrape.cli import main
 from bogrape.cli.config import read_study_file
-from bogrape.molecules import SmallestRing, from_smiles, molecule_space, scaffold
+from bogrape.molecules import (
+    ForbiddenSubstructure,
+    SmallestRing,
+    from_smiles,
+    molecule_space,
+    scaffold,
+)
 
 STUDY = """
 name = "alcohols"
@@ -90,6 +96,13 @@ def test_a_study_file_says_what_python_says(tmp_path: Path) -> None:
     assert read(scaffold_study('molecules = "qm7"\nbounds = false'), tmp_path) == molecule_space(
         "qm7", 10, bounds=False
     )
+
+
+def test_the_study_file_of_the_documentation_is_read(tmp_path: Path) -> None:
+    page = Path(__file__).parents[1] / "docs" / "molecules.md"
+    (text,) = re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    rules = [scaffold("C1CC(*)CN1*", keep_rings=True), ForbiddenSubstructure("O-O")]
+    assert read(text, tmp_path) == molecule_space("qm7", (8, 10), rules)
 
 
 def test_the_example_decorates_a_scaffold(tmp_path: Path) -> None:
