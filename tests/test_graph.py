@@ -138,6 +138,24 @@ def test_copies_and_pickles_are_equal_and_just_as_frozen(graph: Graph) -> None:
             twin._labels = 5
 
 
+def test_names_of_labels_are_kept_but_do_not_tell_graphs_apart() -> None:
+    plain = Graph([[0, 1], [1, 0]], labels=[0, 2])
+    named = Graph([[0, 1], [1, 0]], labels=[0, 2], label_names=["C", "N", "O"])
+    assert plain == named
+    assert hash(plain) == hash(named)
+    assert plain.canonical_key() == named.canonical_key()
+    assert plain.to_json() == named.to_json()
+    assert plain.label_names is None
+    for same in (named, named.permuted([1, 0]), named.canonical(), copy.copy(named)):
+        assert same.label_names == ("C", "N", "O")
+
+
+@pytest.mark.parametrize("names", ["CNO", ["C", "N"], ["C", "N", 3], 3])
+def test_names_of_labels_are_checked(names: object) -> None:
+    with pytest.raises(InvalidGraphError, match=r"each of labels 0\.\.2"):
+        Graph([[0, 1], [1, 0]], labels=[0, 2], label_names=names)  # type: ignore[arg-type]
+
+
 # -- the canonical key ------------------------------------------------------------------------
 
 

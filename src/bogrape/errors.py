@@ -9,6 +9,7 @@
     │   ├── NotInSpaceError              a graph breaks the rules of the space it is used with
     │   ├── ObservationsError            some observations cannot be used; says which, and why
     │   ├── UnsupportedError             a combination this method cannot do; says which ones it can
+    │   │   └── MissingExtraError (ImportError)  a package is missing; says how to install it
     │   └── StudyError                   a study cannot do this now (told twice, other settings, …)
     │       ├── BudgetSpent              a study has as many trials as were allowed
     │       └── SettingsDiffer           a study exists, with other settings
@@ -73,6 +74,10 @@ class ObservationsError(InvalidInputError):
 
 class UnsupportedError(InvalidInputError):
     """The chosen method cannot do this; the message names what can."""
+
+
+class MissingExtraError(UnsupportedError, ImportError):
+    """A part of the package needs another package; the message is the line that installs it."""
 
 
 class StudyError(InvalidInputError):

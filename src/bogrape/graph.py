@@ -15,6 +15,7 @@ Two notions of sameness:
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -44,6 +45,8 @@ class Graph:
         features: ``n_nodes`` rows of 0/1 values beyond the label; none when left out.
         directed: whether ``adjacency[u, v]`` is an arc from ``u`` to ``v``.
         edge_labels: matrix of integers, ``>= 1`` exactly where there is an edge; ``None`` for none.
+        label_names: what labels 0, 1, ... are called, for pictures only: graphs that differ in
+            nothing else are equal, and JSON does not keep it.
 
     >>> path = Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]], labels=[0, 1, 0])
     >>> path.n_nodes, path.n_edges, path.distances()[0, 2]
@@ -56,6 +59,7 @@ class Graph:
         "_directed",
         "_edge_labels",
         "_features",
+        "_label_names",
         "_labels",
     )
 
@@ -67,6 +71,7 @@ class Graph:
         directed: bool = False,
         *,
         edge_labels: ArrayLike | None = None,
+        label_names: Sequence[str] | None = None,
     ) -> None:
         if not isinstance(directed, (bool, np.bool_)):
             raise InvalidGraphError(f"directed must be True or False, got {directed!r}")
@@ -76,6 +81,7 @@ class Graph:
         self._directed = bool(directed)
         self._labels = frozen(label_vector(labels, n))
         self._features = frozen(feature_matrix(features, n))
+        self._label_names = _checked_names(label_names, int(self._labels.max(initial=0)))
         self._edge_labels = (
             None
             if edge_labels is None
@@ -89,7 +95,7 @@ class Graph:
 
     def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles are checked and frozen as well
         parts = (self._adjacency, self._labels, self._features, self._directed, self._edge_labels)
-        return _rebuild, parts
+        return _rebuild, (*parts, self._label_names)
 
     # -- what it is ---------------------------------------------------------------------------
 
@@ -133,6 +139,11 @@ class Graph:
     def edge_labels(self) -> IntArray | None:
         """Integer edge labels, 0 where there is no edge; ``None`` when edges carry none."""
         return self._edge_labels
+
+    @property
+    def label_names(self) -> tuple[str, ...] | None:
+        """What labels 0, 1, ... are called, where that is known: in graphs made from SMILES."""
+        return self._label_names
 
     def edges(self) -> list[tuple[int, int]]:
         """All edges as ``(u, v)``, with ``u < v`` unless directed."""
@@ -219,6 +230,7 @@ class Graph:
             self._features[index],
             self._directed,
             edge_labels=None if self._edge_labels is None else self._edge_labels[grid],
+            label_names=self._label_names,
         )
 
     def _repr_html_(self) -> str | None:
@@ -317,8 +329,22 @@ def _rebuild(
     features: BoolArray,
     directed: bool,
     edge_labels: IntArray | None,
+    label_names: tuple[str, ...] | None = None,  # pickles of earlier versions have none
 ) -> Graph:
-    return Graph(adjacency, labels, features, directed, edge_labels=edge_labels)
+    return Graph(
+        adjacency, labels, features, directed, edge_labels=edge_labels, label_names=label_names
+    )
+
+
+def _checked_names(names: Sequence[str] | None, largest: int) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    texts = isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names)
+    if not texts or len(names) <= largest:
+        raise InvalidGraphError(
+            f"label_names must be a text for each of labels 0..{largest}, got {names!r:.100}"
+        )
+    return tuple(names)
 
 
 # -- networkx and JSON ------------------------------------------------------------------------

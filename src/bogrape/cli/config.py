@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, final
 
 from ..acquisition import EI, LCB
-from ..constraints import rule_from_dict
+from ..constraints import Rule, rule_from_dict
 from ..errors import InvalidInputError, SettingsDiffer, StudyError
 from ..space import GraphSpace
 from ..study import Study, StudySettings
@@ -25,7 +25,7 @@ _SPACE = (
     *("n_nodes", "labels", "features", "directed", "connected", "edge_labels", "acyclic"),
     "rules",
 )
-_MOLECULES = ("molecules", "n_atoms", "rules")
+_MOLECULES = ("molecules", "n_atoms", "bounds", "scaffold", "keep_rings", "rules")
 _SEARCH = (
     *("n_initial", "n_iterations", "seed", "kernel", "acquisition", "kappa", "xi", "method"),
     *("time_limit", "noise", "retries"),
@@ -149,15 +149,29 @@ def _space(data: dict[str, Any]) -> GraphSpace:
         raise InvalidInputError("rules must be written as [[space.rules]] tables")
     made = tuple(map(rule_from_dict, rules))
     if molecular:
-        n_atoms = space.get("n_atoms", 10)
-        size = tuple(n_atoms) if isinstance(n_atoms, list) else n_atoms
-        found = get_module("molecules").molecule_space(space["molecules"], n_atoms=size, rules=made)
-        if not isinstance(found, GraphSpace):
-            raise InvalidInputError(f"there is no space of molecules {space['molecules']!r:.100}")
-        return found
+        return _molecules(space, made)
     if "n_nodes" not in space:
         raise InvalidInputError("[space] needs n_nodes, e.g. n_nodes = 8 or n_nodes = [6, 10]")
     return GraphSpace(**space, rules=made)
+
+
+def _molecules(space: dict[str, Any], rules: tuple[Rule, ...]) -> GraphSpace:
+    """``molecule_space(...)`` with ``rules=[scaffold(...), ...]``, as one writes it in Python."""
+    molecules = get_module("molecules")
+    if "scaffold" in space:
+        smiles = _text(space["scaffold"], "[space] scaffold")
+        fixed = molecules.scaffold(smiles, keep_rings=space.get("keep_rings", False))
+        rules = (fixed, *rules)
+    elif "keep_rings" in space:
+        raise InvalidInputError(
+            "[space] keep_rings belongs to a scaffold; try scaffold = '*c1ccccc1' beside it"
+        )
+    n_atoms = space.get("n_atoms", 10)
+    size = tuple(n_atoms) if isinstance(n_atoms, list) else n_atoms
+    bounds = space.get("bounds", True)
+    found = molecules.molecule_space(space["molecules"], size, rules, bounds)
+    assert isinstance(found, GraphSpace)
+    return found
 
 
 def _acquisition(search: dict[str, Any]) -> Any:

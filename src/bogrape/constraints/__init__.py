@@ -25,7 +25,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-from ..errors import InvalidSpaceError, UnsupportedError
+from ..errors import InvalidSpaceError
 from ..graph import Graph
 from .linear import LinearRule
 from .parts import (
@@ -140,11 +140,5 @@ def _rule_named(name: str) -> type[Rule] | None:
         return RULES.get(name)
     if package not in _PACKAGES:
         return None
-    try:
-        rules: dict[str, type[Rule]] = import_module(f"bogrape.{package}").RULES
-    except ImportError as error:
-        raise UnsupportedError(
-            f"the rule {name} needs further packages ({error}); "
-            f"try pip install 'bogrape[{package}]'"
-        ) from None
+    rules: dict[str, type[Rule]] = import_module(f"bogrape.{package}").RULES
     return rules.get(short)

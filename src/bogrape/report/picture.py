@@ -52,6 +52,12 @@ class Look:
         """The look of the graphs of a space."""
         return cls(space.label_names, space.n_labels, _molecule_drawer(space))
 
+    @classmethod
+    def of_graph(cls, graph: Graph) -> Look:
+        """The look of a graph alone, which may know the names of its labels."""
+        n_labels = int(graph.labels.max(initial=0)) + 1
+        return cls(graph.label_names, n_labels, _drawer_of_graph(graph))
+
     def name(self, label: int) -> str:
         """Name of a label, in one short line."""
         if self.label_names is not None and label < len(self.label_names):
@@ -103,7 +109,7 @@ def graph_svg(
 
     A graph with more than 200 nodes is described in words instead.
     """
-    look = look or Look(n_labels=int(graph.labels.max()) + 1)
+    look = look or Look.of_graph(graph)
     if graph.n_nodes > MOST_DRAWN:
         return _description(graph, look, size)
     if look.molecules is not None:
@@ -149,7 +155,7 @@ def _description(graph: Graph, look: Look, size: int) -> str:
 
 def in_words(graph: Graph, look: Look | None = None) -> str:
     """What the picture shows, for those who cannot see it."""
-    look = look or Look(n_labels=int(graph.labels.max()) + 1)
+    look = look or Look.of_graph(graph)
     arcs = "arc" if graph.directed else "edge"
     kind = "graph" if look.molecules is None else "molecule"
     words = f"{kind} with {plural(graph.n_nodes, 'node')} and {plural(graph.n_edges, arcs)}"
@@ -313,6 +319,18 @@ def _molecule_drawer(space: GraphSpace) -> Any:
         return getattr(import_module("bogrape.molecules"), "draw", None)
     except ImportError:
         return None
+
+
+def _drawer_of_graph(graph: Graph) -> Any:
+    """The function that draws a graph which is a molecule of the elements it names."""
+    if graph.label_names is None or graph.edge_labels is None:
+        return None
+    try:
+        molecules = import_module("bogrape.molecules")
+        molecules.to_mol(graph, graph.label_names)
+    except (ImportError, BoGrapeError):
+        return None
+    return molecules.draw
 
 
 def smiles_of(graph: Graph, look: Look) -> str:
