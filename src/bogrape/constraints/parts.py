@@ -26,7 +26,7 @@ from .rows import (
     never,
     total,
 )
-from .rule import Excess, Label, Rule, over
+from .rule import Excess, Label, Node, Rule, over
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,16 +58,17 @@ class DegreeRange(Rule):
     """
 
     label_fields: ClassVar[tuple[str, ...]] = ("label",)
+    node_fields: ClassVar[tuple[str, ...]] = ("node",)
 
     minimum: int = 0
     maximum: int | None = None
-    node: int | None = None
+    node: Any = None
     label: Label | None = None
     direction: Literal["in", "out"] | None = None
 
     def __post_init__(self) -> None:
         self._check_range()
-        self._check_whole("node", optional=True)
+        self._check_node("node", optional=True)
         self._check_label("label", optional=True)
         if self.direction not in (None, "in", "out"):
             self.refuse("direction 'in', 'out' or None", repr(self.direction), "None for in + out")
@@ -82,6 +83,7 @@ class DegreeRange(Rule):
 
     def excess(self, batch: Batch) -> Excess:
         """Sum over the nodes concerned of the degree too low or too high."""
+        self._check_located()
         axes = {"out": (2,), "in": (1,), None: (1, 2)}[self.direction if batch.directed else "out"]
         degree = np.sum([batch.adjacency.sum(axis=axis) for axis in axes], axis=0)
         concerned = np.ones_like(degree, dtype=bool)
@@ -138,12 +140,13 @@ class FixedLabel(Rule):
     """Node ``node`` exists and has label ``label``."""
 
     label_fields: ClassVar[tuple[str, ...]] = ("label",)
+    node_fields: ClassVar[tuple[str, ...]] = ("node",)
 
-    node: int
+    node: Any
     label: Label
 
     def __post_init__(self) -> None:
-        self._check_whole("node")
+        self._check_node("node")
         self._check_label("label")
 
     def nodes(self) -> frozenset[int]:
@@ -152,6 +155,7 @@ class FixedLabel(Rule):
 
     def excess(self, batch: Batch) -> Excess:
         """1 when the label differs or the node is missing."""
+        self._check_located()
         label = self.index(self.label)
         if self.node >= batch.n_nodes:
             return np.ones(len(batch))
@@ -165,11 +169,13 @@ class FixedLabel(Rule):
 
 
 @dataclass(frozen=True, repr=False)
-class _NamedPair(Rule):
-    """Common ground of the two rules on one pair of nodes."""
+class NamedPair(Rule):
+    """Common ground of the rules on one pair of nodes."""
 
-    u: int
-    v: int
+    node_fields: ClassVar[tuple[str, ...]] = ("u", "v")
+
+    u: Any
+    v: Any
 
     def __post_init__(self) -> None:
         u, v = self._pair((self.u, self.v), "u, v")
@@ -186,11 +192,12 @@ class _NamedPair(Rule):
 
 
 @dataclass(frozen=True, repr=False)
-class RequiredEdge(_NamedPair):
+class RequiredEdge(NamedPair):
     """The edge between u and v exists (the arc from u to v when directed)."""
 
     def excess(self, batch: Batch) -> Excess:
         """1 when the edge, or a node of it, is missing."""
+        self._check_located()
         if max(self.u, self.v) >= batch.n_nodes:
             return np.ones(len(batch))
         return (~batch.adjacency[:, self.u, self.v]).astype(float)
@@ -205,11 +212,12 @@ class RequiredEdge(_NamedPair):
 
 
 @dataclass(frozen=True, repr=False)
-class ForbiddenEdge(_NamedPair):
+class ForbiddenEdge(NamedPair):
     """There is no edge between u and v (no arc from u to v when directed)."""
 
     def excess(self, batch: Batch) -> Excess:
         """1 when the edge exists."""
+        self._check_located()
         if max(self.u, self.v) >= batch.n_nodes:
             return np.zeros(len(batch))
         return batch.adjacency[:, self.u, self.v].astype(float)
@@ -268,7 +276,8 @@ class RequiredSubgraph(Rule):
             self.refuse("induced to be True or False", repr(self.induced), "induced=False")
         if not isinstance(self.edges, (list, tuple, set, frozenset)):
             self.refuse("edges to be a list of pairs", repr(self.edges), "edges=[(0, 1)]")
-        self._set("edges", tuple(sorted({self._pair(e, "an edge") for e in self.edges})))
+        edges = {self._pair(e, "an edge") for e in self.edges}
+        self._set("edges", tuple(sorted(edges, key=_order)))
         try:
             labels = dict(self.labels or ())
         except (TypeError, ValueError):
@@ -276,8 +285,8 @@ class RequiredSubgraph(Rule):
         self._set(
             "labels",
             tuple(
-                (self._whole(v, "a node of labels"), self._label(labels[v], f"the label of {v}"))
-                for v in sorted(labels)
+                (self._node(v, "a node of labels"), self._label(labels[v], f"the label of {v}"))
+                for v in sorted(labels, key=_order)
             ),
         )
         if not self.nodes():
@@ -290,6 +299,14 @@ class RequiredSubgraph(Rule):
     def relabelled(self, resolve: Callable[[Label], int]) -> Self:
         """With every label replaced by its index."""
         return replace(self, labels={v: resolve(label) for v, label in self.labels})
+
+    def moved(self, locate: Callable[[Node], int]) -> Self:
+        """With every node replaced by its index."""
+        return replace(
+            self,
+            edges=[(locate(u), locate(v)) for u, v in self.edges],
+            labels={locate(v): label for v, label in self.labels},
+        )
 
     def undirected(self) -> Self:
         """With ``u < v`` in every edge."""
@@ -305,6 +322,7 @@ class RequiredSubgraph(Rule):
 
     def excess(self, batch: Batch) -> Excess:
         """Edges missing + labels missing or wrong + edges too many."""
+        self._check_located()
         n = batch.n_nodes
         out = np.zeros(len(batch))
         for pairs, wanted in ((self.edges, True), (self.forbidden(batch.directed), False)):
@@ -330,3 +348,9 @@ class RequiredSubgraph(Rule):
         if others:
             atoms = total(edge(u, v, shape.directed) for u, v in others)
             yield Row(f"{name}: no other edges", atoms, high=0)
+
+
+def _order(key: Any) -> Any:
+    """A sorting key for nodes or pairs of them: numbers by value, before names."""
+    parts = key if isinstance(key, tuple) else (key,)
+    return [(isinstance(part, str), part) for part in parts]
