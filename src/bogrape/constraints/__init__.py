@@ -19,9 +19,9 @@
 `MaximumDistance`      the length of a shortest path between two named nodes
 =====================  ========================================================================
 
-Nodes are named by number, or by the names of `GraphSpace(nodes=[...])`. In a space without names all
-numberings of a graph are one graph, so that a rule on named nodes asks for *some* numbering that
-satisfies it: ``RequiredEdge(0, 1)`` alone means "there is an edge".
+A rule refers to a node by its number, or by its name in a `GraphSpace(nodes=[...])`. In a space
+without names all numberings of a graph are one graph, so such a rule only asks for *some* numbering
+that satisfies it: ``RequiredEdge(0, 1)`` alone means "there is an edge".
 
 In a graph with too few nodes for the node a rule names, rules that *require or fix* something
 fail, and rules that *forbid or bound* something have nothing to say.
@@ -38,6 +38,7 @@ from ..graph import Graph
 from .connectivity import DisjointPaths, MaximumDistance, TwoConnected
 from .cost import TotalCost
 from .linear import LinearRule
+from .names import NamedNodes
 from .parts import (
     DegreeRange,
     FixedLabel,
@@ -73,6 +74,7 @@ __all__ = [
     "MaximumDistance",
     "NamedLabel",
     "NamedNode",
+    "NamedNodes",
     "NumberOfEdges",
     "RequiredEdge",
     "RequiredSubgraph",

@@ -193,7 +193,10 @@ class NamedPair(Rule):
 
 @dataclass(frozen=True, repr=False)
 class RequiredEdge(NamedPair):
-    """The edge between u and v exists (the arc from u to v when directed)."""
+    """The edge between u and v exists (the arc from u to v when directed).
+
+    In a space without ``nodes=[...]`` nodes have no identity, and "some edge" is all it says.
+    """
 
     def excess(self, batch: Batch) -> Excess:
         """1 when the edge, or a node of it, is missing."""
