@@ -107,6 +107,11 @@ class TotalCost(Rule):
         """The least factor that makes all costs of single edges and the budget whole numbers."""
         return lcm(*(cost.denominator for cost in (*self._single(), decimal(self.maximum))))
 
+    @property
+    def scaled_maximum(self) -> int:
+        """The budget in the whole numbers of `table`."""
+        return int(decimal(self.maximum) * self.scale)
+
     def _single(self) -> list[Fraction]:
         """What one edge may cost."""
         by_pair = [decimal(cost) for _, cost in self.costs] or [Fraction(1)]
@@ -188,7 +193,7 @@ class TotalCost(Rule):
         if not batch.directed:
             spent //= 2
         typical = float(table[table > 0].mean()) if table.any() else 1.0
-        return over(spent, -np.inf, int(decimal(self.maximum) * self.scale)) / typical
+        return over(spent, -np.inf, self.scaled_maximum) / typical
 
     def rows(self, shape: Shape) -> Iterator[Row]:
         """One row, scaled to whole numbers."""
@@ -198,8 +203,7 @@ class TotalCost(Rule):
             for k, weight in enumerate(table[:, u, v].tolist(), start=1):
                 if weight:
                     terms.append((EdgeLabel(u, v, k) if self.edge_labels else Edge(u, v), weight))
-        budget = int(decimal(self.maximum) * self.scale)
-        yield from bounded("total cost", tuple(terms), None, budget)
+        yield from bounded("total cost", tuple(terms), None, self.scaled_maximum)
 
 
 def _matrix_items(costs: Any) -> list[tuple[Any, Any]] | None:
