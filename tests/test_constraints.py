@@ -310,7 +310,7 @@ def test_a_rule_with_bad_parameters_is_refused_with_what_was_expected(
         (FixedLabel(5, 0), Shape(5, 2), "nodes 0..4"),
         (FixedLabel("0", 0), Shape(5, 2), "nodes by number"),
         (TwoConnected(), Shape(5, directed=True), "undirected graphs"),
-        (TotalCost({(0, 1): 1}, 3), Shape(3), "none for (0, 2) and 1 others"),
+        (TotalCost({(0, 1): 1}, 3), Shape(3), "none for (0, 2) and 1 other"),
         (TotalCost({(0, 1): 1, (1, 0): 2}, 3), Shape(2), "one cost per pair"),
         (TotalCost(edge_labels={1: 1, 2: 3}, maximum=3), Shape(5), "0 edge labels"),
         (TotalCost(edge_labels={1: 1}, maximum=3), Shape(5, n_edge_labels=2), "2 edge labels"),

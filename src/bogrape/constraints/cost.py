@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import permutations
+from itertools import combinations, permutations
 from math import lcm
 from typing import Any, Self
 
@@ -123,6 +123,25 @@ class TotalCost(Rule):
         """Every node with a cost of its own."""
         return frozenset(v for pair, _ in self.costs for v in pair)
 
+    def located(self, names: Mapping[str, int]) -> Self:
+        """With nodes by index; refuse pairs of named nodes without a cost."""
+        rule = super().located(names)
+        given = {frozenset(pair) for pair, _ in rule.costs}
+        ends = list(names.items())
+        self._refuse_without_cost(
+            [(a, b) for (a, i), (b, j) in combinations(ends, 2) if frozenset((i, j)) not in given]
+        )
+        return rule
+
+    def _refuse_without_cost(self, pairs: list[tuple[Node, Node]]) -> None:
+        if pairs and self.costs and self.otherwise is None:
+            more = f" and {len(pairs) - 1} others" if len(pairs) > 1 else ""
+            self.refuse(
+                "a cost for every pair of nodes",
+                f"none for {pairs[0]}{more}",
+                "otherwise=... for the cost of the pairs left out",
+            )
+
     def moved(self, locate: Callable[[Node], int]) -> Self:
         """With every node replaced by its index."""
         pairs = [((locate(u), locate(v)), cost) for (u, v), cost in self.costs]
@@ -142,17 +161,8 @@ class TotalCost(Rule):
                 f"edge_labels={len(priced)} in the space, or a price for each",
             )
         rule = super().bind(labels, shape)
-        if self.costs and self.otherwise is None:
-            given = {pair for pair, _ in rule.costs}
-            missing = [pair for pair in shape.pairs() if pair not in given]
-            if missing:
-                names = {int(v): v for pair in given for v in pair}
-                u, v = (names.get(node, node) for node in missing[0])
-                self.refuse(
-                    "a cost for every pair of nodes",
-                    f"none for ({u!r}, {v!r}) and {len(missing) - 1} others",
-                    "otherwise=... for the cost of the pairs left out",
-                )
+        given = {pair for pair, _ in rule.costs}
+        self._refuse_without_cost([pair for pair in shape.pairs() if pair not in given])
         rule._check_size(sum(rule.table(shape.n_nodes, shape.directed).ravel().tolist()))
         return rule
 
