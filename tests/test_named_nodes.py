@@ -36,8 +36,8 @@ from bogrape.errors import (
 )
 from bogrape.graph import Graph
 from bogrape.propose.moves import RELABEL, SWAP, MoveTable
-
 from exhaustive import true_values
+
 from oracles import is_connected, rule_holds
 
 SITES = {"core-1": "router", "core-2": "router", "acc-1": "switch", "acc-2": "switch"}
@@ -310,7 +310,7 @@ def test_networkx_graphs_on_other_nodes_are_refused_by_name() -> None:
         space.from_networkx(g)
     wrong = nx.path_graph(NAMES)
     wrong.nodes["acc-1"]["label"] = "hub"
-    with pytest.raises(InvalidGraphError, match="'acc-1' .* out of router, switch, got 'hub'"):
+    with pytest.raises(InvalidGraphError, match=r"'acc-1' .* out of router, switch, got 'hub'"):
         space.from_networkx(wrong)
     weighted = nx.path_graph(NAMES)
     nx.set_edge_attributes(weighted, 2, "weight")

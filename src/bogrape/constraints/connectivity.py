@@ -5,7 +5,7 @@ The public door is `bogrape.constraints`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -67,8 +67,9 @@ class TwoConnected(_ByDemands):
             return np.ones(len(batch))
         if batch.n_nodes == 2 and self.kind == "node":
             return np.asarray(~batch.adjacency[:, 0, 1], dtype=float)
-        failed = _without_nodes(batch) if self.kind == "node" else _without_edges(batch)
-        return _cut_off(*failed)
+        if self.kind == "node":
+            return _cut_off_without_nodes(batch)
+        return _cut_off_without_edges(batch)
 
     def rows(self, shape: Shape) -> Iterator[Row]:
         """For every node v and set S of other nodes, an edge leaves S in the graph without v.
@@ -175,54 +176,67 @@ class MaximumDistance(NamedPair):
 
 
 # -- failures, for a whole batch ----------------------------------------------------------------
+# Sets of nodes are kept as the bits of whole numbers: this is the inner loop of every search under
+# the rule.
+
+Sets = NDArray[np.unsignedinteger]
 
 
-def _without_nodes(batch: Batch) -> tuple[BoolArray, BoolArray, BoolArray]:
-    """The graphs without each node in turn: adjacency, where to start, which nodes to reach."""
+def _packed(sets: BoolArray) -> Sets:
+    """Sets of nodes ``(..., n)`` as bits ``(..., words)``; node v is the same bit in all of them."""
+    n = sets.shape[-1]
+    size = next((size for size in (1, 2, 4) if n <= 8 * size), 8)
+    bits = np.packbits(sets, axis=-1)
+    padding = [(0, 0)] * (bits.ndim - 1) + [(0, -bits.shape[-1] % size)]
+    return np.pad(bits, padding).view(f"u{size}")
+
+
+def _cut_off_without_nodes(batch: Batch) -> Excess:
+    """Nodes cut off by the failure of a node, summed over all nodes."""
     n = batch.n_nodes
-    alive = ~np.eye(n, dtype=bool)
-    adjacency = batch.adjacency[:, None] & alive[:, :, None] & alive[:, None, :]
-    start = np.zeros((n, n), dtype=bool)
-    start[:, 0] = True
-    start[0, :2] = [False, True]
-    return adjacency, np.broadcast_to(start, adjacency.shape[:3]), alive
+    bits = _packed(np.eye(n, dtype=bool))
+    start = np.repeat(bits[:1], n, axis=0)
+    start[0] = bits[1]  # where node 0 fails
+    return _cut_off(batch, start, lambda _: bits) - n  # the node that failed is not missed
 
 
-def _without_edges(batch: Batch) -> tuple[BoolArray, BoolArray, BoolArray]:
-    """The graphs without the edge from each node but 0 to the first one nearer to node 0.
+def _cut_off_without_edges(batch: Batch) -> Excess:
+    """Nodes cut off by the failure of an edge, summed over one edge per node.
 
-    No other edge can be a bridge: the last edge of some shortest path from node 0 is removed for
-    every node.
+    For each node but 0 it is the edge to its first neighbour that is nearer to node 0: no other
+    edge can be a bridge. For node 0 nothing fails.
     """
     n = batch.n_nodes
     away = batch.distances[:, 0]
     nearer = batch.adjacency & (away[:, None, :] < away[:, :, None])
-    first = nearer & (np.cumsum(nearer, axis=2) == 1)  # [b, v, u]: u is the one nearer for v
-    cut = first[:, :, None, :] & np.eye(n, dtype=bool)[:, :, None]
-    cut |= cut.transpose(0, 1, 3, 2)
-    start = np.zeros(cut.shape[:3], dtype=bool)
-    start[:, :, 0] = True
-    return batch.adjacency[:, None] & ~cut, start, np.ones((n, n), dtype=bool)
+    first = _packed(nearer & (np.cumsum(nearer, axis=2) == 1))
+    bits = _packed(np.eye(n, dtype=bool))
+
+    def failed(v: int) -> Sets:
+        out = np.where((first & bits[v]).any(axis=-1, keepdims=True), bits, np.zeros_like(bits))
+        out[:, v] = first[:, v]
+        return out
+
+    return _cut_off(batch, np.repeat(bits[:1], n, axis=0), failed)
 
 
-def _cut_off(adjacency: BoolArray, start: BoolArray, alive: BoolArray) -> Excess:
-    """Nodes not reached from the start, summed over the failures, ``(B,)``.
+def _cut_off(batch: Batch, start: Sets, failed: Callable[[int], Sets]) -> Excess:
+    """Nodes not reached from the start, summed over n failures, ``(B,)``.
 
-    Sets of nodes are kept as bits: this is the inner loop of every search under the rule.
+    Args:
+        batch: the graphs.
+        start: for each failure the node to start from, ``(n, words)``.
+        failed: for a node v and each failure the neighbours that v has lost.
     """
-    rows = np.packbits(adjacency, axis=-1)
-    reached = np.packbits(start, axis=-1)
-    n = adjacency.shape[-1]
+    n = batch.n_nodes
+    rows, bits = _packed(batch.adjacency), _packed(np.eye(n, dtype=bool))
+    nothing = np.zeros_like(rows[:, None, 0])
+    reached = np.repeat(start[None], len(batch), axis=0)
     while True:
-        before = reached.copy()
+        before = reached
         for v in range(n):
-            here = _bit(reached, v)
-            reached = reached | (rows[:, :, v] * here[..., None])
+            here = (reached & bits[v]).any(axis=-1, keepdims=True)
+            reached = reached | (np.where(here, rows[:, None, v], nothing) & ~failed(v))
         if (reached == before).all():
-            break
-    there = np.unpackbits(reached, axis=-1, count=n).astype(bool)
-    return np.asarray((alive & ~there).sum(axis=(1, 2)), dtype=float)
-
-
-def _bit(sets: NDArray[np.uint8], v: int) -> NDArray[np.uint8]:
-    return (sets[..., v // 8] >> (7 - v % 8)) & 1
+            there = np.unpackbits(reached.view(np.uint8), axis=-1)
+            return n * n - there.sum(axis=(1, 2), dtype=float)

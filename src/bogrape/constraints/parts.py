@@ -84,13 +84,16 @@ class DegreeRange(Rule):
     def excess(self, batch: Batch) -> Excess:
         """Sum over the nodes concerned of the degree too low or too high."""
         self._check_located()
-        axes = {"out": (2,), "in": (1,), None: (1, 2)}[self.direction if batch.directed else "out"]
-        degree = np.sum([batch.adjacency.sum(axis=axis) for axis in axes], axis=0)
+        n = batch.n_nodes
+        chosen = slice(0, n) if self.node is None else slice(self.node, self.node + 1)
+        leaving = batch.adjacency[:, chosen].sum(axis=2)
+        entering = batch.adjacency[:, :, chosen].sum(axis=1)
+        degree = leaving if not batch.directed or self.direction == "out" else entering
+        if batch.directed and self.direction is None:
+            degree = leaving + entering
         concerned = np.ones_like(degree, dtype=bool)
-        if self.node is not None:
-            concerned &= np.arange(batch.n_nodes) == self.node
         if self.label is not None:
-            concerned &= batch.labels == self.index(self.label)
+            concerned &= batch.labels[:, chosen] == self.index(self.label)
         wrong = over(degree, self.minimum, self.maximum) * concerned
         return np.asarray(wrong.sum(axis=1))
 
