@@ -183,7 +183,7 @@ Sets = NDArray[np.unsignedinteger]
 
 
 def _packed(sets: BoolArray) -> Sets:
-    """Sets of nodes ``(..., n)`` as bits ``(..., words)``; node v is the same bit in all of them."""
+    """Sets of nodes ``(..., n)`` as bits ``(..., words)``, in the same order in all sets."""
     n = sets.shape[-1]
     size = next((size for size in (1, 2, 4) if n <= 8 * size), 8)
     bits = np.packbits(sets, axis=-1)
