@@ -213,6 +213,18 @@ def _linear_sum(rule: Any, graph: Graph, g: Any) -> Any:
     return sum((Fraction(str(c)) for there, c in terms if there), Fraction(0))
 
 
+def _total_cost(rule: Any, graph: Graph, g: Any) -> Fraction:
+    costs = {pair: Fraction(str(cost)) for pair, cost in rule.costs}
+    if not graph.directed:
+        costs |= {(v, u): cost for (u, v), cost in costs.items()}
+    prices = dict(rule.edge_labels)
+    usual = Fraction(str(rule.otherwise or 0)) if rule.costs else Fraction(1)
+    spent = Fraction(0)
+    for u, v, mark in g.edges(data="mark"):
+        spent += costs.get((u, v), usual) * Fraction(str(prices[mark] if prices else 1))
+    return spent
+
+
 def _linear_holds(rule: Any, graph: Graph, g: Any) -> bool:
     value = _linear_sum(rule, graph, g)
     above = rule.minimum is None or value >= Fraction(str(rule.minimum))
@@ -234,6 +246,16 @@ _RULES: dict[str, Any] = {
         nx.is_directed_acyclic_graph(g) if graph.directed else nx.is_forest(g)
     ),
     "LinearRule": _linear_holds,
+    "TotalCost": lambda rule, graph, g: _total_cost(rule, graph, g) <= Fraction(str(rule.maximum)),
+    "TwoConnected": lambda rule, _, g: (
+        nx.is_biconnected(g) if rule.kind == "node" else nx.is_k_edge_connected(g, 2)
+    ),
+    "DisjointPaths": lambda rule, _, g: (
+        {rule.u, rule.v} <= set(g) and nx.edge_connectivity(g, rule.u, rule.v) >= rule.minimum
+    ),
+    "MaximumDistance": lambda rule, graph, _: (
+        _facts(graph)[1].get((rule.u, rule.v), np.inf) <= rule.maximum
+    ),
 }
 
 
@@ -278,6 +300,8 @@ def _atom(atom: Any, graph: Graph, g: Any, length: dict[tuple[int, int], int]) -
         return bool(graph.labels[atom.v] == atom.label)
     if kind == "HasFeature":
         return bool(graph.features[atom.v, atom.feature])
+    if kind == "EdgeLabel":
+        return bool(graph.edge_labels[atom.u, atom.v] == atom.k)
     assert kind == "Within"
     assert graph.directed or atom.u < atom.v
     return length.get((atom.u, atom.v), np.inf) <= atom.s

@@ -23,7 +23,7 @@ _UNITS = {"B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 _TOP = ("name", "storage", "direction", "space", "search", "objective", "evaluation")
 _SPACE = (
     *("n_nodes", "labels", "features", "directed", "connected", "edge_labels", "acyclic"),
-    "rules",
+    *("nodes", "rules"),
 )
 _MOLECULES = ("molecules", "n_atoms", "bounds", "scaffold", "keep_rings", "rules")
 _SEARCH = (
@@ -150,8 +150,11 @@ def _space(data: dict[str, Any]) -> GraphSpace:
     made = tuple(map(rule_from_dict, rules))
     if molecular:
         return _molecules(space, made)
-    if "n_nodes" not in space:
-        raise InvalidInputError("[space] needs n_nodes, e.g. n_nodes = 8 or n_nodes = [6, 10]")
+    if "n_nodes" not in space and "nodes" not in space:
+        raise InvalidInputError(
+            "[space] needs n_nodes, e.g. n_nodes = 8 or n_nodes = [6, 10], or the names of nodes, "
+            "e.g. nodes = ['core-1', 'core-2']"
+        )
     return GraphSpace(**space, rules=made)
 
 

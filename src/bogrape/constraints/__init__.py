@@ -13,7 +13,15 @@
 `CycleRange`           number of independent cycles; 0 is a forest, or a tree when connected
 `Acyclic`              no cycle; a DAG when directed
 `LinearRule`           a weighted sum of edges, labels and features
+`TotalCost`            a budget for all edges, by their ends and their edge labels
+`TwoConnected`         no single node, or no single edge, whose failure cuts the graph in two
+`DisjointPaths`        so many paths between two named nodes that share no edge
+`MaximumDistance`      the length of a shortest path between two named nodes
 =====================  ========================================================================
+
+A rule refers to a node by its number, or by its name in a `GraphSpace(nodes=[...])`. In a space
+without names all numberings of a graph are one graph, so such a rule only asks for *some* numbering
+that satisfies it: ``RequiredEdge(0, 1)`` alone means "there is an edge".
 
 In a graph with too few nodes for the node a rule names, rules that *require or fix* something
 fail, and rules that *forbid or bound* something have nothing to say.
@@ -27,7 +35,10 @@ from typing import Any
 
 from ..errors import InvalidSpaceError
 from ..graph import Graph
+from .connectivity import DisjointPaths, MaximumDistance, TwoConnected
+from .cost import TotalCost
 from .linear import LinearRule
+from .names import NamedNodes
 from .parts import (
     DegreeRange,
     FixedLabel,
@@ -40,7 +51,7 @@ from .parts import (
 )
 from .paths import Acyclic, CycleRange, DiameterRange
 from .rows import Atom, Aux, Edge, EdgeLabel, HasFeature, HasLabel, Row, Shape, Within, edge, within
-from .rule import NamedLabel, Rule
+from .rule import NamedLabel, NamedNode, Rule
 
 __all__ = [
     "RULES",
@@ -50,6 +61,7 @@ __all__ = [
     "CycleRange",
     "DegreeRange",
     "DiameterRange",
+    "DisjointPaths",
     "Edge",
     "EdgeLabel",
     "FixedLabel",
@@ -59,13 +71,18 @@ __all__ = [
     "HasLabel",
     "LabelCount",
     "LinearRule",
+    "MaximumDistance",
     "NamedLabel",
+    "NamedNode",
+    "NamedNodes",
     "NumberOfEdges",
     "RequiredEdge",
     "RequiredSubgraph",
     "Row",
     "Rule",
     "Shape",
+    "TotalCost",
+    "TwoConnected",
     "Within",
     "edge",
     "identity_of",
@@ -88,6 +105,10 @@ RULES: dict[str, type[Rule]] = {
         CycleRange,
         Acyclic,
         LinearRule,
+        TotalCost,
+        TwoConnected,
+        DisjointPaths,
+        MaximumDistance,
     )
 }
 

@@ -33,6 +33,11 @@ class Structure:
         named = frozenset[int]().union(*(rule.nodes() for rule in self.rules))
         return tuple(v for v in range(self.shape.n_nodes) if v not in named)
 
+    @property
+    def decides_helpers(self) -> bool:
+        """Whether the graph decides all helpers of the rules, so that it is one solution only."""
+        return all(rule.decides_helpers(self.shape) for rule in self.rules)
+
     def identity(self, graph: Graph) -> str:
         """A text that is equal for two graphs exactly when the rules call them the same."""
         return identity_of(graph, self.rules)

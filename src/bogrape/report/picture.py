@@ -38,19 +38,22 @@ _ATOM_FEATURES = (
     *("atoms in a double bond", "atoms in a triple bond"),
 )
 
+_MOST_NAMED = 40  # nodes whose names are written into a picture
+
 
 @dataclass(frozen=True)
 class Look:
-    """How graphs of one study are drawn: names of their labels, and whether they are molecules."""
+    """How graphs of one study are drawn: names of labels and nodes, and whether as molecules."""
 
     label_names: tuple[str, ...] | None = None
     n_labels: int = 1
     molecules: Any = None  # the function that draws them, or None
+    node_names: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, space: GraphSpace) -> Look:
         """The look of the graphs of a space."""
-        return cls(space.label_names, space.n_labels, _molecule_drawer(space))
+        return cls(space.label_names, space.n_labels, _molecule_drawer(space), space.nodes)
 
     @classmethod
     def of_graph(cls, graph: Graph) -> Look:
@@ -129,7 +132,13 @@ def graph_svg(
             f'<path d="{discs}" stroke="{look.colour(label)}" stroke-width="{2 * radius:.0f}" '
             'stroke-linecap="round"/>'
         )
-    if text and look.n_labels > 1:
+    if (
+        text
+        and look.node_names is not None
+        and len(look.node_names) == graph.n_nodes <= _MOST_NAMED
+    ):
+        parts.append(_names(look.node_names, at, width, radius))
+    elif text and look.n_labels > 1:
         parts.append(_texts(graph, look, at, radius))
     return "".join([*parts, "</svg>"])
 
@@ -288,6 +297,22 @@ def _texts(graph: Graph, look: Look, at: FloatArray, radius: float) -> str:
     return (
         f'<g font-size="{radius * 1.05:.1f}" text-anchor="middle" dominant-baseline="central" '
         f'font-family="sans-serif" aria-hidden="true">{"".join(out)}</g>'
+    )
+
+
+def _names(names: tuple[str, ...], at: FloatArray, width: int, radius: float) -> str:
+    """The names of nodes across their discs, kept inside the picture."""
+    out = []
+    for name, (x, y) in zip(names, at, strict=True):
+        side = "start" if x < 0.15 * width else "end" if x > 0.85 * width else "middle"
+        x += {"start": -radius, "end": radius, "middle": 0.0}[side]
+        out.append(
+            f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{side}">{esc(shown(name, 12))}</text>'
+        )
+    return (
+        f'<g font-size="{max(8.0, radius * 0.95):.1f}" dominant-baseline="central" fill="{_INK}" '
+        'stroke="#fff" stroke-width="2.5" paint-order="stroke" font-family="sans-serif" '
+        f'aria-hidden="true">{"".join(out)}</g>'
     )
 
 

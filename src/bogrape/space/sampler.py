@@ -180,7 +180,15 @@ class _Draw:
         self, batch: Batch, excess: np.ndarray[tuple[int], np.dtype[np.float64]]
     ) -> tuple[Batch, np.ndarray[tuple[int], np.dtype[np.float64]]]:
         """Move every graph to the best of some random neighbours, unless all are worse."""
-        options = self.space.derived(variants(batch, self.shape, _TRIES, self.rng))
+        moved = variants(
+            batch,
+            self.shape,
+            _TRIES,
+            self.rng,
+            labels_fixed=self.recipe.labels_fixed,
+            relabel_edges=self.recipe.budget is not None,
+        )
+        options = self.space.derived(moved)
         values = self.space.excess(options).reshape(len(batch), _TRIES)
         best = values.argmin(axis=1)
         everyone = np.arange(len(batch))

@@ -24,6 +24,7 @@ from ortools.sat.python import cp_model
 from ...acquisition import LCB
 from ...batch import Batch
 from ...encoding import GraphEncoding
+from ...encoding.enumeration import visit_graphs
 from ...graph import Graph
 from ...posterior import WeightPosterior
 from ..objective import Objective
@@ -337,14 +338,19 @@ class _Solve:
         graph_counts(encoding, self.coordinates, variables)
         for variable, count in zip(variables, counts, strict=True):
             model.add(variable == count)
-        finder = _FirstNotExcluded(encoding, self.task.excluded)
-        solver = self._solver()
-        solver.parameters.enumerate_all_solutions = True
+        found: list[Graph] = []
+
+        def enough(graph: Graph) -> bool:
+            if self.objective.space.identity(graph) not in self.task.excluded:
+                found.append(graph)
+            return bool(found)
+
         self.n_solves += 1
-        status = solver.solve(model, finder)
-        if finder.found is None and status not in (cp_model.OPTIMAL, cp_model.INFEASIBLE):
-            raise _OutOfTime
-        return finder.found
+        try:
+            visit_graphs(encoding, enough, self.task.deadline)
+        except TimeoutError:
+            raise _OutOfTime from None
+        return found[0] if found else None
 
     # -- solver -------------------------------------------------------------------------------
 
@@ -420,19 +426,3 @@ def _objective_bound(solver: Any, status: Any) -> float:
 
 class _OutOfTime(Exception):
     """The clock cut off a search whose outcome the proof depends on."""
-
-
-class _FirstNotExcluded(cp_model.CpSolverSolutionCallback):
-    """Stops at the first solution whose graph is not excluded."""
-
-    def __init__(self, encoding: GraphEncoding, excluded: Collection[str]) -> None:
-        super().__init__()
-        self._encoding = encoding
-        self._excluded = excluded
-        self.found: Graph | None = None
-
-    def on_solution_callback(self) -> None:
-        graph = self._encoding.decode(self.value)
-        if self._encoding.structure.identity(graph) not in self._excluded:
-            self.found = graph
-            self.stop_search()
