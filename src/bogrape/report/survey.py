@@ -28,6 +28,7 @@ _MOST_KEPT = 1200  # observations for a posterior: its matrix has as many rows a
 MOST_COMPARED = 100  # observations for the comparison of settings, which fits eight of them
 MOST_NODES = 300  # of a graph in the posterior: counting paths in larger ones takes minutes
 _LONGEST = 1e9  # seconds, thirty years: a longer time in a database is no time
+_WIDEST = 1e12  # gap: likewise
 _HYPERPARAMETERS = ("alpha", "beta", "noise")
 
 
@@ -53,7 +54,7 @@ class Certificate:
         return cls(
             finite(found.get("value")),
             finite(found.get("bound")),
-            gap if gap is not None and gap >= 0 else None,
+            gap if gap is not None and 0 <= gap <= _WIDEST else None,
             status if status in ("optimal", "time_limit", "heuristic") else "",
             _seconds(found.get("fit_seconds")),
             _seconds(found.get("seconds")),
