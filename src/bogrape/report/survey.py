@@ -29,7 +29,8 @@ MOST_COMPARED = 100  # observations for the comparison of settings, which fits e
 MOST_NODES = 300  # of a graph in the posterior: counting paths in larger ones takes minutes
 _LONGEST = 1e9  # seconds, thirty years: a longer time in a database is no time
 _WIDEST = 1e12  # gap: likewise
-_HYPERPARAMETERS = ("alpha", "beta", "noise")
+_SMALLEST = {"alpha": 1e-12, "beta": 0.0, "noise": 1e-12}  # of recorded hyperparameters
+_LARGEST = 1e6
 
 
 @dataclass(frozen=True)
@@ -265,10 +266,14 @@ class Survey:
 
 
 def _recorded(proposals: Sequence[Trial]) -> dict[str, float] | None:
-    """Hyperparameters of the last proposal that has all of them."""
+    """Hyperparameters of the last proposal that has all of them, in the range of fitted ones."""
     for trial in reversed(proposals):
-        found = {name: finite(trial.hyperparameters.get(name)) for name in _HYPERPARAMETERS}
-        known = {name: value for name, value in found.items() if value is not None}
+        found = {name: finite(trial.hyperparameters.get(name)) for name in _SMALLEST}
+        known = {
+            name: value
+            for name, value in found.items()
+            if value is not None and _SMALLEST[name] <= value <= _LARGEST
+        }
         if len(known) == len(found):
             return known
     return None
