@@ -137,7 +137,7 @@ def scores_table(survey: Survey) -> str:
             f'<td class="wide">{esc(number(loo.density, 3))}</td>'
             f"<td>{esc(percent(loo.inside))}</td><td>{note}</td></tr>"
         )
-    heads = ("Kernel", "Noise", "RMSE", "Log density", "In 95% interval", "Remark")
+    heads = ("Kernel", "Noise", "RMSE", "Log density", "Within 95%", "Remark")
     head = "".join(_head(title, "", "wide" if "density" in title else "") for title in heads)
     n, most = len(survey.compared), len(survey.complete)
     which = f"the {n}" if n == most else f"{n} of {most}, spread evenly,"
