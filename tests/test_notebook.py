@@ -52,7 +52,7 @@ def test_the_best_trial_is_a_picture_with_its_value() -> None:
 def test_a_proposed_trial_shows_its_prediction_beside_the_acquisition_value() -> None:
     study = study_of(SPACE, 3)
     for html in (html_of(proposed(study)), html_of(TrialList([study.trials[-1]]))):
-        assert "predicted 0.50 ± 0.13" in html or "predicted 0.50 ± 0.12" in html
+        assert "predicted 0.50 ± 0.12" in html
         assert "acquisition −1.25" in html
 
 
@@ -84,7 +84,6 @@ def test_the_space_of_a_trial_is_neither_compared_nor_shown_as_text() -> None:
     trial = study.ask()
     assert trial.space == SPACE
     assert trial == replace(trial, space=None)
-    assert hash(trial.graph) == hash(replace(trial, space=None).graph)
     assert "GraphSpace" not in repr(trial)
     assert pickle.loads(pickle.dumps(trial)) == trial
     told = study.tell(trial, 1.0)
@@ -98,14 +97,14 @@ def test_molecules_of_a_study_are_drawn_as_molecules_with_their_smiles() -> None
     smiles = molecules.to_smiles(trial.graph, study.space.label_names)
     for html in (html_of(trial), html_of(TrialList([trial]))):
         assert "molecule with 5 nodes" in html
-        assert smiles.replace("#", "#") in html
+        assert smiles in html
     page = report_html(study)
     table = next(e for e in ET.fromstring(page).iter() if e.get("id") == "trials-table")
     heads = ["".join(cell.itertext()) for cell in table.findall("thead/tr/th")]
     assert {"SMILES", "Predicted", "Acquisition"} <= set(heads)
     last = ["".join(cell.itertext()) for cell in table.findall("tbody/tr")[-1]]
     assert last[heads.index("SMILES")] == smiles
-    assert last[heads.index("Predicted")].startswith("0.50 ± 0.1")
+    assert last[heads.index("Predicted")].startswith("0.50 ± 0.12")
     assert last[heads.index("Acquisition")] == "−1.25"
 
 
