@@ -45,7 +45,11 @@ def _result(trial: Trial) -> str:
 
 def _card(trial: Trial, survey: Survey, result: str) -> str:
     predicted = survey.certificate(trial).predicted
-    below = "" if predicted is None else f"<br/>predicted {esc(plus_minus(*predicted))}"
+    below = (
+        ""
+        if predicted is None
+        else f'<br/>predicted <span class="nowrap">{esc(plus_minus(*predicted))}</span>'
+    )
     smiles = smiles_of(trial.graph, survey.look)
     return (
         f'<figure class="card">{graph_svg(trial.graph, survey.look, size=220)}<figcaption>'

@@ -200,8 +200,8 @@ def _trials(survey: Survey) -> str:
 def _space(survey: Survey) -> str:
     lines = "".join(f"<li>{esc(line)}</li>" for line in words.space_in_words(survey.space))
     return (
-        '<section id="space"><h2>The space and its rules</h2><p>Every graph that was tried '
-        f"satisfies all of this:</p><ul>{lines}</ul></section>"
+        '<section id="space"><h2>The space and its rules</h2><p>Every graph that is '
+        f"proposed satisfies all of this:</p><ul>{lines}</ul></section>"
     )
 
 

@@ -377,10 +377,12 @@ def _molecule_svg(graph: Graph, look: Look, size: int) -> str | None:
         except (BoGrapeError, ValueError, RuntimeError):
             return None
         text = file.read_text(encoding="utf-8")
+    tall = re.search(r"height='(\d+)px'", text)
+    height = int(tall[1]) if tall else size
     body = re.sub(r"<!--.*?-->", "", text[text.index("<svg") :], flags=re.DOTALL)
     body = re.sub(r" class='[^']*'", "", body)
     body = " ".join(body[body.index(">") + 1 :].split())  # the root is written anew
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {size}" width="{size}" '
-        f'height="{size}" role="img" aria-label="{esc(in_words(graph, look))}">{body}'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {height}" width="{size}" '
+        f'height="{height}" role="img" aria-label="{esc(in_words(graph, look))}">{body}'
     )

@@ -28,7 +28,9 @@ _MOST_KEPT = 1200  # observations for a posterior: its matrix has as many rows a
 MOST_COMPARED = 100  # observations for the comparison of settings, which fits eight of them
 MOST_NODES = 300  # of a graph in the posterior: counting paths in larger ones takes minutes
 _LONGEST = 1e9  # seconds, thirty years: a longer time in a database is no time
-_HYPERPARAMETERS = ("alpha", "beta", "noise")
+_WIDEST = 1e12  # gap: likewise
+_SMALLEST = {"alpha": 1e-12, "beta": 0.0, "noise": 1e-12}  # of recorded hyperparameters
+_LARGEST = 1e6
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Certificate:
         return cls(
             finite(found.get("value")),
             finite(found.get("bound")),
-            gap if gap is not None and gap >= 0 else None,
+            gap if gap is not None and 0 <= gap <= _WIDEST else None,
             status if status in ("optimal", "time_limit", "heuristic") else "",
             _seconds(found.get("fit_seconds")),
             _seconds(found.get("seconds")),
@@ -264,10 +266,14 @@ class Survey:
 
 
 def _recorded(proposals: Sequence[Trial]) -> dict[str, float] | None:
-    """Hyperparameters of the last proposal that has all of them."""
+    """Hyperparameters of the last proposal that has all of them, in the range of fitted ones."""
     for trial in reversed(proposals):
-        found = {name: finite(trial.hyperparameters.get(name)) for name in _HYPERPARAMETERS}
-        known = {name: value for name, value in found.items() if value is not None}
+        found = {name: finite(trial.hyperparameters.get(name)) for name in _SMALLEST}
+        known = {
+            name: value
+            for name, value in found.items()
+            if value is not None and _SMALLEST[name] <= value <= _LARGEST
+        }
         if len(known) == len(found):
             return known
     return None

@@ -133,13 +133,14 @@ def scores_table(survey: Survey) -> str:
         note = "present" if score.present else "try this" if score is better else ""
         rows.append(
             f"<tr{mark}><td>{esc(score.kernel)}</td><td>{esc(noise)}</td>"
-            f"<td>{esc(number(loo.rmse, 3))}</td><td>{esc(number(loo.density, 3))}</td>"
+            f"<td>{esc(number(loo.rmse, 3))}</td>"
+            f'<td class="wide">{esc(number(loo.density, 3))}</td>'
             f"<td>{esc(percent(loo.inside))}</td><td>{note}</td></tr>"
         )
-    heads = ("Kernel", "Noise", "RMSE", "Log density", "In 95% interval", "")
-    head = "".join(f'<th scope="col">{title}</th>' for title in heads)
+    heads = ("Kernel", "Noise", "RMSE", "Log density", "Within 95%", "Remark")
+    head = "".join(_head(title, "", "wide" if "density" in title else "") for title in heads)
     n, most = len(survey.compared), len(survey.complete)
-    which = f"all {n}" if n == most else f"{n} of {most}, spread evenly,"
+    which = f"the {n}" if n == most else f"{n} of {most}, spread evenly,"
     return (
         '<div class="scroll" role="region" aria-label="Settings" tabindex="0"><table><thead><tr>'
         f"{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"

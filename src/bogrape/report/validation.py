@@ -29,6 +29,7 @@ FloatArray = NDArray[np.float64]
 _INTERVAL = 1.96  # standard deviations on either side that hold 95 % of a normal distribution
 _CHANCE = 0.01  # how often luck alone may look like knowledge, or like bad calibration
 _HONEST = 0.85  # share inside the 95 % intervals below which they are called too narrow
+_ALIKE = 0.05  # mean log densities that differ by less are taken for equally good
 _FEWEST = 5  # observations below which nothing is said
 
 
@@ -187,9 +188,17 @@ def best_remedy(found: Sequence[Score]) -> Score | None:
     """The settings to be recommended instead of the present ones, if there are any.
 
     Only settings with honest intervals count; among them those that know something, where there
-    are any; among these the one with the largest predictive density.
+    are any; among these the largest predictive density, and where several come close to it, the
+    one with the present kernel.
     """
     honest = [score for score in found if not score.left_out.too_narrow]
-    knowing = [score for score in honest if score.left_out.knows_something]
-    best = max(knowing or honest, key=lambda score: score.left_out.density, default=None)
-    return None if best is None or best.present else best
+    pool = [score for score in honest if score.left_out.knows_something] or honest
+    if not pool:
+        return None
+    top = max(score.left_out.density for score in pool)
+    close = [score for score in pool if score.left_out.density > top - _ALIKE]
+    kernel = next((score.kernel for score in found if score.present), None)
+    best = max(
+        close, key=lambda score: (score.present, score.kernel == kernel, score.left_out.density)
+    )
+    return None if best.present else best

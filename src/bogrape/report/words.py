@@ -199,11 +199,14 @@ def effects_in_words(survey: Survey, most: int) -> list[str]:
 
 
 def _nothing_known(survey: Survey) -> str:
-    n = len(survey.left_out.mean)
+    how = (
+        "no better than the mean of all values"
+        if survey.left_out.rmse >= float(survey.left_out.observed.std())
+        else "not better than the mean of all values by more than chance explains"
+    )
     out = (
-        f"Predictions of left-out graphs are no better than the mean of all values, or too few "
-        f"({n}) to tell: the model knows nothing yet that would hold for other graphs, so nothing "
-        "is said about what drives the value."
+        f"Predictions of left-out graphs are {how}: the model knows nothing yet that would hold "
+        "for other graphs, so nothing is said about what drives the value."
     )
     better = best_remedy(survey.scores)
     if better is not None and better.left_out.knows_something:
@@ -239,12 +242,12 @@ def remedy_in_words(survey: Survey) -> str:
         f"Tested on this study's own observations, {settings_in_words(better)} does better: "
         f"{percent(then.inside)} instead of {percent(now.inside)} of the left-out values lie "
         f"inside their 95% intervals, and predictions are off by {number(then.rmse, 2)} instead of "
-        f"{number(now.rmse, 2)} (root mean square). Try these settings."
+        f"{number(now.rmse, 2)} (root mean square)."
     )
     if not then.knows_something:
         out += (
             " Its error bars are honest, but it does not predict better than the mean of all "
-            "values either."
+            "values either: more observations are needed."
         )
     return out
 
