@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from ..counts import Counts
 from ..errors import BoGrapeError, StudyError
-from ..gp import GraphGP
+from ..gp import STUDY_CLIP, GraphGP
 from ..kernels import get_kernel
 from ..posterior import WeightPosterior
 from ..study import Study, Trial
@@ -147,7 +147,7 @@ class Survey:
         known = [t.hyperparameters for t in self.proposals if "alpha" in t.hyperparameters]
         try:
             if len(trials) <= _MOST_FITTED or not (recorded and known):
-                found = GraphGP(kernel, noise, n_labels=n_labels, seed=seed)
+                found = GraphGP(kernel, noise, n_labels=n_labels, seed=seed, clip=STUDY_CLIP)
                 found.fit([t.graph for t in some], self._targets(some))
                 if len(some) == len(trials):
                     return found
@@ -162,6 +162,7 @@ class Survey:
                 beta=values["beta"],
                 feature_kernel=values["beta"] > 0,
                 seed=seed,
+                clip=STUDY_CLIP,
             )
             return fixed.fit([t.graph for t in trials], self._targets(trials))
         except BoGrapeError as error:
