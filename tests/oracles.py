@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -158,6 +159,18 @@ def textbook_posterior(
     solved = np.linalg.solve(K + noise * np.eye(len(K)), np.c_[(values - centre) / scale, k.T])
     variance = k_self - np.einsum("ij,ji->i", k, solved[:, 1:])
     return centre + scale * (k @ solved[:, 0]), scale * np.sqrt(np.maximum(variance, 0.0))
+
+
+def exact_standardisation(values: Sequence[float]) -> tuple[np.ndarray, Fraction, float]:
+    """Values minus their mean over their deviation, the mean, the deviation: in fractions."""
+    exact = [Fraction(float(value)) for value in values]
+    mean = sum(exact, Fraction(0)) / len(exact)
+    largest = max(abs(value - mean) for value in exact)
+    if not largest:
+        return np.zeros(len(exact)), mean, 1.0
+    shares = [float((value - mean) / largest) for value in exact]  # a root needs a float
+    root = math.sqrt(math.fsum(share**2 for share in shares) / len(shares))
+    return np.array(shares) / root, mean, float(largest * Fraction(root))
 
 
 # -- rules: networkx ----------------------------------------------------------------------------

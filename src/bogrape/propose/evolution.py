@@ -7,7 +7,6 @@ dropped, and the best survive. It is kept simple on purpose; `search` is the str
 
 from __future__ import annotations
 
-import math
 import time
 
 import numpy as np
@@ -67,6 +66,10 @@ def propose_evolve(objective: Objective, request: Request) -> Proposal:
             'method="exact" to learn whether one exists'
         )
     graph = next(iter(elite.ties.values()))
-    return Proposal(
-        graph, elite.value, -math.inf, "heuristic", request.seconds, "evolve", elite.n_evaluations
+    return objective.proposal(
+        graph,
+        objective.of_graph(graph),
+        seconds=request.seconds,
+        method="evolve",
+        n_evaluations=elite.n_evaluations,
     )

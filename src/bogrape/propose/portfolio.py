@@ -8,10 +8,8 @@ Riche and Carraro, 2010).
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -30,6 +28,7 @@ from .request import Request, Stage
 from .sampling import propose_sample
 from .search import search
 from .ties import break_tie
+from .units import RECOMPUTED, room
 
 Proposer = Callable[[Objective, Request], Proposal]
 Method = Literal["auto", "exact", "mip", "search", "sample", "evolve"]
@@ -54,14 +53,12 @@ def propose_search(objective: Objective, request: Request) -> Proposal:
             'use method="exact" to learn whether one exists'
         )
     graph = break_tie(elite.ties, request.exclude, request.seed)
-    return Proposal(
+    return objective.proposal(
         graph,
         objective.of_graph(graph),
-        -math.inf,
-        "heuristic",
-        request.seconds,
-        "search",
-        elite.n_evaluations,
+        seconds=request.seconds,
+        method="search",
+        n_evaluations=elite.n_evaluations,
     )
 
 
@@ -195,7 +192,8 @@ def propose(
         )
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
             proposal = METHODS[method](objective, request)
-        proposals.append(_rechecked(proposal, objective, request))
+        _recheck(proposal, objective, request)
+        proposals.append(proposal)
         if request.stop():
             break
         if i + 1 < n:
@@ -208,8 +206,8 @@ def _step_seed(seed: int, i: int) -> int:
     return seed if i == 0 else int(np.random.default_rng([seed, i]).integers(2**31))
 
 
-def _rechecked(proposal: Proposal, objective: Objective, request: Request) -> Proposal:
-    """The last gate: in the space, not excluded, value recomputed. Nothing wrong passes."""
+def _recheck(proposal: Proposal, objective: Objective, request: Request) -> None:
+    """The last gate: in the space, not excluded, value and bound right. Nothing wrong passes."""
     broken = objective.space.violations(proposal.graph)
     if broken:
         raise EngineError(
@@ -220,13 +218,14 @@ def _rechecked(proposal: Proposal, objective: Objective, request: Request) -> Pr
         raise EngineError(
             f"method {proposal.method} returned an excluded graph; please report this"
         )
-    value = objective.of_graph(proposal.graph)
-    if abs(value - proposal.value) > 1e-6 * max(1.0, abs(value)):
+    standard, units = objective.of_graph(proposal.graph), objective.units
+    value = units.value(standard)
+    near = room(RECOMPUTED, standard) + units.rounding(value)
+    if abs(value - proposal.value) > near * units.scale or proposal.bound > proposal.value:
         raise EngineError(
-            f"method {proposal.method} claimed the value {proposal.value:.9g}, but its graph has "
-            f"{value:.9g}; please report this"
+            f"method {proposal.method} claimed the value {proposal.value:.17g} and the bound "
+            f"{proposal.bound:.17g}, but its graph has {value:.17g}; please report this"
         )
-    return replace(proposal, value=value, bound=min(proposal.bound, value))
 
 
 def _check(method: str, time_limit: float, n: int, seed: int) -> None:

@@ -29,12 +29,13 @@ from ..graph import Graph
 from ..space import GraphSpace
 from .landmarks import landmarks
 from .moves import MoveTable
+from .units import STEP, TIE, room
 
 _CHAINS = 24
 _CANDIDATES = 4000  # a round's batch: large enough for numpy, small enough for the cache
 _LEAST_ROUND = 1500  # what a round costs of the budget at least: small ones are all overhead
 _STUCK_AFTER = 2  # rounds without improvement before a chain restarts
-_PENALTY = 1e9  # a unit of excess outweighs every acquisition value
+_PENALTY = 1e300  # a unit of excess outweighs every acquisition value
 _TIES_KEPT = 32
 _PASSED_KEPT = 50_000
 
@@ -72,7 +73,7 @@ class Elite:
     @property
     def tolerance(self) -> float:
         """Values closer than this are one value."""
-        return 1e-9 * max(1.0, abs(self.value)) if np.isfinite(self.value) else 0.0
+        return room(TIE, self.value) if np.isfinite(self.value) else 0.0
 
     def offer(self, batch: Batch, values: NDArray[np.float64]) -> None:
         """Take in the graphs of a batch; infinite values mark those outside the space."""
@@ -213,7 +214,7 @@ class _Chains:
         scores = self._evaluate(candidates, elite).reshape(n_chains, per_chain)
 
         best = scores.argmin(axis=1)
-        gain = scores[np.arange(n_chains), best] < self._score - 1e-12
+        gain = scores[np.arange(n_chains), best] < self._score - STEP
         chosen = candidates.select(np.arange(n_chains) * per_chain + best)
         self._current = _where(gain, chosen, self._current)
         self._score = np.where(gain, scores[np.arange(n_chains), best], self._score)

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from ..counts import Counts
 from ..errors import BoGrapeError, StudyError
-from ..gp import GraphGP
+from ..gp import STUDY_CLIP, GraphGP
 from ..study import Study, Trial
 from ..study.results import mean_value
 from .effects import Effect, find_effects
@@ -169,7 +169,9 @@ class Survey:
         try:
             values = _recorded(self.proposals) if len(trials) > _MOST_FITTED else None
             if values is None:
-                found = GraphGP(settings.kernel, settings.noise, n_labels=n_labels, seed=seed)
+                found = GraphGP(
+                    settings.kernel, settings.noise, n_labels=n_labels, seed=seed, clip=STUDY_CLIP
+                )
                 found.fit([t.graph for t in some], self._targets(some))
                 if len(some) == len(trials):
                     return found
@@ -182,6 +184,7 @@ class Survey:
                 beta=values["beta"],
                 feature_kernel=values["beta"] > 0,
                 seed=seed,
+                clip=STUDY_CLIP,
             )
             return fixed.fit([t.graph for t in trials], self._targets(trials))
         except BoGrapeError as error:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SamplingError, StudyError
-from ..gp import GraphGP
+from ..gp import STUDY_CLIP, GraphGP
 from ..graph import Graph
 from ..propose import Proposal, Stage, propose
 from .design import Design, random_graph
@@ -49,6 +49,7 @@ class Planner:
         self._settings = settings
         self._design: Design | None = None
         self._fitted: tuple[tuple[Any, ...], GraphGP, float] | None = None
+        self._named: set[int] = set()  # trials whose values were said to be clipped
 
     def next(
         self, trials: Sequence[Trial], seed: int, rank: int = 0, effort: Effort | None = None
@@ -127,11 +128,27 @@ class Planner:
                 noise=settings.noise,
                 n_labels=settings.space.n_labels,
                 seed=settings.seed,
+                clip=STUDY_CLIP,
             )
             y = settings.sign * np.array(observed(complete))
             gp.fit([trial.graph for trial in complete], y)
             self._fitted = ids, gp, time.monotonic() - start
+            for i in gp.clipped:
+                self._name_far_value(complete[i])
         return self._fitted[1], self._fitted[2]
+
+    def _name_far_value(self, trial: Trial) -> None:
+        """Say, once for each trial, that its value is taken for another."""
+        if trial.id not in self._named:
+            self._named.add(trial.id)
+            logger.warning(
+                "the value %g of trial %d lies more than %g times as far from the median of all "
+                "values as they typically do: predictions and proposals take it for the nearest "
+                "other value; if it is a mistake, put it right with study.correct",
+                trial.value,
+                trial.id,
+                STUDY_CLIP,
+            )
 
 
 def _certificate(proposal: Proposal, sign: float) -> dict[str, Any]:

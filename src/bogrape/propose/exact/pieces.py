@@ -81,7 +81,7 @@ def _by_composition(objective: Objective, item: Open) -> list[Open]:
         return [Open(Piece(structure, row), item.bound) for row in table]
     bounds = composition_bounds(posterior, shape, np.array(table), acquisition.kappa)
     return [
-        Open(Piece(structure, row), max(item.bound, posterior.model.in_units(float(bound))))
+        Open(Piece(structure, row), max(item.bound, float(bound)))
         for row, bound in zip(table, bounds, strict=True)
     ]
 
@@ -132,9 +132,7 @@ class DiameterTask:
         if not isinstance(posterior, WeightPosterior) or not isinstance(acquisition, LCB):
             return -math.inf
         form = count_form(posterior, piece.coordinates(posterior.model.kernel))
-        target = posterior.model.standard(with_room(self.value))
-        bound = corner_bound(form, piece.structure, acquisition.kappa, target)
-        return posterior.model.in_units(bound)
+        return corner_bound(form, piece.structure, acquisition.kappa, with_room(self.value))
 
     def _by_programs(
         self, piece: Piece, rows: Iterable[Row], deadline: float, start: Sequence[Any] = ()
@@ -142,6 +140,5 @@ class DiameterTask:
         posterior, acquisition = self.objective.posterior, self.objective.acquisition
         assert isinstance(acquisition, LCB)
         lines = Lines(piece.surface(posterior, acquisition.kappa), rows)
-        target = posterior.model.standard(with_room(self.value))
-        left = lines.branched(target, deadline, _MOST_HALVED, start)
-        return posterior.model.in_units(left.bound), left.tangents
+        left = lines.branched(with_room(self.value), deadline, _MOST_HALVED, start)
+        return left.bound, left.tangents

@@ -26,6 +26,7 @@ from ...posterior import WeightPosterior
 from ..objective import Objective
 from ..request import Request
 from ..search import Elite, search
+from ..units import PROGRESS, room
 from .cuts import CutTask
 from .knowledge import remembered
 from .piece import Answer, Open, Piece, slack
@@ -110,9 +111,10 @@ class Rounds:
 
     def _check_that_it_was_open(self, graph: Graph, value: float) -> None:
         if not any(item.piece.matches(graph) for item in self.left):
+            units = self.objective.units
             raise EngineError(
-                f"a graph of value {value:.9g} was found where nothing below {self.best:.9g} "
-                "had been proved to be; please report this"
+                f"a graph of value {units.value(value):.17g} was found where nothing below "
+                f"{units.value(self.best):.17g} had been proved to be; please report this"
             )
 
     def _settle_by_layers(self) -> None:
@@ -197,7 +199,7 @@ class Rounds:
             jobs = [CutTask(self._task(item, limit), limit) for item in worst]
             self._absorb(worst, dict(solve_all(jobs, self.request.deadline, self.request.stop)))
             for item, bound in zip(worst, before, strict=True):
-                item.can_be_cut = item.bound > bound + 1e-3 * abs(bound)
+                item.can_be_cut = item.bound > bound + room(PROGRESS, bound)
 
     def _task(self, item: Open, limit: float, relaxed: bool = False) -> Task:
         structure = item.piece.structure

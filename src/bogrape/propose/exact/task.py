@@ -176,14 +176,12 @@ class _Solve:
     # -- linear kernels, and lines below the others: weight space in integers -----------------
 
     def _run_integers(self, kappa: float, exact: IntegerForm | None = None) -> Answer:
-        fitted = self.objective.posterior.model
         bound, line = -math.inf, None
         if self._has_lines:
             lines = Lines(self.piece.surface(self.objective.posterior, kappa), self._count_rows())
             n_most = _MOST_HALVED if self.task.relaxed else _HALVED_FIRST
-            target = fitted.standard(with_room(self.best.value))
-            left = lines.branched(target, self.task.deadline, n_most)
-            bound = fitted.in_units(left.bound)
+            left = lines.branched(with_room(self.best.value), self.task.deadline, n_most)
+            bound = left.bound
             if left.box is None:
                 return self.answer(proved=True)
             if self.task.relaxed:
@@ -210,16 +208,14 @@ class _Solve:
         model.minimize(objectives[0])
         while True:
             if math.isfinite(self.best.value):
-                value = fitted.standard(self.best.value)
                 for form, objective in zip(forms, objectives, strict=True):
-                    model.add(objective <= form.at_most(value))
+                    model.add(objective <= form.at_most(self.best.value))
             solver = self._solver(clauses=clauses)
             self.n_solves += 1
             status = solver.solve(model)
             if status == cp_model.INFEASIBLE:
                 return self.answer(proved=True)
-            solved = forms[0].lower_bound(_objective_bound(solver, status))
-            bound = max(bound, fitted.in_units(solved))
+            bound = max(bound, forms[0].lower_bound(_objective_bound(solver, status)))
             if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
                 return self.answer(proved=False, bound=bound)
             found = tuple(int(solver.value(count)) for count in counts)

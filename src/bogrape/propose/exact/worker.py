@@ -1,9 +1,9 @@
 """Solves run in processes of their own, so that any of them can be stopped at any moment.
 
-A worker is ``python -m bogrape.propose.exact.worker``: it reads tasks from its standard input and
-writes answers to its standard output. (It is not a `multiprocessing` process: those import the
-user's script again, which surprises scripts without a main guard.) Workers are kept between calls,
-since starting one takes half a second. One that misses its deadline is killed; all end with the
+A worker runs `main` below: it reads tasks from its standard input and writes answers to its
+standard output. (It is not a `multiprocessing` process: those import the user's script again, which
+surprises scripts without a main guard.) Workers are kept between calls, since starting one takes
+half a second. One that misses its deadline is killed; all end with the
 process that started them, however that ends, because their standard input closes.
 """
 
@@ -22,6 +22,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import Any, Protocol
+
+from .. import child
 
 
 class Job(Protocol):
@@ -50,11 +52,10 @@ class _Worker:
     """A running worker process."""
 
     def __init__(self) -> None:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-            environment[name] = "1"
+        threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+        environment = {**os.environ, **dict.fromkeys(threads, "1")}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "bogrape.propose.exact.worker"],
+            child.command("bogrape.propose.exact.worker"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
@@ -219,7 +220,3 @@ def main() -> None:
         except Exception as error:  # handed to the parent, which raises it
             result = error
         _write(stdout, result)
-
-
-if __name__ == "__main__":
-    main()
