@@ -177,3 +177,28 @@ def test_predictions_of_a_batch_do_not_believe_its_other_members() -> None:
     assert [t.predicted for t in batch] == [  # type: ignore[union-attr]
         pytest.approx(pair) for pair in zip(mean, std, strict=True)
     ]
+
+
+# -- the best ---------------------------------------------------------------------------------
+
+
+def test_the_best_is_one_that_could_be_proposed_if_there_is_any() -> None:
+    study = Study(SPACE)
+    outside = study.add(GraphSpace(8, labels=2).sample(1)[0], -100.0)
+    assert study.best == outside
+    inside = study.add(SPACE.sample(1)[0], 5.0)
+    assert study.best == inside
+
+
+def test_improvement_is_measured_against_the_best_of_the_space() -> None:
+    """An unreachable value far below would make every expected improvement vanish."""
+    study = Study(SPACE, acquisition="ei", n_initial=2, time_limit=10, noise=1e-2)
+    inside = [(graph, value_of(graph)) for graph in SPACE.sample(6, seed=2, distinct=True)]
+    study.add_all([*inside, (GraphSpace(8, labels=2).sample(1)[0], -60.0)])
+    trial = study.ask()
+    mean, std = study.predict([trial.graph])
+    expected = EI()(mean, std, min(value for _, value in inside))
+    assert trial.certificate["value"] == pytest.approx(expected[0], rel=1e-6)
+    left = [g for g in everything(SPACE) if g not in [graph for graph, _ in inside]]
+    assert trial.certificate["status"] == "optimal"
+    assert expected[0] <= EI()(*study.predict(left), min(v for _, v in inside)).min() + 1e-9

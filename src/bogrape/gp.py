@@ -76,8 +76,17 @@ class GraphGP:
         self._directed = False
         self._clipped: tuple[int, ...] = ()
 
-    def fit(self, graphs: Sequence[Graph], y: ArrayLike) -> GraphGP:
-        """Fit the hyperparameters by maximal marginal likelihood; returns self."""
+    def fit(
+        self, graphs: Sequence[Graph], y: ArrayLike, *, to_beat: ArrayLike | None = None
+    ) -> GraphGP:
+        """Fit the hyperparameters by maximal marginal likelihood; returns self.
+
+        Args:
+            graphs: the observed graphs.
+            y: one value per graph.
+            to_beat: which observations count as best value so far, for EI; by default all. Studies
+                leave out graphs outside their space, which no proposal can replace.
+        """
         values = _observations(graphs, y)
         counts = count(graphs, self.n_labels, pairs=self.kernel.labelled)
         standard = standardise(values, self.clip)
@@ -93,6 +102,7 @@ class GraphGP:
                 standard.mean,
                 standard.scale,
                 n_features=counts.features.shape[1],
+                to_beat=None if to_beat is None else np.asarray(to_beat, dtype=bool),
             )
             posterior: Posterior = (
                 FunctionPosterior(model) if self.kernel.exponential else WeightPosterior(model)

@@ -70,11 +70,19 @@ class FittedModel:
     y_mean: float
     y_scale: float
     n_features: int  # M: number of labels plus further features, as fitted
+    to_beat: NDArray[np.bool_] | None = None  # observations that count for `best`; None for all
+
+    @property
+    def standard_best(self) -> float:
+        """Smallest observed value among those to beat, standardised."""
+        if self.to_beat is None or not self.to_beat.any():
+            return float(self.y.min())
+        return float(self.y[self.to_beat].min())
 
     @property
     def best(self) -> float:
-        """Smallest observed value, in the objective's own units."""
-        return self.y_mean + self.y_scale * float(self.y.min())
+        """Smallest observed value among those to beat, in the objective's own units."""
+        return self.y_mean + self.y_scale * self.standard_best
 
     def in_units(self, mean: FloatArray, std: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Standardised means and deviations in the objective's own units."""
@@ -108,6 +116,9 @@ def _believed(posterior: Posterior, graphs: Sequence[Graph]) -> FittedModel:
         model,
         counts=concatenate(model.counts, extra),
         y=np.concatenate([model.y, mean]),
+        to_beat=None
+        if model.to_beat is None
+        else np.concatenate([model.to_beat, np.ones(len(mean), dtype=bool)]),
         # M belongs to the fitted model: labels met later must not rescale the feature kernel
         n_features=model.n_features,
     )

@@ -83,7 +83,7 @@ class Objective:
         if self.standard_acquisition is None:
             return self.units.standard(self._in_own_units(counts))
         mean, std = self.posterior.standard_mean_std(counts)
-        return self.standard_acquisition(mean, std, float(self.posterior.model.y.min()))
+        return self.standard_acquisition(mean, std, self.posterior.model.standard_best)
 
     def of_batch(self, batch: Batch) -> NDArray[np.float64]:
         """Acquisition value of each graph of a batch."""

@@ -131,7 +131,8 @@ class Planner:
                 clip=STUDY_CLIP,
             )
             y = settings.sign * np.array(observed(complete))
-            gp.fit([trial.graph for trial in complete], y)
+            inside = [not trial.outside for trial in complete]
+            gp.fit([trial.graph for trial in complete], y, to_beat=inside)
             self._fitted = ids, gp, time.monotonic() - start
             for i in gp.clipped:
                 self._name_far_value(complete[i])

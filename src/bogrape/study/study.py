@@ -207,12 +207,14 @@ class Study:
 
     @property
     def best(self) -> Trial:
-        """The complete trial with the best value.
+        """The complete trial with the best value, of those in the space if there are any.
 
         Where a graph was evaluated several times its mean counts, and the first of its trials is
         given; of equally good ones the earliest.
         """
-        return best_of(self._refresh(), self._settings.sign, self.space.identity)
+        complete = [trial for trial in self._refresh() if trial.state == "complete"]
+        inside = [trial for trial in complete if not trial.outside]
+        return best_of(inside or complete, self._settings.sign, self.space.identity)
 
     def predict(self, graphs: Sequence[Graph]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and standard deviation the model predicts for each graph, in your units.

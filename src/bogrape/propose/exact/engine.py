@@ -48,7 +48,7 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
         starts=request.exclude,
         stop=request.stop,
     )
-    request.report("search", elite.value, -math.inf, 0)
+    request.report("search", objective.units.value(elite.value), -math.inf, 0)
     to_settle = open_pieces(objective, elite.value, request.deadline, request.stop)
     rounds = Rounds(objective, request, elite, to_settle)
     answers, left = rounds.run()

@@ -154,6 +154,6 @@ def norm_bound(objective: Objective) -> float:
     if isinstance(acquisition, LCB):
         return -largest * (norm + acquisition.kappa)
     if isinstance(acquisition, EI):
-        gain = max(0.0, float(fitted.y.min()) - acquisition.xi + largest * norm)
+        gain = max(0.0, fitted.standard_best - acquisition.xi + largest * norm)
         return -(gain + 0.4 * largest)
     return -math.inf

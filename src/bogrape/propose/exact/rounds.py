@@ -233,7 +233,8 @@ class Rounds:
         self.left = [item for item in self.left if item.bound < best]
         logger.debug("%d of %d open pieces settled", before - len(self.left), before)
         bound = min((item.bound for item in self.left), default=best)
-        self.request.report("proof", best, min(bound, best), len(self.left))
+        in_units = self.objective.units.value
+        self.request.report("proof", in_units(best), in_units(min(bound, best)), len(self.left))
 
     def _known_counts(self, piece: Piece) -> list[tuple[int, ...]]:
         """The counts of the incumbent, if it belongs to the piece: no need to offer them again."""
