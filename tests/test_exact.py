@@ -18,15 +18,19 @@ from bogrape.constraints import (
     CycleRange,
     DegreeRange,
     DiameterRange,
+    DisjointPaths,
     FixedLabel,
     ForbiddenAdjacency,
     ForbiddenEdge,
     LabelCount,
     LinearRule,
+    MaximumDistance,
     NumberOfEdges,
     RequiredEdge,
     RequiredSubgraph,
     Rule,
+    TotalCost,
+    TwoConnected,
 )
 from bogrape.errors import InfeasibleSpaceError, SearchSpaceExhausted, UnsupportedError
 from exhaustive import (
@@ -149,6 +153,11 @@ UNDIRECTED: list[Rule] = [
     Acyclic(),
     LinearRule(edges={(0, 1): 1, (2, 3): -0.5}, labels={(0, 1): 0.25}, minimum=0.5),
     LinearRule(labels={(v, 1): 1.5 for v in range(4)}, maximum=3.1),
+    TotalCost({(0, 1): 0.1, (0, 2): 2.5, (2, 3): 1}, 3.6, otherwise=1),
+    TwoConnected(),
+    TwoConnected("edge"),
+    DisjointPaths(0, 2, 2),
+    MaximumDistance(1, 2, 1),
 ]
 DIRECTED: list[Rule] = [
     NumberOfEdges(3, 4),
@@ -165,6 +174,9 @@ DIRECTED: list[Rule] = [
     DiameterRange(minimum=2),
     Acyclic(),
     LinearRule(edges={(0, 1): 1, (1, 0): 2}, labels={(2, 1): -1}, minimum=1, maximum=2),
+    TotalCost({(0, 1): 3, (1, 0): 1}, 3, otherwise=1),
+    DisjointPaths(2, 0, 2),
+    MaximumDistance(0, 2, 2),
 ]
 
 

@@ -239,4 +239,4 @@ def _cut_off(batch: Batch, start: Sets, failed: Callable[[int], Sets]) -> Excess
             reached = reached | (np.where(here, rows[:, None, v], nothing) & ~failed(v))
         if (reached == before).all():
             there = np.unpackbits(reached.view(np.uint8), axis=-1)
-            return n * n - there.sum(axis=(1, 2), dtype=float)
+            return np.asarray(n * n - there.sum(axis=(1, 2), dtype=float))

@@ -180,11 +180,11 @@ class TotalCost(Rule):
                     cost[u, v] = decimal(given)
                     if not directed:
                         cost[v, u] = decimal(given)
-            prices = [decimal(price) * self.scale for _, price in self.edge_labels] or [self.scale]
+            prices = [decimal(price) for _, price in self.edge_labels] or [Fraction(1)]
             table = np.zeros((len(prices), n, n), dtype=np.int64)
             for k, price in enumerate(prices):
                 for (u, v), single in cost.items():
-                    table[k, u, v] = int(single * price)
+                    table[k, u, v] = int(single * price * self.scale)
             self._tables[n, directed] = table
         return self._tables[n, directed]
 

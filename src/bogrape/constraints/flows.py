@@ -70,7 +70,8 @@ class Demand:
 
     def _flow(self, matrix: IntArray) -> IntArray:
         if not self.apart:
-            return _net(matrix, residual(matrix[None], self.source, self.sink, self.k)[0][0])
+            left, _ = residual(matrix[None], self.source, self.sink, self.k)
+            return np.asarray(np.maximum(matrix - left[0], 0))
         # every node becomes an entrance and an exit, joined by as many units as may pass it
         n = len(matrix)
         split = np.zeros((2 * n, 2 * n), dtype=np.int64)
@@ -80,14 +81,10 @@ class Demand:
             split[end, n + end] = self.k
         left, _ = residual(split[None], n + self.source, self.sink, self.k)
         passed = np.maximum(split - left[0], 0)[n:, :n]
-        return np.maximum(passed - passed.T, 0)
+        return np.asarray(np.maximum(passed - passed.T, 0))
 
     def _arc(self, u: int, v: int) -> Aux:
         return Aux(f"{self.name}.flow[{u},{v}]")
-
-
-def _net(capacity: IntArray, left: IntArray) -> IntArray:
-    return np.maximum(capacity - left, 0)
 
 
 def cut_rows(
@@ -142,12 +139,12 @@ def _predecessors(steps: BoolArray, source: int) -> IntArray:
     """For each node the one before it on a shortest path from the source, ``(B, n)``; -1: none."""
     n_graphs, n, _ = steps.shape
     before = np.full((n_graphs, n), -1, dtype=np.int64)
-    reached = np.zeros((n_graphs, n), dtype=bool)
+    reached: BoolArray = np.zeros((n_graphs, n), dtype=bool)
     reached[:, source] = True
-    frontier = reached.copy()
+    frontier: BoolArray = reached.copy()
     while frontier.any():
         ways = steps & frontier[:, :, None] & ~reached[:, None, :]
-        fresh = ways.any(axis=1)
+        fresh: BoolArray = np.asarray(ways.any(axis=1))
         before = np.where(fresh, ways.argmax(axis=1), before)
         reached |= fresh
         frontier = fresh

@@ -304,8 +304,10 @@ def _names(names: tuple[str, ...], at: FloatArray, width: int, radius: float) ->
     """The names of nodes across their discs, kept inside the picture."""
     out = []
     for name, (x, y) in zip(names, at, strict=True):
-        side = "start" if x < 0.15 * width else "end" if x > 0.85 * width else "middle"
-        x += {"start": -radius, "end": radius, "middle": 0.0}[side]
+        side = "middle"
+        if len(name) > 2 and not 0.15 * width < x < 0.85 * width:
+            side = "start" if x < width / 2 else "end"
+            x += -radius if side == "start" else radius
         out.append(
             f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{side}">{esc(shown(name, 12))}</text>'
         )

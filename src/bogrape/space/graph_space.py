@@ -63,7 +63,8 @@ class GraphSpace:
         acyclic: short for the rule ``Acyclic()``: DAGs, or forests when undirected.
         nodes: names of the nodes, for sites that are not interchangeable. Rules may use these
             names, and two graphs are the same only if they are equal node by node. Without names,
-            isomorphic graphs are the same.
+            isomorphic graphs are the same. Kernels see the labels of nodes, not their names: where
+            it matters to the objective which of two sites has an edge, give them different labels.
 
     >>> from bogrape.constraints import DegreeRange
     >>> space = GraphSpace(4, labels=("C", "O"), rules=[DegreeRange(maximum=2, label="O")])
@@ -425,7 +426,7 @@ class GraphSpace:
         if self.nodes:
             sites = zip(self.nodes, self.fixed_labels or self.nodes, strict=True)
             said = (name if name == label else f"{name} ({label})" for name, label in sites)
-            lines.append(f"nodes: {', '.join(said)}")
+            lines.append(f"nodes: {', '.join(said)} (kernels see labels, not names)")
         rules = [rule for rule in self.rules if not isinstance(rule, NamedNodes)]
         return "\n  ".join(lines + [f"rule: {rule.name}" for rule in rules])
 
