@@ -15,7 +15,7 @@ BONDS = {1: Chem.BondType.SINGLE, 2: Chem.BondType.DOUBLE, 3: Chem.BondType.TRIP
 
 
 def unchecked_mol(graph: Graph, symbols: tuple[str, ...]) -> Any:
-    """The graph as a sanitised RDKit ``Mol``; `ValueError` if RDKit refuses it.
+    """The graph as a sanitised RDKit ``Mol``; RDKit's own error if it refuses.
 
     The caller vouches for labels and edge labels that stand for elements and bonds.
     """
@@ -35,5 +35,5 @@ def canonical_smiles(graph: Graph, symbols: tuple[str, ...]) -> str | None:
     """The canonical SMILES of a graph whose bonds fit its elements; ``None`` if there is none."""
     try:
         return str(Chem.MolToSmiles(unchecked_mol(graph, symbols)))
-    except ValueError:
+    except (ValueError, RuntimeError):
         return None

@@ -3,7 +3,8 @@
 What a `Graph` cannot hold is refused with the reason, never dropped in silence: charges, radicals,
 isotopes, stereo marks, atom maps, several fragments, odd valences. Two things are put in another
 form: explicit hydrogens are counted, and aromatic rings become alternating double bonds
-(kekulisation), so that of two Kekulé forms of one molecule RDKit's choice is taken.
+(kekulisation), so that of two Kekulé forms of one molecule RDKit's choice is taken, or the one that a
+given space contains.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ def from_smiles(smiles: str, elements: Elements = "qm7") -> Graph:
     Args:
         smiles: one uncharged closed-shell molecule, without stereo marks.
         elements: what labels 0, 1, ... stand for: "qm7", "qm9", a list of symbols or the space.
-            With a space, the graph is in it if any Kekulé form and numbering of the molecule is:
-            the atoms of a scaffold come first.
+            With a space, a Kekulé form that the space contains is taken, if there is one, and the
+            atoms of a scaffold come first.
 
     >>> graph = from_smiles("CC=O")
     >>> graph.labels.tolist(), graph.edge_labels[1].tolist()
@@ -64,7 +65,7 @@ def to_mol(graph: Graph, elements: Elements = "qm7") -> Any:
     _check(graph, symbols)
     try:
         return unchecked_mol(graph, symbols)
-    except ValueError as error:
+    except (ValueError, RuntimeError) as error:
         raise InvalidGraphError(f"expected a molecule, got one RDKit refuses: {error}") from None
 
 
@@ -196,14 +197,14 @@ def _fitted(graph: Graph, mol: Any, space: GraphSpace) -> Graph:
     first = _scaffold_first(graph, space)
     if space.contains(first):
         return first
-    for form in kekule_forms(mol):
+    for form in _kekule_forms(mol):
         other = _scaffold_first(from_mol(form, space), space)
         if space.contains(other):
             return other
     return first
 
 
-def kekule_forms(mol: Any) -> Iterator[Any]:
+def _kekule_forms(mol: Any) -> Iterator[Any]:
     """Molecules with the same SMILES whose bonds alternate in other ways, `_FORMS` at most."""
     if not any(bond.GetIsAromatic() for bond in mol.GetBonds()):
         return

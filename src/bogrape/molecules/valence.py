@@ -166,7 +166,7 @@ class Valence(MoleculeRule):
         return Batch(order > 0, labels, bits, order, False)
 
 
-@lru_cache(maxsize=50_000)  # searches meet the same graphs again and again
+@lru_cache(maxsize=4096)  # observed and excluded graphs are asked for again and again
 def _identity(graph: Graph, elements: tuple[str, ...]) -> str:
     text = canonical_smiles(graph, elements) if _is_molecule(graph, elements) else None
     return f"graph {graph.canonical_key()}" if text is None else text  # SMILES have no space
