@@ -80,7 +80,7 @@ def study_of(
         else:
             trials.append(Trial(**common, state="failed", reason=REASON))  # type: ignore[arg-type]
     if trials:
-        study.storage.insert(study.name, trials, distinct=False)
+        study._store(trials, distinct=False)
     return study
 
 

@@ -7,15 +7,19 @@
     │   ├── InvalidGraphError            adjacency, labels, features or edge labels are malformed
     │   ├── InvalidSpaceError            a graph space or one of its rules makes no sense
     │   ├── NotInSpaceError              a graph breaks the rules of the space it is used with
+    │   ├── ObservationsError            some observations cannot be used; says which, and why
     │   ├── UnsupportedError             a combination this method cannot do; says which ones it can
+    │   │   └── MissingExtraError (ImportError)  a package is missing; says how to install it
     │   └── StudyError                   a study cannot do this now (told twice, other settings, …)
-    │       └── BudgetSpent              a study has as many trials as were allowed
+    │       ├── BudgetSpent              a study has as many trials as were allowed
+    │       └── SettingsDiffer           a study exists, with other settings
     ├── FitError                         the Gaussian process cannot be fitted to these data
     ├── InfeasibleSpaceError             no graph satisfies the rules; names the rules at fault
     ├── SearchSpaceExhausted             every graph of the space has been excluded
     ├── SamplingError                    the sampler found no graph within its budget
     ├── StorageError                     the database cannot be read or written; it was not changed
     ├── TooManyFailures                  most evaluations of the objective fail; the study stopped
+    ├── EvaluationNotStarted             the objective could not be called; nothing was evaluated
     ├── SolverError                      a solver or its licence is missing, or it broke down
     └── EngineError                      a solver's answer failed its re-check; never returned
 
@@ -47,8 +51,33 @@ class NotInSpaceError(InvalidInputError):
     """A graph breaks the rules of the space it is used with."""
 
 
+class ObservationsError(InvalidInputError):
+    """Some of many observations cannot be used; none was recorded.
+
+    ``problems`` holds the position of each bad one, from 0, and what is wrong with it.
+    """
+
+    def __init__(self, problems: Sequence[tuple[int, str]], n_given: int) -> None:
+        self.problems = tuple(problems)
+        self.n_given = n_given
+        super().__init__(self.told([f"observation {i}" for i, _ in problems]))
+
+    def told(self, names: Sequence[str]) -> str:
+        """The message, with the observations called by these names."""
+        lines = [f"{name}: {words}" for name, (_, words) in zip(names, self.problems, strict=True)]
+        head = f"{len(self.problems)} of {self.n_given} observations cannot be used; none was added"
+        return "\n  ".join([head, *lines])
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.problems, self.n_given)
+
+
 class UnsupportedError(InvalidInputError):
     """The chosen method cannot do this; the message names what can."""
+
+
+class MissingExtraError(UnsupportedError, ImportError):
+    """A part of the package needs another package; the message is the line that installs it."""
 
 
 class StudyError(InvalidInputError):
@@ -57,6 +86,14 @@ class StudyError(InvalidInputError):
 
 class BudgetSpent(StudyError):
     """The study has as many trials as were allowed; nothing new is handed out."""
+
+
+class SettingsDiffer(StudyError):
+    """The study exists with other settings; ``names`` says which differ."""
+
+    def __init__(self, message: str, names: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.names = tuple(names)
 
 
 class FitError(BoGrapeError):
@@ -89,6 +126,14 @@ class StorageError(BoGrapeError):
 
 class TooManyFailures(BoGrapeError):
     """Most evaluations of the objective fail; the study stopped, and can go on later."""
+
+
+class EvaluationNotStarted(BoGrapeError):
+    """An evaluation could not be started, so it says nothing about its graph.
+
+    Its trial goes back to the queue and uses up neither budget nor retries. An objective of your
+    own may raise this too, for instance when a licence server does not answer.
+    """
 
 
 class SolverError(BoGrapeError):

@@ -140,7 +140,7 @@ def run(cases: Iterable[Case], path: Path) -> None:
         for seed in range(case.n_seeds):
             if (kernel, n, seed, limit, case.scip, case.molecules) in done:
                 continue
-            command = [sys.executable, "-m", "bogrape.benchmarks.engine", "--instance"]
+            command = [sys.executable, "-P", "-m", "bogrape.benchmarks.engine", "--instance"]
             command += [kernel, str(n), str(seed), str(limit)]
             command += ["--scip"] * case.scip + ["--molecules"] * case.molecules
             output = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BoGrapeError, InvalidInputError, UnsupportedError
-from ..evaluate.parent import die_with_parent
+from ..evaluate.supervisor import die_with_parent
 from .experiments import Task, get_experiment
 from .records import Record, provenance
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
-from ..errors import InvalidInputError
+from ..errors import EvaluationNotStarted, InvalidInputError
 from ..evaluate import CommandObjective, Evaluator, Objective, make_evaluator
 from ..evaluate.slurm import slurm_evaluator
 from ..graph import Graph
@@ -61,7 +61,10 @@ class ModuleFunction:
 
     def __call__(self, graph: Graph) -> Any:
         """Its value for a graph, which it gets as a graph or, if so wished, as SMILES."""
-        function = self.load()
+        try:
+            function = self.load()
+        except InvalidInputError as error:  # only here, for instance on a worker elsewhere
+            raise EvaluationNotStarted(str(error)) from None
         return function(graph if self.encode is None else self.encode(graph))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ from ..display import finite, printable
 from ..study import Study, Trial
 from .config import StudyFile
 from .formats import Format
+from .observations import ImportedRow
 
 
 def trial_data(trial: Trial, form: Format) -> dict[str, Any]:
@@ -28,11 +30,21 @@ def trial_data(trial: Trial, form: Format) -> dict[str, Any]:
         "seed": trial.seed,
         "certificate": dict(trial.certificate),
         "hyperparameters": dict(trial.hyperparameters),
+        "predicted": _predicted(trial),
+        "outside": list(trial.outside),
+        "details": dict(trial.details),
         "created": trial.created,
         "asked": trial.asked,
         "finished": trial.finished,
         "version": trial.version,
     }
+
+
+def _predicted(trial: Trial) -> dict[str, float] | None:
+    if trial.predicted is None:
+        return None
+    mean, std = trial.predicted
+    return {"mean": mean, "std": std}
 
 
 def print_trial(trial: Trial, form: Format, as_json: bool) -> None:
@@ -45,6 +57,11 @@ def print_trial(trial: Trial, form: Format, as_json: bool) -> None:
         words.append(f"value {trial.value:g}")
     elif trial.reason:
         words.append(f"({_line(trial.reason)})")
+    if trial.predicted is not None:
+        mean, std = trial.predicted
+        words.append(f"predicted {mean:.4g} ± {std:.2g}")
+    if isinstance(acquisition := trial.certificate.get("value"), float):
+        words.append(f"acquisition {acquisition:.4g}")
     click.echo("  ".join([*words, form.encode(trial.graph)]))
 
 
@@ -101,6 +118,36 @@ def print_status(study: Study, file: StudyFile, as_json: bool) -> None:
 def _line(text: object) -> str:
     """A text from the database on one line, without anything a terminal would obey."""
     return " ".join(printable(text).split())
+
+
+def print_preview(rows: Sequence[ImportedRow], form: Format, as_json: bool) -> None:
+    """Show what an import would do with each row of a file."""
+    if as_json:
+        print_json(
+            [
+                {
+                    "line": row.line,
+                    "graph": None if row.graph is None else form.plain(row.graph),
+                    "value": row.value,
+                    "outside": list(row.outside),
+                    "problem": row.problem,
+                }
+                for row in rows
+            ]
+        )
+        return
+    for row in rows:
+        if row.problem is not None or row.graph is None:
+            click.echo(f"line {row.line}  bad  {_line(row.problem)}")
+            continue
+        fate = f"outside ({'; '.join(row.outside)})" if row.outside else "inside"
+        click.echo(f"line {row.line}  {row.value:g}  {form.encode(row.graph)}  {_line(fate)}")
+    bad = sum(row.problem is not None for row in rows)
+    outside = sum(bool(row.outside) for row in rows)
+    click.echo(
+        f"{len(rows) - bad} of {len(rows)} rows can be imported, {outside} of them from outside "
+        f"the space; {bad} cannot. Nothing was imported"
+    )
 
 
 def print_json(data: Any) -> None:

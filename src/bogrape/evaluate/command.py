@@ -1,4 +1,8 @@
-"""An objective that is a program: it reads the graph on standard input and prints a number."""
+"""An objective that is a program: it reads the graph on standard input and prints a number.
+
+The program runs under a supervisor (`bogrape.evaluate.supervisor`) in a session of its own, so that
+it ends, with everything it has started, when it is over its time or when this process ends.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from ..errors import InvalidInputError
+from ..errors import EvaluationNotStarted, InvalidInputError
 from ..graph import Graph
-from .parent import die_with_parent
+from . import supervisor
 
 if TYPE_CHECKING:
     import subprocess
+
+_NOT_FOUND = (126, 127)  # exit codes of shells, env, timeout, ...: not executable, not found
+_ENDING = 2.0  # seconds a supervisor may take to kill what it supervises
 
 
 class CommandError(RuntimeError):
@@ -57,28 +64,24 @@ class CommandObjective:
         """The number the program prints for the graph."""
         import subprocess  # late: `import bogrape` need not pay for it
 
-        try:
-            process = subprocess.Popen(
-                list(self.command),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                errors="replace",
-                cwd=self.directory,
-                start_new_session=self.time_limit is not None,
-                preexec_fn=_before_start(),
-            )
-        except OSError as error:
-            raise CommandError(f"cannot start {self.command[0]!r}: {error}") from None
+        process, report = self._start()
         try:
             out, err = process.communicate(self.encode(graph) + "\n", timeout=self.time_limit)
+            trouble = _read_now(report)
         except subprocess.TimeoutExpired:
             raise CommandError(
                 f"{self.command[0]!r} was not finished after {self.time_limit:g} s"
             ) from None
         finally:
-            _end(process, with_group=self.time_limit is not None)
+            _end(process)
+            os.close(report)
+        if trouble:
+            raise EvaluationNotStarted(f"cannot start {self.command[0]!r}: {trouble}")
+        if process.returncode in _NOT_FOUND:
+            raise EvaluationNotStarted(
+                f"{self.command[0]!r} ended with code {process.returncode}, which means that a "
+                f"program was not found or is not executable: {_last_line(err)}"
+            )
         if process.returncode != 0:
             raise CommandError(
                 f"{self.command[0]!r} ended with code {process.returncode}: {_last_line(err)}"
@@ -91,29 +94,61 @@ class CommandObjective:
                 f"the last line {self.command[0]!r} prints must be a number, got {last!r}"
             ) from None
 
+    def _start(self) -> tuple[subprocess.Popen[str], int]:
+        """Start the program; also returns a descriptor to read why it could not be started."""
+        import subprocess
 
-def _before_start() -> Callable[[], None] | None:
-    """What to do in the new process. Nothing where threads make doing anything there unsafe."""
-    import threading
+        report, writer = os.pipe()
+        words = list(self.command)
+        inherited: tuple[int, ...] = ()
+        if os.name == "posix":
+            watcher = [sys.executable, "-I", "-S", supervisor.__file__]
+            words, inherited = [*watcher, str(os.getpid()), str(writer), *words], (writer,)
+        try:
+            process = subprocess.Popen(
+                words,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                cwd=self.directory,
+                start_new_session=True,
+                pass_fds=inherited,
+            )
+        except OSError as error:
+            os.close(report)
+            raise EvaluationNotStarted(f"cannot start {self.command[0]!r}: {error}") from None
+        finally:
+            os.close(writer)
+        return process, report
 
-    linux = sys.platform == "linux"
-    return die_with_parent if linux and threading.active_count() == 1 else None
 
+def _end(process: subprocess.Popen[str]) -> None:
+    """Kill the program with all it has started, and free what is held."""
+    import subprocess
 
-def _end(process: subprocess.Popen[str], *, with_group: bool) -> None:
-    """Kill the program; with all it has started if it leads a group.
-
-    Without a time limit it stays in our group, so that whoever kills us ends it too.
-    """
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if with_group and hasattr(os, "killpg"):
+    if process.poll() is None:
+        process.terminate()  # the supervisor then kills what it supervises
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_ENDING)
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
+    process.kill()
     process.wait()
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             stream.close()
+
+
+def _read_now(descriptor: int) -> str:
+    """What is there to read, without waiting for those who might write more."""
+    os.set_blocking(descriptor, False)
+    try:
+        return os.read(descriptor, 1000).decode(errors="replace")
+    except BlockingIOError:  # a process forked by another thread holds the other end
+        return ""
 
 
 def _last_line(text: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -22,6 +23,7 @@ class _Running:
     number: int
     future: Any
     deadline: float | None
+    submitted: float
 
 
 @final
@@ -34,7 +36,8 @@ class FuturesEvaluator:
         n_parallel: evaluations in flight.
         time_limit: seconds after which an evaluation is given up.
         slowest_poll: longest pause between two looks at the futures.
-        explain: what an exception of a future means; ``None`` for the usual meaning.
+        explain: what an exception of a future means; ``None`` for the usual meaning, which is that
+            the evaluation was not started: what the objective raises never reaches a future.
         close: called at the end.
     """
 
@@ -58,6 +61,7 @@ class FuturesEvaluator:
         self._close = close
         self._running: list[_Running] = []
         self._refused: list[tuple[int, Outcome]] = []
+        self._is_broken = False
 
     def submit(self, number: int, graph: Graph) -> None:
         """Hand the graph to the executor."""
@@ -65,10 +69,11 @@ class FuturesEvaluator:
         try:
             future = self._submit(evaluate_json, self._objective, graph.to_json())
         except Exception as error:  # a pool that broke, a scheduler that is gone
-            self._refused.append((number, self._meaning(error)))
+            self._refused.append((number, _not_started(error)))
             return
-        deadline = None if limit is None else time.monotonic() + limit
-        self._running.append(_Running(number, future, deadline))
+        now = time.monotonic()
+        deadline = None if limit is None else now + limit
+        self._running.append(_Running(number, future, deadline, now))
 
     def wait(self, timeout: float | None = None) -> list[tuple[int, Outcome]]:
         """Finished and given-up evaluations."""
@@ -84,7 +89,8 @@ class FuturesEvaluator:
                 elif running.deadline is not None and now >= running.deadline:
                     running.future.cancel()
                     reason = f"no answer after {self._time_limit:g} s"
-                    finished.append((running.number, Outcome("time limit", reason=reason)))
+                    late = Outcome("time limit", reason=reason, seconds=now - running.submitted)
+                    finished.append((running.number, late))
                     self._running.remove(running)
             if finished or (until is not None and now >= until):
                 break
@@ -96,16 +102,15 @@ class FuturesEvaluator:
         try:
             text = future.result()
         except Exception as error:
-            return self._meaning(error)
+            known = self._explain(error) if self._explain is not None else None
+            if known is None and isinstance(error, BrokenExecutor) and not self._is_broken:
+                self._is_broken = True
+                if len(self._running) == 1:  # nothing else ran, so this one broke the pool
+                    return Outcome("lost", reason=_first_line(error))
+            return known or _not_started(error)
         if not isinstance(text, str):
             return Outcome("lost", reason=f"the executor gave {type(text).__name__}, not an answer")
         return Outcome.from_json(text)
-
-    def _meaning(self, error: BaseException) -> Outcome:
-        known = self._explain(error) if self._explain is not None else None
-        words = str(error).strip().splitlines()
-        first = words[0][:500] if words else "no message"
-        return known or Outcome("lost", reason=f"{type(error).__name__}: {first}")
 
     def close(self) -> None:
         """Cancel what has not begun."""
@@ -114,3 +119,12 @@ class FuturesEvaluator:
         self._running.clear()
         if self._close is not None:
             self._close()
+
+
+def _not_started(error: BaseException) -> Outcome:
+    return Outcome("not started", reason=_first_line(error))
+
+
+def _first_line(error: BaseException) -> str:
+    words = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {words[0][:500] if words else 'no message'}"

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from ..errors import InvalidInputError
+from ..errors import EvaluationNotStarted, InvalidInputError
 from ..graph import Graph
 from ..study.values import as_value
 
 Kind = Literal[
-    "value", "exception", "not a value", "exit", "time limit", "memory", "killed", "lost"
+    "value",
+    "exception",
+    "not a value",
+    "exit",
+    "time limit",
+    "memory",
+    "killed",
+    "lost",
+    "not started",
 ]
 Objective = Callable[[Graph], Any]
 
@@ -23,17 +33,25 @@ class Outcome:
 
     ``kind`` is ``value``; ``exception``; ``not a value`` (NaN, infinite, None, a wrong type);
     ``exit`` (the objective called ``sys.exit`` or ended its process); ``time limit``; ``memory``;
-    ``killed`` (a signal, such as a segmentation fault); or ``lost`` (a worker or job vanished).
+    ``killed`` (a signal, such as a segmentation fault); ``lost`` (a worker or job vanished); or
+    ``not started`` (the objective was never called, so this says nothing about the graph).
+    ``seconds`` is how long the objective ran, as far as that is known.
     """
 
     kind: Kind
     value: float | None = None
     reason: str | None = None
+    seconds: float | None = field(default=None, compare=False)
 
     @property
     def is_value(self) -> bool:
         """Whether there is a value to tell."""
         return self.kind == "value"
+
+    @property
+    def is_started(self) -> bool:
+        """Whether the objective was called at all."""
+        return self.kind != "not started"
 
     def to_json(self) -> str:
         """As text, to cross the border of a process."""
@@ -44,20 +62,31 @@ class Outcome:
         """Read what `to_json` wrote; anything else is an evaluation that was lost."""
         try:
             data = json.loads(text)
-            outcome = cls(data["kind"], data["value"], data["reason"])
+            outcome = cls(data["kind"], data["value"], data["reason"], data.get("seconds"))
             if outcome.kind not in get_args(Kind):
                 raise ValueError(f"unknown kind {outcome.kind!r}")
             if outcome.is_value:
                 as_value(outcome.value)
+            seconds = outcome.seconds
+            if seconds is not None and not 0 <= seconds < math.inf:
+                raise ValueError(f"{seconds!r} seconds")
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             return cls("lost", reason=f"the evaluation's answer cannot be read: {error}")
         return outcome
 
 
 def evaluate(objective: Objective, graph: Graph) -> Outcome:
-    """Call the objective here and now. All but Ctrl-C ends as an outcome."""
+    """Call the objective here and now, and time it. All but Ctrl-C ends as an outcome."""
+    start = time.perf_counter()
+    outcome = _call(objective, graph)
+    return replace(outcome, seconds=time.perf_counter() - start)
+
+
+def _call(objective: Objective, graph: Graph) -> Outcome:
     try:
         value = objective(graph)
+    except EvaluationNotStarted as error:
+        return Outcome("not started", reason=_safe_text(error))
     except MemoryError as error:
         return Outcome("memory", reason=f"out of memory: {error}".rstrip(": "))
     except SystemExit as error:

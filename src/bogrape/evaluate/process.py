@@ -2,7 +2,8 @@
 
 The graph reaches the process by fork, or pickled by `multiprocessing` where processes are spawned;
 the outcome comes back as JSON through a pipe. The process leads a group of its own, so that
-whatever it starts is ended with it; on Linux it also ends when this process does.
+whatever it starts is ended with it. On Linux there is a supervisor between the two, which ends the
+evaluation and everything below it when this process ends in whatever way.
 """
 
 from __future__ import annotations
@@ -13,18 +14,21 @@ import signal
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, final
 
 from ..errors import InvalidInputError
 from ..graph import Graph
 from .evaluator import check_limit, check_parallel
 from .outcome import Objective, Outcome, evaluate
-from .parent import die_with_parent
+from .supervisor import die_with_parent, supervise
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 _GRACE = 0.5  # seconds a finished process may take to end after it has answered
+_ENDING = 2.0  # seconds a supervisor may take to kill what it supervises
+_SUPERVISED = sys.platform == "linux"  # elsewhere a process must not fork after it has started
+_STARTED = b"started"  # the first message of an evaluating process
 
 
 @dataclass
@@ -33,6 +37,13 @@ class _Running:
     process: Any  # multiprocessing's process classes have no common public base
     pipe: Connection
     deadline: float | None
+    submitted: float
+    is_started: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been running."""
+        return time.monotonic() - self.submitted
 
 
 @final
@@ -71,6 +82,7 @@ class ProcessEvaluator:
             )
         self._context = multiprocessing.get_context(chosen)
         self._running: list[_Running] = []
+        self._refused: list[tuple[int, Outcome]] = []
 
     def submit(self, number: int, graph: Graph) -> None:
         """Start a process for the graph."""
@@ -80,56 +92,78 @@ class ProcessEvaluator:
             args=(sender, self._objective, graph.to_json(), self._memory_limit, os.getpid()),
             daemon=False,
         )
-        process.start()
-        sender.close()  # now the pipe ends when the process does
-        limit = self._time_limit
-        deadline = None if limit is None else time.monotonic() + limit
-        self._running.append(_Running(number, process, receiver, deadline))
+        try:
+            process.start()
+        except Exception as error:  # no more processes, no memory; what cannot be pickled
+            receiver.close()
+            reason = f"no process could be started: {type(error).__name__}: {error}"
+            self._refused.append((number, Outcome("not started", reason=reason[:500])))
+            return
+        finally:
+            sender.close()  # now the pipe ends when the process does
+        now, limit = time.monotonic(), self._time_limit
+        deadline = None if limit is None else now + limit
+        self._running.append(_Running(number, process, receiver, deadline, now))
 
     def wait(self, timeout: float | None = None) -> list[tuple[int, Outcome]]:
         """Finished evaluations; those over their time are killed."""
         from multiprocessing.connection import wait
 
         until = None if timeout is None else time.monotonic() + timeout
-        while self._running:
+        finished, self._refused = self._refused, []
+        while self._running and not finished:
             moments = [r.deadline for r in self._running if r.deadline is not None]
             moments += [] if until is None else [until]
             pause = max(0.0, min(moments) - time.monotonic()) if moments else None
             ready = wait([r.pipe for r in self._running], pause)
             now = time.monotonic()
-            finished = []
             for running in list(self._running):
+                outcome = None
                 if running.pipe in ready:
-                    finished.append((running.number, self._collect(running)))
+                    outcome = self._read(running)
                 elif running.deadline is not None and now >= running.deadline:
-                    self._end(running)
                     reason = f"not finished after {self._time_limit:g} s, so it was killed"
-                    finished.append((running.number, Outcome("time limit", reason=reason)))
-            if finished or (until is not None and now >= until):
-                return finished
-        return []
+                    outcome = Outcome("time limit", reason=reason, seconds=running.seconds)
+                    self._end(running)
+                if outcome is not None:
+                    finished.append((running.number, outcome))
+            if until is not None and now >= until:
+                break
+        return finished
 
-    def _collect(self, running: _Running) -> Outcome:
-        """The answer, or what the way the process ended tells."""
+    def _read(self, running: _Running) -> Outcome | None:
+        """The answer, or what the way the process ended tells; ``None`` while it goes on."""
         try:
-            text: str | None = running.pipe.recv_bytes().decode()
-        except (EOFError, OSError, UnicodeDecodeError):
-            text = None
+            message: bytes | None = running.pipe.recv_bytes()
+        except (EOFError, OSError):
+            message = None
+        if message == _STARTED:
+            running.is_started = True
+            return None
+        seconds = running.seconds
         running.process.join(_GRACE)
         code = running.process.exitcode
         self._end(running)
-        if text is not None:
-            return Outcome.from_json(text)
+        if message is not None:
+            return Outcome.from_json(message.decode(errors="replace"))
+        if not running.is_started:
+            reason = f"the process ended with exit code {code} before it called the objective"
+            return Outcome("not started", reason=reason)
         if code is None or code >= 0:
-            return Outcome("exit", reason=f"the process ended with exit code {code} and no value")
+            reason = f"the process ended with exit code {code} and no value"
+            return Outcome("exit", reason=reason, seconds=seconds)
         name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
         hint = " (out of memory?)" if -code == signal.SIGKILL else ""
-        return Outcome("killed", reason=f"the process was ended by {name}{hint}")
+        reason = f"the process was ended by {name}{hint}"
+        return Outcome("killed", reason=reason, seconds=seconds)
 
     def _end(self, running: _Running) -> None:
         """Kill the process and all it has started, and forget it."""
         self._running.remove(running)
         pid = running.process.pid
+        if running.is_started and _SUPERVISED and running.process.exitcode is None:
+            running.process.terminate()  # the supervisor then kills what it supervises
+            running.process.join(_ENDING)
         if hasattr(os, "killpg") and pid is not None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(pid, signal.SIGKILL)
@@ -148,12 +182,27 @@ class ProcessEvaluator:
 def _work(
     pipe: Connection, objective: Objective, graph: str, memory_limit: float | None, parent: int
 ) -> None:
-    """The life of an evaluating process."""
-    _settle(parent)
+    """The life of the process that was started: on Linux it supervises, its child evaluates."""
+    if hasattr(os, "setsid"):
+        os.setsid()  # Ctrl-C at the terminal reaches the parent only, which decides
+    if _SUPERVISED:
+        child = os.fork()
+        if child != 0:
+            pipe.close()
+            supervise(child, parent)
+        die_with_parent()
+    _evaluate(pipe, objective, graph, memory_limit)
+
+
+def _evaluate(
+    pipe: Connection, objective: Objective, graph: str, memory_limit: float | None
+) -> NoReturn:
     try:
         if memory_limit is not None:
             _limit_memory(memory_limit)
-        outcome = evaluate(objective, Graph.from_json(graph))
+        arrived = Graph.from_json(graph)
+        pipe.send_bytes(_STARTED)
+        outcome = evaluate(objective, arrived)
     except KeyboardInterrupt:
         outcome = Outcome("exception", reason="KeyboardInterrupt in the objective")
     with contextlib.suppress(OSError):
@@ -162,15 +211,6 @@ def _work(
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)  # no exit handlers: they belong to the process we were copied from
-
-
-def _settle(parent: int) -> None:
-    """Lead a group of processes, and die with the parent."""
-    if hasattr(os, "setsid"):
-        os.setsid()  # Ctrl-C at the terminal reaches the parent only, which decides
-    die_with_parent()
-    if sys.platform == "linux" and os.getppid() != parent:  # it died before that
-        os._exit(1)
 
 
 def _limit_memory(limit: float) -> None:
@@ -183,4 +223,6 @@ def _limit_memory(limit: float) -> None:
         present = int(file.read().split()[0]) * resource.getpagesize()
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     wanted = present + int(limit)
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)  # a limit above the one of the system cannot be set
     resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))

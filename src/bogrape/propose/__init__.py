@@ -2,5 +2,6 @@
 
 from .portfolio import Method, propose
 from .proposal import Proposal
+from .request import Stage
 
-__all__ = ["Method", "Proposal", "propose"]
+__all__ = ["Method", "Proposal", "Stage", "propose"]

@@ -23,7 +23,7 @@ def notebook_html(thing: object) -> str | None:  # noqa: ARG001
 
 @notebook_html.register
 def _graph(graph: Graph) -> str:
-    look = Look(n_labels=int(graph.labels.max()) + 1)
+    look = Look.of_graph(graph)
     used = sorted(set(graph.labels.tolist()))
     return f"<div>{graph_svg(graph, look)}<div>{legend_html(look, used)}</div></div>"
 

@@ -38,19 +38,28 @@ _ATOM_FEATURES = (
     *("atoms in a double bond", "atoms in a triple bond"),
 )
 
+_MOST_NAMED = 40  # nodes whose names are written into a picture
+
 
 @dataclass(frozen=True)
 class Look:
-    """How graphs of one study are drawn: names of their labels, and whether they are molecules."""
+    """How graphs of one study are drawn: names of labels and nodes, and whether as molecules."""
 
     label_names: tuple[str, ...] | None = None
     n_labels: int = 1
     molecules: Any = None  # the function that draws them, or None
+    node_names: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, space: GraphSpace) -> Look:
         """The look of the graphs of a space."""
-        return cls(space.label_names, space.n_labels, _molecule_drawer(space))
+        return cls(space.label_names, space.n_labels, _molecule_drawer(space), space.nodes)
+
+    @classmethod
+    def of_graph(cls, graph: Graph) -> Look:
+        """The look of a graph alone, which may know the names of its labels."""
+        n_labels = int(graph.labels.max(initial=0)) + 1
+        return cls(graph.label_names, n_labels, _drawer_of_graph(graph))
 
     def name(self, label: int) -> str:
         """Name of a label, in one short line."""
@@ -103,7 +112,7 @@ def graph_svg(
 
     A graph with more than 200 nodes is described in words instead.
     """
-    look = look or Look(n_labels=int(graph.labels.max()) + 1)
+    look = look or Look.of_graph(graph)
     if graph.n_nodes > MOST_DRAWN:
         return _description(graph, look, size)
     if look.molecules is not None:
@@ -123,7 +132,13 @@ def graph_svg(
             f'<path d="{discs}" stroke="{look.colour(label)}" stroke-width="{2 * radius:.0f}" '
             'stroke-linecap="round"/>'
         )
-    if text and look.n_labels > 1:
+    if (
+        text
+        and look.node_names is not None
+        and len(look.node_names) == graph.n_nodes <= _MOST_NAMED
+    ):
+        parts.append(_names(look.node_names, at, width, radius))
+    elif text and look.n_labels > 1:
         parts.append(_texts(graph, look, at, radius))
     return "".join([*parts, "</svg>"])
 
@@ -149,7 +164,7 @@ def _description(graph: Graph, look: Look, size: int) -> str:
 
 def in_words(graph: Graph, look: Look | None = None) -> str:
     """What the picture shows, for those who cannot see it."""
-    look = look or Look(n_labels=int(graph.labels.max()) + 1)
+    look = look or Look.of_graph(graph)
     arcs = "arc" if graph.directed else "edge"
     kind = "graph" if look.molecules is None else "molecule"
     words = f"{kind} with {plural(graph.n_nodes, 'node')} and {plural(graph.n_edges, arcs)}"
@@ -285,6 +300,22 @@ def _texts(graph: Graph, look: Look, at: FloatArray, radius: float) -> str:
     )
 
 
+def _names(names: tuple[str, ...], at: FloatArray, width: int, radius: float) -> str:
+    """The names of nodes across their discs, kept inside the picture."""
+    out = []
+    for name, (x, y) in zip(names, at, strict=True):
+        side = "start" if x < 0.15 * width else "end" if x > 0.85 * width else "middle"
+        x += {"start": -radius, "end": radius, "middle": 0.0}[side]
+        out.append(
+            f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{side}">{esc(shown(name, 12))}</text>'
+        )
+    return (
+        f'<g font-size="{max(8.0, radius * 0.95):.1f}" dominant-baseline="central" fill="{_INK}" '
+        'stroke="#fff" stroke-width="2.5" paint-order="stroke" font-family="sans-serif" '
+        f'aria-hidden="true">{"".join(out)}</g>'
+    )
+
+
 def readable_on(colour: str) -> str:
     """White or dark, whichever can be read on a colour."""
     if not colour.startswith("#"):
@@ -313,6 +344,18 @@ def _molecule_drawer(space: GraphSpace) -> Any:
         return getattr(import_module("bogrape.molecules"), "draw", None)
     except ImportError:
         return None
+
+
+def _drawer_of_graph(graph: Graph) -> Any:
+    """The function that draws a graph which is a molecule of the elements it names."""
+    if graph.label_names is None or graph.edge_labels is None:
+        return None
+    try:
+        molecules = import_module("bogrape.molecules")
+        molecules.to_mol(graph, graph.label_names)
+    except (ImportError, BoGrapeError):
+        return None
+    return molecules.draw
 
 
 def smiles_of(graph: Graph, look: Look) -> str:

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from ..counts import Counts
 from ..display import finite
 from ..errors import BoGrapeError, StudyError
-from ..gp import GraphGP
+from ..gp import STUDY_CLIP, GraphGP
 from ..study import Study, Trial
 from ..study.results import mean_value
 from .effects import Effect, find_effects
@@ -94,7 +94,7 @@ class Survey:
         """The different graphs with a value, the best first: their first trial and mean value."""
         groups: dict[str, list[Trial]] = {}
         for trial in self.complete:
-            groups.setdefault(trial.graph.canonical_key(), []).append(trial)
+            groups.setdefault(self.settings.space.identity(trial.graph), []).append(trial)
         means = [(group[0], mean_value(group)) for group in groups.values()]
         return sorted(means, key=lambda pair: self.sign * pair[1])
 
@@ -169,7 +169,9 @@ class Survey:
         try:
             values = _recorded(self.proposals) if len(trials) > _MOST_FITTED else None
             if values is None:
-                found = GraphGP(settings.kernel, settings.noise, n_labels=n_labels, seed=seed)
+                found = GraphGP(
+                    settings.kernel, settings.noise, n_labels=n_labels, seed=seed, clip=STUDY_CLIP
+                )
                 found.fit([t.graph for t in some], self._targets(some))
                 if len(some) == len(trials):
                     return found
@@ -182,6 +184,7 @@ class Survey:
                 beta=values["beta"],
                 feature_kernel=values["beta"] > 0,
                 seed=seed,
+                clip=STUDY_CLIP,
             )
             return fixed.fit([t.graph for t in trials], self._targets(trials))
         except BoGrapeError as error:

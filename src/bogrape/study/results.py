@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 from typing import NamedTuple, final
 
@@ -36,12 +36,12 @@ def dataset_of(trials: Iterable[Trial]) -> Dataset:
     return Dataset([trial.graph for trial in complete], np.array(observed(complete)))
 
 
-def best_of(trials: Iterable[Trial], sign: float) -> Trial:
+def best_of(trials: Iterable[Trial], sign: float, identify: Callable[[Graph], str]) -> Trial:
     """The first trial of the graph whose mean value, times the sign, is smallest."""
     repeats: dict[str, list[Trial]] = {}
     for trial in trials:
         if trial.state == "complete":
-            repeats.setdefault(trial.graph.canonical_key(), []).append(trial)
+            repeats.setdefault(identify(trial.graph), []).append(trial)
     if not repeats:
         raise StudyError("no trial is complete yet: ask for one, evaluate it, tell its value")
     return min(repeats.values(), key=lambda group: sign * mean_value(group))[0]

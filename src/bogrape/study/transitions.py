@@ -5,7 +5,10 @@ A transition that was made already gives the trial back as it is; a forbidden on
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from ..errors import InvalidInputError, StudyError
 from .trial import Trial, now
@@ -18,32 +21,59 @@ def taken(trial: Trial, worker: str | None) -> Trial:
     return replace(trial, state="pending", worker=worker, attempts=trial.attempts + 1, asked=now())
 
 
-def told(trial: Trial, value: float) -> Trial:
-    """Complete with a value."""
+def told(trial: Trial, value: float, seconds: float | None = None) -> Trial:
+    """Complete with a value, which took so many seconds to find."""
     if trial.state == "complete":
         if trial.value == value:
             return trial
         raise StudyError(
-            f"trial {trial.id} has the value {trial.value!r} already, got {value!r}; record a "
-            "repeated evaluation with study.add(trial.graph, value)"
+            f"trial {trial.id} has the value {trial.value!r} already, got {value!r}; mend mistakes "
+            "with study.correct(trial, value), and record a repeated evaluation with "
+            "study.add(trial.graph, value)"
         )
     if trial.state == "failed":
         raise StudyError(
             f"trial {trial.id} was given up as failed ({trial.reason}); record a late value with "
             "study.add(trial.graph, value)"
         )
-    return replace(trial, state="complete", value=value, reason=None, finished=now())
+    details = _timed(trial, seconds)
+    return replace(
+        trial, state="complete", value=value, reason=None, finished=now(), details=details
+    )
 
 
-def failed(trial: Trial, reason: str, retries: int) -> Trial:
+def corrected(trial: Trial, value: float | None, reason: str | None) -> Trial:
+    """With another value, or with none; what was recorded before is kept."""
+    if not trial.is_finished:
+        raise StudyError(
+            f"trial {trial.id} is {trial.state} and has nothing to correct; record its value with "
+            "study.tell, or its failure with study.fail"
+        )
+    if value is not None and trial.value == value:
+        return trial
+    before: dict[str, Any] = {"value": trial.value, "reason": trial.reason, "corrected": now()}
+    if reason is not None:
+        before["because"] = reason
+    corrections = [*trial.details.get("corrections", []), before]
+    return replace(
+        trial,
+        state="failed" if value is None else "complete",
+        value=value,
+        reason=(reason or "the value was withdrawn") if value is None else None,
+        details={**trial.details, "corrections": corrections},
+    )
+
+
+def failed(trial: Trial, reason: str, retries: int, seconds: float | None = None) -> Trial:
     """Failed for good, or queued to be tried again."""
     if trial.state in ("failed", "queued"):
         return trial
     if trial.state == "complete":
         raise StudyError(f"trial {trial.id} is complete, with the value {trial.value!r}")
-    if trial.attempts <= retries:
+    if trial.attempts - trial.details.get("not_started", 0) <= retries:
         return replace(trial, state="queued", reason=reason, worker=None)
-    return replace(trial, state="failed", reason=reason, finished=now())
+    details = _timed(trial, seconds)
+    return replace(trial, state="failed", reason=reason, finished=now(), details=details)
 
 
 def released(trial: Trial) -> Trial:
@@ -51,6 +81,62 @@ def released(trial: Trial) -> Trial:
     if trial.is_finished:
         raise StudyError(f"trial {trial.id} is {trial.state}; only pending ones go back")
     return trial if trial.state == "queued" else replace(trial, state="queued", worker=None)
+
+
+def not_started(trial: Trial, reason: str) -> Trial:
+    """Back in the queue without having been evaluated: this does not count as an attempt."""
+    if trial.state == "queued":
+        return trial
+    times = trial.details.get("not_started", 0) + 1
+    details = {**trial.details, "not_started": times}
+    return replace(released(trial), reason=reason, details=details)
+
+
+def retried(trial: Trial) -> Trial:
+    """Back in the queue after having failed; what happened is kept."""
+    if trial.state == "queued":
+        return trial
+    if trial.state != "failed":
+        raise StudyError(
+            f"trial {trial.id} is {trial.state}; only failed ones are tried again. Use "
+            "study.repeat(trial) to evaluate a complete one another time, and "
+            "study.release(trial) to give back a pending one"
+        )
+    failure = {"reason": trial.reason, "finished": trial.finished}
+    failures = [*trial.details.get("failures", []), failure]
+    details = {**trial.details, "failures": failures}
+    details.pop("evaluation_seconds", None)
+    return replace(trial, state="queued", worker=None, finished=None, details=details)
+
+
+def check_holder(trial: Trial, given: Trial) -> None:
+    """Refuse a change by somebody who was given the trial, and has lost it to somebody else."""
+    if given.state != "pending" or trial.state != "pending":
+        return  # who gives a trial that is not pending does not claim to hold it
+    if (trial.worker, trial.attempts) != (given.worker, given.attempts):
+        raise StudyError(
+            f"trial {trial.id} was taken from worker {given.worker!r} and given to "
+            f"{trial.worker!r}, who evaluates it now; record a late value with "
+            "study.add(trial.graph, value)"
+        )
+
+
+def as_seconds(seconds: object) -> float | None:
+    """A duration, or ``None`` if nobody measured it."""
+    if seconds is None:
+        return None
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+        raise InvalidInputError(f"seconds must be a number >= 0 or None, got {seconds!r}")
+    if not 0 <= seconds < math.inf:
+        raise InvalidInputError(f"seconds must be a finite number >= 0, got {seconds!r}")
+    return float(seconds)
+
+
+def _timed(trial: Trial, seconds: float | None) -> Mapping[str, Any]:
+    """The details of the trial with the seconds its evaluation took."""
+    if seconds is None:
+        return trial.details
+    return {**trial.details, "evaluation_seconds": seconds}
 
 
 def as_reason(reason: object) -> str:

@@ -4,11 +4,12 @@
 
     queued ──ask──► pending ──tell──► complete
       ▲                │
-      └── fail, while ─┴─ fail, after the last retry ──► failed
-          retries are left
+      ├── fail, while ─┴─ fail, after the last retry ──► failed
+      │   retries are left                                 │
+      └── retry, on request ───────────────────────────────┘
 
-A queued trial waits for the next ``ask``; a pending one is in somebody's hands. ``complete`` and
-``failed`` are final.
+A queued trial waits for the next ``ask``; a pending one is in somebody's hands. ``complete`` is
+final, and so is ``failed`` unless somebody asks for another attempt.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Literal, get_args
 
 from .. import display
@@ -49,6 +50,10 @@ class Trial:
             ``method`` and ``n_evaluations``; value and bound in your units, ``bound`` is ``None``
             when there is none. Also the prediction, ``mean`` and ``std``; see `predicted`.
         hyperparameters: fitted ``alpha``, ``beta``, ``noise`` and ``fit_seconds``.
+        details: what else is known, as JSON can hold it: ``evaluation_seconds``; ``not_started``,
+            how often an evaluation could not be started; ``failures``, the earlier failures of a
+            trial that was tried again on request, each with ``reason`` and ``finished``;
+            ``corrections``, see `history`.
         created, asked, finished: when, in UTC (ISO 8601).
         version: of the package that made it.
         space: of its study, for pictures; neither stored nor compared.
@@ -65,6 +70,7 @@ class Trial:
     seed: int | None = None
     certificate: Mapping[str, Any] = field(default_factory=dict)
     hyperparameters: Mapping[str, float] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
     created: str = ""
     asked: str | None = None
     finished: str | None = None
@@ -84,8 +90,26 @@ class Trial:
         return None if mean is None or std is None else (mean, std)
 
     @property
+    def history(self) -> tuple[Mapping[str, Any], ...]:
+        """What each correction replaced: ``value``, ``reason`` and when; the oldest first."""
+        found = self.details.get("corrections")
+        return tuple(found) if isinstance(found, list) else ()
+
+    @cached_property
+    def outside(self) -> tuple[str, ...]:
+        """Why the graph is not in the space of the study (then it only trains the model)."""
+        return () if self.space is None else tuple(self.space.violations(self.graph))
+
+    @property
     def evaluation_seconds(self) -> float | None:
-        """Time from being handed out to its result; ``None`` where a date cannot be read."""
+        """How long the evaluation took; ``None`` where that is not known.
+
+        Measured where the evaluation ran, if whoever told the result said so; otherwise the time
+        from being handed out to the result.
+        """
+        measured = self.details.get("evaluation_seconds")
+        if isinstance(measured, (int, float)):
+            return float(measured)
         if self.asked is None or self.finished is None:
             return None
         try:

@@ -1,0 +1,164 @@
+"""A supervisor: the process between us and an evaluation, which leaves no orphans.
+
+It waits for the evaluation it started. If the process that wanted the evaluation ends first,
+however that happens (``kill -9``, a closed terminal, a crash), the supervisor kills the evaluation
+and everything the evaluation has started. The same happens when the supervisor receives SIGTERM.
+
+`ProcessEvaluator` forks a supervisor for each evaluation. `CommandObjective` runs this file as a
+program, ``python supervisor.py PARENT REPORT COMMAND...``; it must therefore import nothing but
+the standard library, and little of that, since it starts once per evaluation.
+
+On Linux the supervisor adopts orphans (it is a "subreaper"), so that it also finds processes that
+have left its group, as ``timeout``, ``setsid`` and MPI launchers make them do. Elsewhere it kills
+its process group.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterable
+from typing import NoReturn
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_POLL = 0.5  # seconds between looks at the parent, where no signal tells of its end
+_ROUNDS = 200  # attempts to kill processes that start new ones meanwhile
+
+
+def die_with_parent(number: int = 9) -> None:
+    """Ask Linux for a signal (SIGKILL unless told) when the parent ends; a no-op elsewhere."""
+    _prctl(_PR_SET_PDEATHSIG, number)
+
+
+def supervise(child: int, parent: int) -> NoReturn:
+    """Wait for the child, then end as it ended; if the parent ends first, kill everything."""
+    status = _watch(child, parent)
+    end_all(group_only=status is not None)
+    if status is None:
+        os.kill(os.getpid(), signal.SIGKILL)
+    else:
+        _end_like(status)
+    raise AssertionError("a process that has ended does not go on")
+
+
+def _watch(child: int, parent: int) -> int | None:
+    """The wait status of the child, or ``None`` if the parent ended or SIGTERM came."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    told_to_end: list[int] = []
+    for number in (signal.SIGCHLD, signal.SIGUSR1, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)  # no more than a reason to look
+    signal.signal(signal.SIGTERM, lambda number, _: told_to_end.append(number))
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    # The signal comes when the *thread* that started us ends, which need not mean anything: so it
+    # wakes us up, and we look whether the process is still there.
+    die_with_parent(signal.SIGUSR1)
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status
+        if told_to_end or os.getppid() != parent:
+            return None
+        if select.select([reader], [], [], _POLL)[0]:
+            os.read(reader, 4096)
+
+
+def end_all(*, group_only: bool) -> None:
+    """Kill the descendants of this process, or those of them in its process group."""
+    if sys.platform != "linux":
+        return  # whoever started us kills our group; we are its last member
+    group = os.getpgid(0)
+    for _ in range(_ROUNDS):
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        left = [pid for pid, other in _descendants() if not group_only or other == group]
+        if not left:
+            return
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.005)
+
+
+def _descendants() -> list[tuple[int, int]]:
+    """Process and group ids of all living descendants; Linux only."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return []  # without children there is nothing below them: orphans would be ours
+    children: dict[int, list[tuple[int, int]]] = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
+                state, parent, group = file.read().rpartition(")")[2].split()[:3]
+        except (OSError, ValueError):
+            continue  # it has ended
+        if state not in "ZX":
+            children.setdefault(int(parent), []).append((int(name), int(group)))
+    found: list[tuple[int, int]] = []
+    queue = [os.getpid()]
+    while queue:
+        below = children.get(queue.pop(), [])
+        found += below
+        queue += [pid for pid, _ in below]
+    return found
+
+
+def _end_like(status: int) -> NoReturn:
+    """End with the exit code, or by the signal, of a wait status."""
+    if os.WIFSIGNALED(status):
+        import resource
+
+        number = os.WTERMSIG(status)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the child has written one, if any
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    os._exit(os.waitstatus_to_exitcode(status))
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(option, value)
+
+
+def _exec(command: Iterable[str], report: int) -> NoReturn:
+    """Become the command; a failure to do so is reported."""
+    die_with_parent()
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, programs should not
+        signal.signal(number, signal.SIG_DFL)
+    words = list(command)
+    try:
+        os.execvp(words[0], words)
+    except OSError as error:
+        os.write(report, (error.strerror or str(error)).encode())
+    os._exit(127)
+
+
+def main(arguments: list[str]) -> NoReturn:
+    """Run and supervise a command; ``REPORT`` is a file descriptor for why it did not start."""
+    parent, report, *command = arguments
+    os.set_inheritable(int(report), False)  # exec closes it: that is how success looks
+    child = os.fork()
+    if child == 0:
+        _exec(command, int(report))
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):  # the command's streams must end when the command does
+        os.dup2(nowhere, stream)
+    os.close(int(report))
+    supervise(child, int(parent))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
