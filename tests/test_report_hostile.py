@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 
 from bogrape import Graph, GraphGP, GraphSpace, Study, Trial
 from bogrape.cli import main
-from bogrape.display import printable
+from bogrape.display import finite, printable
 from bogrape.report import report_html
 from bogrape.report.draw import MOST_DRAWN, draw_graph
 from bogrape.report.picture import graph_svg
 from bogrape.report.survey import MOST_NODES, Survey
-from bogrape.report.text import finite
 from bogrape.report.words import blind_spot
 
 from report_cases import STUDIES, study_of
@@ -220,5 +219,11 @@ def test_the_prediction_of_a_trial_is_none_unless_both_numbers_are_there() -> No
         return Trial(id=0, graph=graph, state="pending", certificate=certificate)
 
     assert trial(mean=1.5, std=0.25).predicted == (1.5, 0.25)
-    for odd in ({}, {"mean": 1.0}, {"mean": "1", "std": 2.0}, {"mean": 1.0, "std": None}):
+    for odd in (
+        {},
+        {"mean": 1.0},
+        {"mean": "1", "std": 2.0},
+        {"mean": 1.0, "std": None},
+        {"mean": 10**400, "std": 1},
+    ):
         assert trial(**odd).predicted is None

@@ -1,4 +1,4 @@
-"""How notebooks show things, and which characters of foreign texts are shown at all.
+"""How notebooks show things, and what is shown of texts and numbers of unknown origin.
 
 What is drawn is decided by a layer above, `bogrape.report`.
 
@@ -9,6 +9,7 @@ handed in here: ``bogrape`` registers a function that loads it when it is first 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -35,6 +36,17 @@ def printable(text: object) -> str:
     """
     plain = _TERMINAL.sub("", str(text))
     return "".join(c if c == "\n" or c.isprintable() else " " for c in plain)
+
+
+def finite(value: object) -> float | None:
+    """The number that a stored value is; ``None`` for text, lists, infinities and the like."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        found = float(value)
+    except OverflowError:  # an integer beyond the range of floats
+        return None
+    return found if math.isfinite(found) else None
 
 
 def register(name: str, hook: Callable[[Any], Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ..display import printable
+from ..display import finite, printable
 from ..study import Study, Trial
 from .config import StudyFile
 from .formats import Format
@@ -156,5 +156,4 @@ def print_json(data: Any) -> None:
 
 
 def _total(trials: tuple[Trial, ...], key: str) -> float:
-    found = [trial.certificate.get(key) for trial in trials]
-    return float(sum(value for value in found if isinstance(value, (int, float))))
+    return sum(finite(trial.certificate.get(key)) or 0.0 for trial in trials)

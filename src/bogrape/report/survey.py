@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from ..counts import Counts
+from ..display import finite
 from ..errors import BoGrapeError, StudyError
 from ..gp import STUDY_CLIP, GraphGP
 from ..study import Study, Trial
 from ..study.results import mean_value
 from .effects import Effect, find_effects
 from .picture import Look
-from .text import finite
 from .validation import Inverse, LeaveOneOut, Score, scores
 
 FloatArray = NDArray[np.float64]

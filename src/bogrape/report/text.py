@@ -19,17 +19,6 @@ def esc(text: object, longest: int = 2000) -> str:
     return html.escape(shown(text, longest), quote=True)
 
 
-def finite(value: object) -> float | None:
-    """The number that a stored value is; ``None`` for text, lists, infinities and the like."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        found = float(value)
-    except OverflowError:  # an integer beyond the range of floats
-        return None
-    return found if math.isfinite(found) else None
-
-
 def number(value: float | None, digits: int = 4) -> str:
     """A number in few characters, with a proper minus sign."""
     if value is None or not math.isfinite(value):

@@ -85,11 +85,9 @@ class Trial:
     @property
     def predicted(self) -> tuple[float, float] | None:
         """Mean and standard deviation predicted for it when it was proposed, in your units."""
-        mean, std = self.certificate.get("mean"), self.certificate.get("std")
-        for value in (mean, std):
-            if isinstance(value, bool) or not isinstance(value, (int, float)):
-                return None
-        return float(mean), float(std)  # type: ignore[arg-type]  # both were checked above
+        mean = display.finite(self.certificate.get("mean"))
+        std = display.finite(self.certificate.get("std"))
+        return None if mean is None or std is None else (mean, std)
 
     @property
     def history(self) -> tuple[Mapping[str, Any], ...]:
