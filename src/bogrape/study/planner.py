@@ -69,6 +69,12 @@ class Planner:
         certificate = {**_certificate(proposal, settings.sign), "fit_seconds": fit_seconds}
         return Plan(proposal.graph, "proposal", certificate, gp.hyperparameters)
 
+    def must_propose(self, trials: Sequence[Trial]) -> bool:
+        """Whether the next graph after these trials takes a fit and a proposal."""
+        states = [trial.state for trial in trials]
+        designed = len(states) - states.count("failed") >= self._settings.n_initial
+        return designed and "queued" not in states and states.count("complete") >= 2
+
     def _initial(self, present: list[Graph], rank: int) -> Graph | None:
         if self._design is None:
             settings = self._settings
