@@ -228,7 +228,7 @@ class Rounds:
     def _drop_settled(self) -> None:
         before, best = len(self.left), self.best
         self.left = [item for item in self.left if item.bound < best]
-        logger.info("%d of %d open pieces settled", before - len(self.left), before)
+        logger.debug("%d of %d open pieces settled", before - len(self.left), before)
 
     def _known_counts(self, piece: Piece) -> list[tuple[int, ...]]:
         """The counts of the incumbent, if it belongs to the piece: no need to offer them again."""
