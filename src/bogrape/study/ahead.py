@@ -13,6 +13,7 @@ import os
 import pickle
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -27,6 +28,23 @@ if TYPE_CHECKING:
     from .study import Study
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Request:
+    """The next graph is wanted. Only what has changed since the last request is sent."""
+
+    settings: StudySettings | None
+    changed: tuple[Trial, ...]
+    seed: int
+    rank: int
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """The answer to a request that the other process cannot load, and why."""
+
+    reason: str
 
 
 @final
@@ -88,8 +106,8 @@ class Ahead:
             if not self._link.poll(timeout):
                 return None
             answer = self._link.recv()
-        except (EOFError, OSError):
-            self._give_up("the process that computes proposals has died")
+        except Exception as error:  # it died, or its answer cannot be loaded
+            self._give_up(f"no answer from the process that computes proposals: {error!r}")
             return None
         self._durations.append(time.monotonic() - self._began)
         self._began = None
@@ -112,8 +130,6 @@ class Ahead:
         self._process = self._link = self._began = None
 
     def _send(self, trials: list[Trial], seed: int, rank: int) -> bool:
-        from .proposer import Request
-
         settings = self._study.settings
         known = dict(enumerate(self._sent))
         request = Request(

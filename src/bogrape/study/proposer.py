@@ -11,30 +11,13 @@ import os
 import queue
 import sys
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
+from .ahead import Request, Unreadable
 from .planner import Planner
-from .settings import StudySettings
 from .trial import Trial
-
-
-@dataclass(frozen=True)
-class Request:
-    """The next graph is wanted. Only what has changed since the last request is sent."""
-
-    settings: StudySettings | None
-    changed: tuple[Trial, ...]
-    seed: int
-    rank: int
-
-
-@dataclass(frozen=True)
-class Unreadable:
-    """The answer to a request that this process cannot load, and why."""
-
-    reason: str
 
 
 def main(descriptor: int) -> None:
