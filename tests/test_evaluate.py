@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+import types
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
@@ -320,6 +321,33 @@ def test_ctrl_c_leaves_a_study_that_goes_on(tmp_path: Path) -> None:
     assert [trial.graph for trial in study.trials] == [trial.graph for trial in reference.trials]
 
 
+@pytest.mark.parametrize("progress", [True, False])
+def test_failures_are_summed_up_at_the_end(
+    progress: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    def objective(graph: Graph) -> float:
+        if graph.n_edges == 4:
+            raise RuntimeError("four edges are too many")
+        return n_edges(graph)
+
+    study = minimize(
+        objective, GraphSpace(n_nodes=5), 0, 12, method="sample", progress=progress, seed=3
+    )
+    n_failed = sum(trial.state == "failed" for trial in study.trials)
+    assert n_failed >= 2
+    (record,) = (r for r in caplog.records if "failed" in r.getMessage())
+    assert record.levelname == "WARNING"
+    assert record.getMessage() == (
+        f"{n_failed} of 12 evaluations failed; most frequent reason ({n_failed} times): "
+        "exception: RuntimeError: four edges are too many"
+    )
+
+
+def test_a_run_without_failures_has_nothing_to_say(caplog: pytest.LogCaptureFixture) -> None:
+    minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample", progress=False)
+    assert not caplog.records
+
+
 def test_a_terminal_gets_a_progress_bar_with_best_value_gap_and_times(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -342,6 +370,60 @@ def test_elsewhere_progress_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     lines = [record.getMessage() for record in caplog.records if "trial" in record.getMessage()]
     assert len(lines) == 5
     assert "(5/5, best 4" in lines[-1]
+
+
+def test_a_script_without_terminal_and_logging_prints_some_lines_and_the_last(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample", name="edges")
+    first, last = capsys.readouterr().err.splitlines()  # at most one per second
+    assert first.startswith("edges: trial 0: ")
+    assert "(5/5, best 4" in last
+    monkeypatch.setattr("bogrape.progress._PAUSE", 0.0)
+    minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample", name="edges")
+    assert len(capsys.readouterr().err.splitlines()) == 5
+    minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample", progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_notebook_shows_one_line_and_updates_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown: list[str] = []
+
+    class Handle:
+        def update(self, data: dict[str, str], raw: bool) -> None:
+            assert raw
+            shown.append(data["text/plain"])
+
+    def display(data: dict[str, str], raw: bool, display_id: bool) -> Handle:
+        assert display_id
+        handle = Handle()
+        handle.update(data, raw)
+        return handle
+
+    class Shell:
+        kernel = object()
+
+    ipython: Any = types.ModuleType("IPython")
+    ipython.get_ipython = Shell
+    ipython.display = types.ModuleType("IPython.display")
+    ipython.display.display = display
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", ipython.display)
+    minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample", name="edges")
+    assert shown[0] == "edges: 0/5"
+    assert len(shown) == 6
+    assert "(5/5, best 4" in shown[-1]
+    assert capsys.readouterr().err == ""
+
+
+def test_info_lines_are_about_trials_only(caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever asks for INFO wants to know how the study goes, not how proposals are found."""
+    with caplog.at_level("INFO"):
+        minimize(n_edges, GraphSpace(n_nodes=7, labels=2), 1, 4, time_limit=5.0)
+    assert caplog.records
+    assert all("trial" in record.getMessage() for record in caplog.records)
 
 
 def test_a_space_that_is_used_up_ends_the_run() -> None:

@@ -328,7 +328,7 @@ class _Outcomes:
         if len(self._in_a_row) >= _NOT_STARTED:
             raise EvaluationNotStarted(
                 f"{len(self._in_a_row)} evaluations in a row could not be started, so the run "
-                f"stopped: {self._in_a_row[-1][:500]}. Their graphs wait in the queue and no "
+                f"stopped: {self._in_a_row[-1][:500].rstrip('.')}. Their graphs wait in the queue and no "
                 "evaluation was counted; mend the cause and run the study again"
             )
         failed = [outcome for outcome in self._recent if not outcome.is_value]
