@@ -384,6 +384,33 @@ def test_failing_evaluations_end_with_5_and_an_explanation(write: Callable[..., 
     assert "'false' ended with code 1" in stderr
 
 
+def test_a_mistyped_command_ends_with_6_and_costs_nothing_once_it_is_mended(
+    write: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = write('command = "simulte"')
+    stderr = call("run", path, "--quiet", code=6).stderr
+    assert "3 evaluations in a row could not be started" in stderr
+    assert "cannot start 'simulte': No such file or directory" in stderr
+    assert "6 of 6 evaluations" in call("run", write(), "--quiet").stdout
+    trials = Study.load(f"sqlite:///{tmp_path}/study.db", "test").trials
+    assert [trial.state for trial in trials] == ["complete"] * 6
+
+
+def test_failed_trials_are_evaluated_again_on_request(
+    write: Callable[..., Path], tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path}/study.db"
+    stderr = call("run", write('command = "false"'), "--quiet").stderr
+    assert "6 of 6 evaluations failed; most frequent reason (6 times)" in stderr
+    failed = Study.load(url, "test").trials
+    path = write()
+    assert "6 failed" in call("run", path, "--quiet").stdout  # as they were
+    assert "6 complete" in call("run", path, "--quiet", "--retry-failed").stdout
+    trials = Study.load(url, "test").trials
+    assert [t.graph for t in trials] == [t.graph for t in failed]
+    assert {t.attempts for t in trials} == {2}
+
+
 def test_changed_settings_end_with_2(write: Callable[..., Path]) -> None:
     call("ask", write())
     changed = write(**{"n_initial = 4": "n_initial = 5"})

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from bogrape import Graph, GraphSpace, Study, minimize
+from bogrape.errors import EvaluationNotStarted
 from bogrape.evaluate import Outcome, make_evaluator
 from bogrape.evaluate.slurm import slurm_evaluator
 from bogrape.optimize import run
@@ -41,6 +42,7 @@ class Cluster:
 
     def __init__(self, directory: Path, stack: ExitStack) -> None:
         self._stack = stack
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._directory = directory
         self.file = directory / "scheduler.json"
         self.start("scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard")
@@ -64,6 +66,10 @@ class Cluster:
         )
         self._stack.callback(process.wait)
         self._stack.callback(process.kill)
+        self._processes[kind] = process
+
+    def kill_scheduler(self) -> None:
+        self._processes["scheduler"].kill()
 
     def add_worker(self) -> None:
         options = ["--no-nanny", "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1"]
@@ -146,6 +152,31 @@ def test_an_evaluation_that_kills_its_dask_workers_is_a_failure(
     outcome = outcome_of(cluster, Deadly(tmp_path))
     assert outcome.kind == "killed"
     assert len(os.listdir(tmp_path)) >= 2
+
+
+def test_a_dead_dask_scheduler_stops_the_run_and_uses_up_nothing(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    from distributed import Client
+
+    cluster.add_worker()
+    wait_for_workers(cluster, 1)
+    study = Study(SPACE, n_initial=4)
+    with Client(cluster.address, timeout=1) as client:
+        evaluator = make_evaluator(HangsOnce(tmp_path), client)
+
+        def kill() -> None:
+            deadline = time.monotonic() + 60
+            while not (tmp_path / "0").exists() and time.monotonic() < deadline:
+                time.sleep(0.02)
+            cluster.kill_scheduler()
+
+        thread = threading.Thread(target=kill)
+        thread.start()
+        with pytest.raises(EvaluationNotStarted, match="could not be started.*Client"):
+            run(study, evaluator, 4, progress=False)
+        thread.join()
+    assert [trial.state for trial in study.trials] == ["queued"]
 
 
 def test_submitit_evaluates_in_jobs_and_a_job_that_dies_is_a_failure(

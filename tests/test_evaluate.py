@@ -10,8 +10,10 @@ import io
 import math
 import os
 import signal
+import subprocess
 import sys
 import time
+import types
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
@@ -21,7 +23,12 @@ import numpy as np
 import pytest
 
 from bogrape import Graph, GraphSpace, Study, minimize
-from bogrape.errors import InvalidInputError, TooManyFailures, UnsupportedError
+from bogrape.errors import (
+    EvaluationNotStarted,
+    InvalidInputError,
+    TooManyFailures,
+    UnsupportedError,
+)
 from bogrape.evaluate import (
     CommandObjective,
     FuturesEvaluator,
@@ -31,6 +38,7 @@ from bogrape.evaluate import (
     evaluate,
     make_evaluator,
 )
+from bogrape.evaluate.outcome import evaluate_json
 from bogrape.optimize import run
 
 SPACE = GraphSpace(n_nodes=4)
@@ -64,6 +72,11 @@ def exits(graph: Graph) -> float:
 
 
 def exits_hard(graph: Graph) -> float:
+    os._exit(7)
+
+
+def naps_or_exits(graph: Graph) -> float:
+    time.sleep(0.5 if graph.n_nodes == 2 else 60)
     os._exit(7)
 
 
@@ -308,6 +321,33 @@ def test_ctrl_c_leaves_a_study_that_goes_on(tmp_path: Path) -> None:
     assert [trial.graph for trial in study.trials] == [trial.graph for trial in reference.trials]
 
 
+@pytest.mark.parametrize("progress", [True, False])
+def test_failures_are_summed_up_at_the_end(
+    progress: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    def objective(graph: Graph) -> float:
+        if graph.n_edges == 4:
+            raise RuntimeError("four edges are too many")
+        return n_edges(graph)
+
+    study = minimize(
+        objective, GraphSpace(n_nodes=5), 0, 12, method="sample", progress=progress, seed=3
+    )
+    n_failed = sum(trial.state == "failed" for trial in study.trials)
+    assert n_failed >= 2
+    (record,) = (r for r in caplog.records if "failed" in r.getMessage())
+    assert record.levelname == "WARNING"
+    assert record.getMessage() == (
+        f"{n_failed} of 12 evaluations failed; most frequent reason ({n_failed} times): "
+        "exception: RuntimeError: four edges are too many"
+    )
+
+
+def test_a_run_without_failures_has_nothing_to_say(caplog: pytest.LogCaptureFixture) -> None:
+    minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample", progress=False)
+    assert not caplog.records
+
+
 def test_a_terminal_gets_a_progress_bar_with_best_value_gap_and_times(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -332,6 +372,60 @@ def test_elsewhere_progress_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert "(5/5, best 4" in lines[-1]
 
 
+def test_a_script_without_terminal_and_logging_prints_some_lines_and_the_last(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample", name="edges")
+    first, last = capsys.readouterr().err.splitlines()  # at most one per second
+    assert first.startswith("edges: trial 0: ")
+    assert "(5/5, best 4" in last
+    monkeypatch.setattr("bogrape.progress._PAUSE", 0.0)
+    minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample", name="edges")
+    assert len(capsys.readouterr().err.splitlines()) == 5
+    minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample", progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_notebook_shows_one_line_and_updates_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown: list[str] = []
+
+    class Handle:
+        def update(self, data: dict[str, str], raw: bool) -> None:
+            assert raw
+            shown.append(data["text/plain"])
+
+    def display(data: dict[str, str], raw: bool, display_id: bool) -> Handle:
+        assert display_id
+        handle = Handle()
+        handle.update(data, raw)
+        return handle
+
+    class Shell:
+        kernel = object()
+
+    ipython: Any = types.ModuleType("IPython")
+    ipython.get_ipython = Shell
+    ipython.display = types.ModuleType("IPython.display")
+    ipython.display.display = display
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", ipython.display)
+    minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample", name="edges")
+    assert shown[0] == "edges: 0/5"
+    assert len(shown) == 6
+    assert "(5/5, best 4" in shown[-1]
+    assert capsys.readouterr().err == ""
+
+
+def test_info_lines_are_about_trials_only(caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever asks for INFO wants to know how the study goes, not how proposals are found."""
+    with caplog.at_level("INFO"):
+        minimize(n_edges, GraphSpace(n_nodes=7, labels=2), 1, 4, time_limit=5.0)
+    assert caplog.records
+    assert all("trial" in record.getMessage() for record in caplog.records)
+
+
 def test_a_space_that_is_used_up_ends_the_run() -> None:
     study = minimize(n_edges, GraphSpace(n_nodes=3), 20, 2, method="sample", progress=False)
     assert len(study.trials) == 2  # the path and the triangle
@@ -347,14 +441,24 @@ def test_executors_of_the_standard_library_evaluate(pool: Any) -> None:
     assert len(study.trials) == 6
 
 
-def test_a_pool_that_breaks_fails_its_trials_with_the_reason() -> None:
+def test_an_evaluation_that_breaks_its_pool_is_lost_and_the_next_is_not_started() -> None:
     with ProcessPoolExecutor(1) as executor:
         evaluator = FuturesEvaluator(exits_hard, executor.submit, 1)
-        for number in range(2):  # the second is refused by the broken pool
+        for number, kind in enumerate(["lost", "not started"]):
             evaluator.submit(number, PATH)
             ((_, outcome),) = evaluator.wait()
-            assert outcome.kind == "lost"
+            assert outcome.kind == kind
             assert "BrokenProcessPool" in str(outcome.reason)
+
+
+def test_evaluations_of_a_pool_that_another_one_broke_are_not_blamed() -> None:
+    with ProcessPoolExecutor(2) as executor:
+        evaluator = FuturesEvaluator(naps_or_exits, executor.submit, 2)
+        evaluator.submit(0, PATH)
+        evaluator.submit(1, Graph([[0, 1], [1, 0]]))
+        outcomes = dict(evaluator.wait())
+        outcomes.update(evaluator.wait())
+    assert {outcome.kind for outcome in outcomes.values()} == {"not started"}
 
 
 def test_an_executor_that_cannot_kill_gives_up_on_time() -> None:
@@ -401,11 +505,149 @@ def test_a_program_that_fails_says_how(code: str, words: str) -> None:
     assert words in str(outcome.reason)
 
 
-def test_a_program_that_is_not_there_is_a_failure_and_an_empty_command_a_mistake() -> None:
-    assert "cannot start" in str(evaluate(CommandObjective("no-such-program"), PATH).reason)
+def test_a_program_that_cannot_be_started_was_not_evaluated(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_text("echo 1", encoding="ascii")
+    astray = tmp_path / "astray"
+    astray.write_text("#!/no/such/interpreter", encoding="ascii")
+    astray.chmod(0o755)
+    for command in (
+        *(["no-such-program"], [str(plain)], [str(astray)], [str(tmp_path)]),
+        *(["sh", "-c", "no-such-program"], ["env", "no-such-program"], ["sh", "-c", str(plain)]),
+    ):
+        for outcome in (
+            evaluate(CommandObjective(command), PATH),
+            outcome_of(CommandObjective(command)),
+        ):
+            assert outcome.kind == "not started", command
+            assert repr(command[0]) in str(outcome.reason)
+    assert (
+        evaluate(CommandObjective("true", directory="/no/such/place"), PATH).kind == "not started"
+    )
+
+
+def test_an_empty_command_is_a_mistake() -> None:
     for command in ("", "'unclosed", []):
         with pytest.raises(InvalidInputError):
             CommandObjective(command)
+
+
+# -- what was not started -----------------------------------------------------------------------
+
+
+def test_a_process_that_cannot_be_started_was_not_evaluated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    evaluator = ProcessEvaluator(n_edges)
+
+    def refuse(*_: Any) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(evaluator._context.Process, "start", refuse)  # type: ignore[attr-defined]
+    evaluator.submit(3, PATH)
+    ((number, outcome),) = evaluator.wait()
+    assert (number, outcome.kind) == (3, "not started")
+    assert "Resource temporarily unavailable" in str(outcome.reason)
+    assert evaluator.wait() == []
+
+
+def test_an_objective_that_cannot_reach_its_process_was_not_evaluated() -> None:
+    evaluator = ProcessEvaluator(lambda _: 1.0, start_method="spawn")
+    evaluator.submit(0, PATH)
+    ((_, outcome),) = evaluator.wait()
+    assert outcome.kind == "not started"
+    assert "pickle" in str(outcome.reason)
+
+
+def test_a_pool_that_was_shut_down_evaluates_nothing() -> None:
+    pool = ThreadPoolExecutor(1)
+    pool.shutdown()
+    evaluator = FuturesEvaluator(n_edges, pool.submit)
+    evaluator.submit(0, PATH)
+    ((_, outcome),) = evaluator.wait()
+    assert outcome.kind == "not started"
+    assert "shutdown" in str(outcome.reason)
+
+
+@pytest.mark.parametrize("n_parallel", [1, 3])
+def test_a_mistyped_command_stops_the_run_with_its_cause_and_uses_up_nothing(
+    n_parallel: int, tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path}/study.db"
+    study = Study(GraphSpace(n_nodes=5), url, n_initial=4)
+    wrong = ProcessEvaluator(CommandObjective("simulte"), n_parallel)
+    with pytest.raises(EvaluationNotStarted, match="'simulte': No such file"):
+        run(study, wrong, 4, progress=False)
+    wrong.close()
+    assert len(study.trials) <= n_parallel
+    assert {trial.state for trial in study.trials} <= {"queued", "pending"}
+    study = run(Study.load(url), ProcessEvaluator(n_edges, n_parallel), 4, progress=False)
+    assert [trial.state for trial in study.trials] == ["complete"] * 4
+
+
+def test_a_hiccup_of_the_infrastructure_costs_no_trial_and_no_retry(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    calls: list[Graph] = []
+
+    def objective(graph: Graph) -> float:
+        calls.append(graph)
+        if len(calls) in (2, 3, 6):
+            raise EvaluationNotStarted("the licence server does not answer")
+        if len(calls) == 4:
+            raise RuntimeError("the flask broke")  # after two that do not count
+        return n_edges(graph)
+
+    study = Study(GraphSpace(n_nodes=5), n_initial=4, retries=1)
+    run(study, InlineEvaluator(objective), 4, progress=False, n_evaluations=5)
+    assert [trial.state for trial in study.trials] == ["complete"] * 4
+    assert calls[1] == calls[2] == calls[3] == calls[4]
+    assert "3 evaluations could not be started and were tried again" in caplog.text
+    assert "the licence server does not answer" in caplog.text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits")
+def test_a_memory_limit_above_that_of_the_system_takes_the_smaller_one() -> None:
+    code = """
+import resource
+from bogrape import Graph
+from bogrape.evaluate import ProcessEvaluator
+hard = 64 * 2**30
+resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+evaluator = ProcessEvaluator(lambda graph: float(resource.getrlimit(resource.RLIMIT_AS)[0] / hard),
+                             memory_limit=1e15)
+evaluator.submit(0, Graph([[0, 1], [1, 0]]))
+print(evaluator.wait()[0][1].value)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.split() == ["1.0"]
+
+
+# -- seconds ----------------------------------------------------------------------------------
+
+
+def test_an_outcome_knows_how_long_the_objective_ran() -> None:
+    def naps(graph: Graph) -> float:
+        time.sleep(0.3)
+        return n_edges(graph)
+
+    def naps_and_fails(graph: Graph) -> float:
+        naps(graph)
+        raise RuntimeError
+
+    def naps_and_dies(graph: Graph) -> float:
+        naps(graph)
+        os._exit(3)
+
+    for objective in (naps, naps_and_fails):
+        assert 0.3 <= (evaluate(objective, PATH).seconds or 0) < 1.5
+        assert 0.3 <= (outcome_of(objective).seconds or 0) < 1.5
+        answer = Outcome.from_json(evaluate_json(objective, PATH.to_json()))
+        assert 0.3 <= (answer.seconds or 0) < 1.5
+    assert 0.3 <= (outcome_of(naps_and_dies).seconds or 0) < 1.5
+    assert 0.5 <= (outcome_of(hangs, time_limit=0.5).seconds or 0) < 1.5
 
 
 # -- choosing ---------------------------------------------------------------------------------

@@ -295,6 +295,95 @@ def test_a_trial_given_back_goes_to_the_next_who_asks(storage: Any) -> None:
         study.release(trial)
 
 
+def test_a_worker_that_lost_its_trial_does_not_touch_that_of_its_new_holder(storage: Any) -> None:
+    study = new_study(storage)
+    late = study.ask(worker="slow")
+    study.release(late)
+    held = study.ask(worker="quick")
+    assert held.id == late.id
+    for change in (
+        lambda: study.fail(late, "the machine went to sleep"),
+        lambda: study.tell(late, 2.0),
+        lambda: study.release(late),
+        lambda: study.release(late, reason="no licence"),
+    ):
+        with pytest.raises(StudyError, match="given to 'quick', who evaluates it now"):
+            change()
+    assert study.trials[held.id] == held
+    assert study.tell(held, 1.0).value == 1.0
+
+
+def test_a_late_value_of_a_trial_nobody_has_taken_meanwhile_is_welcome(storage: Any) -> None:
+    study = new_study(storage)
+    late = study.ask(worker="slow")
+    study.release(late)
+    assert study.tell(late, 2.0).value == 2.0
+
+
+def test_an_evaluation_that_was_not_started_counts_as_no_attempt() -> None:
+    study = new_study(retries=1)
+    for _ in range(3):
+        back = study.release(study.ask(), reason="program not found")
+        assert (back.state, back.reason, back.worker) == ("queued", "program not found", None)
+    assert back.details["not_started"] == 3
+    assert study.fail(study.ask(), "first failure").state == "queued"
+    assert study.fail(study.ask(), "second failure").state == "failed"
+
+
+def test_a_failed_trial_is_tried_again_on_request_and_keeps_its_history() -> None:
+    study = fill(new_study(), 2)
+    failed = study.fail(study.ask(), "no licence", seconds=3.0)
+    queued = study.retry(failed)
+    assert (queued.state, queued.finished, queued.reason) == ("queued", None, "no licence")
+    assert queued.evaluation_seconds is None
+    assert study.retry(failed) == queued  # once is enough
+    again = study.ask()
+    assert (again.id, again.state, again.attempts) == (failed.id, "pending", 2)
+    assert study.fail(again, "no flask").state == "failed"
+    study.retry(again.id)
+    complete = study.tell(study.ask(), 1.0, seconds=4.0)
+    assert complete.details["failures"] == [
+        {"reason": "no licence", "finished": failed.finished},
+        {
+            "reason": "no flask",
+            "finished": study.trials[again.id].details["failures"][1]["finished"],
+        },
+    ]
+    assert (complete.reason, complete.evaluation_seconds) == (None, 4.0)
+    for other in (complete, study.ask()):
+        with pytest.raises(StudyError, match="only failed ones are tried again"):
+            study.retry(other)
+
+
+def test_a_failed_trial_is_tried_again_in_any_storage(storage: Any) -> None:
+    study = new_study(storage)
+    failed = study.fail(study.ask(), "no licence")
+    study.retry(failed)
+    again = Study.load(study.storage).ask()
+    assert (again.id, again.state) == (failed.id, "pending")
+    assert study.tell(again, 1.0).state == "complete"
+
+
+def test_the_seconds_of_an_evaluation_are_those_told() -> None:
+    study = new_study()
+    assert study.tell(study.ask(), 1.0, seconds=7.5).evaluation_seconds == 7.5
+    assert study.fail(study.ask(), "no flask", seconds=2).evaluation_seconds == 2.0
+    since = study.tell(study.ask(), 1.0).evaluation_seconds
+    assert since is not None
+    assert 0 <= since < 7.5
+
+
+@pytest.mark.parametrize("seconds", [-1.0, math.nan, math.inf, "3", True])
+def test_seconds_that_make_no_sense_are_refused(seconds: Any) -> None:
+    study = new_study()
+    trial = study.ask()
+    with pytest.raises(InvalidInputError, match="seconds"):
+        study.tell(trial, 1.0, seconds=seconds)
+    with pytest.raises(InvalidInputError, match="seconds"):
+        study.fail(trial, "no flask", seconds=seconds)
+    assert study.trials[0].state == "pending"
+
+
 def test_no_more_trials_are_handed_out_than_allowed(storage: Any) -> None:
     study = new_study(storage)
     study.add(SPACE.sample(1, seed=8)[0], 1.0)  # does not count

@@ -1,19 +1,29 @@
 """`minimize`: the whole loop. `run`: the same for a study that exists.
 
-Evaluations are refilled as they finish: whenever one of ``n_parallel`` is free, the study is asked
-for a graph, knowing all values told so far. Interrupting the loop leaves pending trials in the
-study; running it again under the same worker name evaluates those first.
+Evaluations are refilled as they finish. One at a time, each proposal knows all values. With
+``n_parallel > 1`` proposals are computed in another process (`bogrape.study.ahead`), so that
+results are told, time limits kept and free places filled meanwhile; and where a proposal takes a
+noticeable part of the time of an evaluation, the next ones are computed before a place is free, and
+know a few values less.
+
+Interrupting the loop leaves pending trials in the study; running it again under the same worker
+name evaluates those first.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 from collections import Counter, deque
+from collections.abc import Collection
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .acquisition import Acquisition
 from .errors import (
     BudgetSpent,
+    EvaluationNotStarted,
     InvalidInputError,
     SearchSpaceExhausted,
     StudyError,
@@ -25,12 +35,16 @@ from .progress import Progress
 from .propose import Method
 from .space import GraphSpace
 from .study import Storage, Study, Trial
+from .study.ahead import Ahead
 from .study.settings import Direction
 
 logger = logging.getLogger(__name__)
 
 _FAILURE_WINDOW = 20  # evaluations over which the share of failures is taken
 _FAILURE_MINIMUM = 10  # evaluations before it is taken at all
+_NOT_STARTED = 3  # evaluations in a row that could not be started before the run stops
+_NOTICEABLE = 0.05  # share of an evaluation's time; a place may be empty for that long
+_LOOK = 0.05  # seconds between looks at a proposal that is being computed
 
 
 def minimize(
@@ -71,9 +85,11 @@ def minimize(
             executor; any executor in the style of `concurrent.futures`; or an `Evaluator`.
         storage: ``None`` for memory, or a database URL such as ``"sqlite:///study.db"``. A study
             that is there already goes on where it stopped.
-        progress: whether to show a progress bar (on a terminal) or log lines (elsewhere).
+        progress: whether to show progress: a bar on a terminal, a line in a notebook, lines
+            elsewhere (through `logging` if it is set up for INFO, or on standard error).
         name: of the study in its storage.
-        n_parallel: evaluations in flight.
+        n_parallel: evaluations in flight. With several, proposals are computed at the same time as
+            evaluations run, and may then not know the latest values.
         evaluation_time_limit: seconds for one evaluation.
         memory_limit: bytes one evaluation may take, for ``executor="process"``.
         worker: name under which trials are asked for; programs that work on one study at the same
@@ -81,6 +97,10 @@ def minimize(
 
     Returns:
         The study; see its ``best``, ``trials`` and ``dataset``.
+
+    Raises:
+        EvaluationNotStarted: if the objective cannot be called, three times in a row.
+        TooManyFailures: if most of the latest evaluations failed. After either the study can go on.
     """
     _check_number(n_iterations, "n_iterations")
     study = Study(
@@ -121,96 +141,237 @@ def run(
         study: what to work on; trials it has already count.
         evaluator: where evaluations run.
         n_trials: how many the study should have in the end.
-        progress: whether to show a progress bar (on a terminal) or log lines (elsewhere).
+        progress: whether to show progress; see `minimize`.
         worker: name under which trials are asked for.
         n_evaluations: the most to start in this call; ``None`` for no limit.
         max_failure_share: share of failures, among the latest 20, above which to stop.
 
     Raises:
         TooManyFailures: if most of the latest evaluations failed; the study can go on later.
+        EvaluationNotStarted: if three evaluations in a row could not be started, for instance
+            because a program is missing. Their trials wait in the queue, and the study can go on
+            once that is mended.
     """
     _check_number(n_trials, "n_trials")
     if not 0 < max_failure_share <= 1:
         raise InvalidInputError(
             f"max_failure_share must be above 0 and at most 1, got {max_failure_share!r}"
         )
-    recent: deque[Outcome] = deque(maxlen=_FAILURE_WINDOW)
-    running: set[int] = set()
-    used_up, started = False, 0
-    with Progress(study, n_trials, show=progress) as shown:
+    with ExitStack() as stack:
+        ahead = stack.enter_context(Ahead(study)) if evaluator.n_parallel > 1 else None
+        shown = stack.enter_context(Progress(study, n_trials, show=progress))
+        loop = _Loop(study, evaluator, n_trials, worker, n_evaluations, ahead)
+        outcomes = _Outcomes(max_failure_share)
+        while loop.fill():
+            for number, outcome in loop.wait():
+                shown.update(loop.record(number, outcome))
+                outcomes.add(outcome)
+            outcomes.stop_if_hopeless()
+    outcomes.summarise()
+    return study
+
+
+@dataclass
+class _Loop:
+    """What is being evaluated, what is next, and who computes it."""
+
+    study: Study
+    evaluator: Evaluator
+    n_trials: int
+    worker: str
+    n_evaluations: int | None
+    ahead: Ahead | None  # without it, proposals are computed while nothing else happens
+    running: dict[int, Trial] = field(default_factory=dict)
+    ready: deque[Trial] = field(default_factory=deque)  # ours, and not running yet
+    n_started: int = 0
+    is_used_up: bool = False
+    durations: list[float] = field(default_factory=list)  # seconds of evaluations
+
+    def fill(self) -> bool:
+        """Start evaluations in all free places and prepare the next; ``False`` at the end."""
         while True:
-            while not used_up and len(running) < evaluator.n_parallel:
-                if _n_spent(study.trials, running, worker) >= n_trials:
-                    break
-                if n_evaluations is not None and started >= n_evaluations:
-                    break
-                trial = _next(study, worker, running, n_trials)
-                used_up = trial is None
-                if trial is not None:
-                    started += 1
-                    running.add(trial.id)
-                    evaluator.submit(trial.id, trial.graph)
-            if not running:
-                return study
-            for number, outcome in evaluator.wait():
-                running.discard(number)
-                recent.append(outcome)
-                finished = _record(study, number, outcome)
-                used_up = used_up and finished.state != "queued"  # that is there to be taken
-                shown.update(finished)
-            _stop_if_hopeless(recent, max_failure_share)
+            while self.ready and len(self.running) < self.evaluator.n_parallel:
+                trial = self.ready.popleft()
+                self.n_started += 1
+                self.running[trial.id] = trial
+                self.evaluator.submit(trial.id, trial.graph)
+            found = self._next() if self._wants_another() else None
+            if found is None:
+                return bool(self.running) or self._is_proposing
+            self.ready.append(found)
+
+    def wait(self) -> list[tuple[int, Outcome]]:
+        """Finished evaluations; none if a proposal, or a part of its time, came first."""
+        if not self._is_proposing:
+            return self.evaluator.wait()
+        assert self.ahead is not None
+        finished = self.evaluator.wait(_LOOK) if self.running else []
+        try:
+            trial = self.ahead.take(self.worker, self.n_trials, 0 if self.running else _LOOK)
+        except (BudgetSpent, SearchSpaceExhausted) as error:
+            self._used_up(error)
+            trial = None
+        if trial is not None:
+            self.ready.append(trial)
+        return finished
+
+    def record(self, number: int, outcome: Outcome) -> Trial:
+        """Tell the study what became of an evaluation; returns what became of the trial."""
+        trial = self.running.pop(number)
+        if outcome.is_started and outcome.seconds is not None:
+            self.durations.append(outcome.seconds)
+        try:
+            if outcome.value is not None and outcome.is_value:
+                return self.study.tell(trial, outcome.value, seconds=outcome.seconds)
+            reason = f"{outcome.kind}: {outcome.reason}"
+            if outcome.is_started:
+                changed = self.study.fail(trial, reason, seconds=outcome.seconds)
+            else:
+                self.n_started -= 1
+                changed = self.study.release(trial, reason=reason)
+        except StudyError as error:
+            # Somebody else has the trial, or has finished it. Theirs stands, and is what we report.
+            logger.warning("%s", error)
+            changed = self.study.trials[number]
+        self.is_used_up = self.is_used_up and changed.state != "queued"  # that is there to be taken
+        return changed
+
+    @property
+    def _is_proposing(self) -> bool:
+        return self.ahead is not None and self.ahead.is_busy
+
+    @property
+    def _held(self) -> set[int]:
+        return {*self.running, *(trial.id for trial in self.ready)}
+
+    def _wants_another(self) -> bool:
+        """Whether one more trial should be found now."""
+        if self.is_used_up or self._is_proposing:
+            return False
+        held = self._held
+        if len(held) >= self.evaluator.n_parallel + self._n_ahead():
+            return False
+        started = self.n_started + len(self.ready)
+        if self.n_evaluations is not None and started >= self.n_evaluations:
+            return False
+        return _n_spent(self.study.trials, held, self.worker) < self.n_trials
+
+    def _n_ahead(self) -> int:
+        """How many trials to have ready: as many as places become free during one proposal.
+
+        None if proposals are so quick that knowing one value more is worth the wait.
+        """
+        seconds = None if self.ahead is None else self.ahead.mean_seconds
+        if seconds is None or not self.durations:
+            return 0
+        places, evaluation = self.evaluator.n_parallel, sum(self.durations) / len(self.durations)
+        if seconds <= _NOTICEABLE * evaluation:
+            return 0
+        return places if seconds >= evaluation else math.ceil(places * seconds / evaluation)
+
+    def _next(self) -> Trial | None:
+        """The next trial, or ``None``: a proposal is being computed, or nothing is left."""
+        held = self._held
+        for trial in self.study.trials:
+            if trial.state == "pending" and trial.worker == self.worker and trial.id not in held:
+                return trial
+        if self.ahead is not None and self.ahead.start():
+            return None
+        try:
+            # Under its own name the worker would be given what it is evaluating already.
+            # With a stop of its own, Ctrl-C ends the run and not only the proposal.
+            asked = self.study.ask(
+                len(held) + 1,
+                worker=self.worker,
+                most=self.n_trials,
+                progress=False,
+                stop=_never,
+            )
+        except (BudgetSpent, SearchSpaceExhausted) as error:
+            self._used_up(error)
+            return None
+        fresh = [t for t in ([asked] if isinstance(asked, Trial) else asked) if t.id not in held]
+        self.is_used_up = not fresh
+        return fresh[0] if fresh else None
+
+    def _used_up(self, error: BudgetSpent | SearchSpaceExhausted) -> None:
+        """Nothing more can be handed out. That other workers were quicker is no news."""
+        self.is_used_up = True
+        if isinstance(error, SearchSpaceExhausted):
+            logger.warning("%s", error)
 
 
-def _n_spent(trials: tuple[Trial, ...], running: set[int], worker: str) -> int:
-    """Trials of the study itself that are finished, or being evaluated here or by others."""
+def _never() -> bool:
+    return False
+
+
+def _n_spent(trials: tuple[Trial, ...], held: Collection[int], worker: str) -> int:
+    """Trials of the study itself that are finished, or in our hands or those of others."""
     return sum(
         trial.is_finished
-        or trial.id in running
+        or trial.id in held
         or (trial.state == "pending" and trial.worker != worker)
         for trial in trials
         if trial.origin != "added"
     )
 
 
-def _next(study: Study, worker: str, running: set[int], n_trials: int) -> Trial | None:
-    """An unfinished trial of this worker that is not running yet, or a new one."""
-    for trial in study.trials:
-        if trial.state == "pending" and trial.worker == worker and trial.id not in running:
-            return trial
-    try:
-        # Under its own name the worker would be given what it is evaluating already.
-        asked = study.ask(len(running) + 1, worker=worker, most=n_trials)
-    except BudgetSpent:  # other workers were quicker
-        return None
-    except SearchSpaceExhausted as error:
-        logger.warning("%s", error)
-        return None
-    trials = [asked] if isinstance(asked, Trial) else asked
-    fresh = [trial for trial in trials if trial.id not in running]
-    return fresh[0] if fresh else None
+class _Outcomes:
+    """Counts how evaluations end, stops a run that makes no sense, and sums up at the end."""
 
+    def __init__(self, max_failure_share: float) -> None:
+        self._max_share = max_failure_share
+        self._recent: deque[Outcome] = deque(maxlen=_FAILURE_WINDOW)
+        self._n_started = 0
+        self._in_a_row: list[str] = []  # why the latest evaluations could not be started
+        self._reasons: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
 
-def _record(study: Study, number: int, outcome: Outcome) -> Trial:
-    try:
-        if outcome.value is not None and outcome.is_value:
-            return study.tell(number, outcome.value)
-        return study.fail(number, f"{outcome.kind}: {outcome.reason}")
-    except StudyError as error:
-        # Somebody else finished the trial meanwhile. Theirs stands, and is what we report.
-        logger.warning("%s", error)
-        return study.trials[number]
+    def add(self, outcome: Outcome) -> None:
+        """Count an outcome."""
+        if not outcome.is_value:
+            self._reasons[outcome.is_started][f"{outcome.kind}: {outcome.reason}"] += 1
+        if outcome.is_started:
+            self._n_started += 1
+            self._recent.append(outcome)
+            self._in_a_row.clear()
+        else:
+            self._in_a_row.append(str(outcome.reason))
 
+    def stop_if_hopeless(self) -> None:
+        """Raise if evaluations cannot be started, or if most of the latest failed."""
+        if len(self._in_a_row) >= _NOT_STARTED:
+            raise EvaluationNotStarted(
+                f"{len(self._in_a_row)} evaluations in a row could not be started, so the run "
+                f"stopped: {self._in_a_row[-1][:500].rstrip('.')}. Their graphs wait in the queue and no "
+                "evaluation was counted; mend the cause and run the study again"
+            )
+        failed = [outcome for outcome in self._recent if not outcome.is_value]
+        n_recent = len(self._recent)
+        if n_recent < _FAILURE_MINIMUM or len(failed) <= self._max_share * n_recent:
+            return
+        (reason, times), *_ = Counter(f"{o.kind}: {o.reason}" for o in failed).most_common(1)
+        raise TooManyFailures(
+            f"{len(failed)} of the last {n_recent} evaluations failed, so the study stopped. Most "
+            f"frequent ({times} times): {reason[:300]}. Mend the objective, or leave such graphs "
+            "out of the space by rules, and run the study again: it goes on from here"
+        )
 
-def _stop_if_hopeless(recent: deque[Outcome], max_share: float) -> None:
-    failed = [outcome for outcome in recent if not outcome.is_value]
-    if len(recent) < _FAILURE_MINIMUM or len(failed) <= max_share * len(recent):
-        return
-    (reason, times), *_ = Counter(f"{o.kind}: {o.reason}" for o in failed).most_common(1)
-    raise TooManyFailures(
-        f"{len(failed)} of the last {len(recent)} evaluations failed, so the study stopped. Most "
-        f"frequent ({times} times): {reason[:300]}. Mend the objective, or leave such graphs out "
-        "of the space by rules, and run the study again: it goes on from here"
-    )
+    def summarise(self) -> None:
+        """Say how many evaluations failed, whether or not progress was shown."""
+        for is_started, what in (
+            (True, f"of {self._n_started} evaluations failed"),
+            (False, "evaluations could not be started and were tried again"),
+        ):
+            reasons = self._reasons[is_started]
+            if reasons:
+                (reason, times), *_ = reasons.most_common(1)
+                logger.warning(
+                    "%d %s; most frequent reason (%d times): %s",
+                    reasons.total(),
+                    what,
+                    times,
+                    reason[:300],
+                )
 
 
 def _check_number(value: object, name: str) -> None:

@@ -248,7 +248,7 @@ def cholesky(matrix: FloatArray) -> FloatArray:
         except np.linalg.LinAlgError:
             continue
         if jitter:
-            logger.info("covariance needed a jitter of %.0e of its mean variance", jitter)
+            logger.debug("covariance needed a jitter of %.0e of its mean variance", jitter)
         return np.asarray(factor, dtype=np.float64)
     raise FitError(
         "the covariance of the observations is not positive definite even with jitter "

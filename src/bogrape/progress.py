@@ -1,17 +1,14 @@
-"""How a running study shows itself: a bar on a terminal, log lines elsewhere."""
+"""How a running study shows itself: one `bogrape.statusline` that counts finished trials."""
 
 from __future__ import annotations
 
-import logging
-import sys
 from types import TracebackType
-from typing import Any, Self, final
+from typing import Self, final
 
 from .display import printable
 from .errors import StudyError
+from .statusline import StatusLine, status_line
 from .study import Study, Trial
-
-logger = logging.getLogger("bogrape")
 
 
 @final
@@ -22,50 +19,23 @@ class Progress:
         self._study = study
         self._total = n_trials
         self._show = show
-        self._bar: Any = None
+        self._line: StatusLine | None = None
         self._done = 0
 
     def __enter__(self) -> Self:
-        if not self._show:
-            return self
-        self._done = sum(t.is_finished and t.origin != "added" for t in self._study.trials)
-        if sys.stderr.isatty():
-            from tqdm import tqdm  # late: `import bogrape` need not pay for it
-
-            class Bar(tqdm):  # type: ignore[misc]  # it has no types
-                monitor_interval = 0  # no thread of its own: evaluations fork this process
-
-            self._bar = Bar(
-                total=self._total, initial=self._done, desc=self._study.name, dynamic_ncols=True
-            )
+        if self._show:
+            self._done = sum(t.is_finished and t.origin != "added" for t in self._study.trials)
+            self._line = status_line(self._study.name, self._total, done=self._done)
         return self
 
     def update(self, trial: Trial) -> None:
         """Show that a trial came back."""
-        if not self._show:
+        if self._line is None:
             return
-        if trial.is_finished:
-            self._done += 1
+        self._done += int(trial.is_finished)
         fields = {"best": best_text(self._study), **times(trial)}
-        if self._bar is not None:
-            self._bar.set_postfix(fields, refresh=False)
-            self._bar.update(int(trial.is_finished))
-            return
-        value = (
-            f"{trial.value:.6g}"
-            if trial.value is not None
-            else f"{trial.state}, {printable(trial.reason)}"
-        )
         details = ", ".join(f"{name} {text}" for name, text in fields.items())
-        logger.info(
-            "%s: trial %d: %s (%d/%d, %s)",
-            self._study.name,
-            trial.id,
-            value,
-            self._done,
-            self._total,
-            details,
-        )
+        self._line.show(self._done, f"trial {trial.id}: {_outcome(trial)} ({details})")
 
     def __exit__(
         self,
@@ -73,8 +43,14 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._bar is not None:
-            self._bar.close()
+        if self._line is not None:
+            self._line.close()
+
+
+def _outcome(trial: Trial) -> str:
+    if trial.value is not None:
+        return f"{trial.value:.6g}"
+    return f"{trial.state}, {printable(trial.reason)}"
 
 
 def best_text(study: Study) -> str:

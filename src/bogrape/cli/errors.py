@@ -7,6 +7,7 @@
 3     the database cannot be read or written
 4     no graph is left to propose, or the rules of the space cannot hold together
 5     most evaluations failed, so the study stopped
+6     evaluations could not be started, for instance because a program is missing
 130   interrupted (Ctrl-C); 143 if ended by SIGTERM. Run again to go on
 ====  ======================================================================================
 """
@@ -22,6 +23,7 @@ import click
 from ..display import printable
 from ..errors import (
     BoGrapeError,
+    EvaluationNotStarted,
     InfeasibleSpaceError,
     InvalidInputError,
     SamplingError,
@@ -40,6 +42,7 @@ _CODES: tuple[tuple[type[BoGrapeError], int], ...] = (
     (InfeasibleSpaceError, 4),
     (SamplingError, 4),
     (TooManyFailures, 5),
+    (EvaluationNotStarted, 6),
 )
 
 

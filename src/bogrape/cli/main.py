@@ -32,6 +32,7 @@ Exit codes:
   3    the database cannot be read or written
   4    no graph is left to propose, or none satisfies the rules
   5    most evaluations failed, so the study stopped
+  6    evaluations could not be started
   130  interrupted (143 by SIGTERM); run again to go on
 """
 
@@ -71,10 +72,18 @@ def init(path: Path) -> None:
 @click.option(
     "--evaluations", type=click.IntRange(0), help="Stop after this many, to be run again later."
 )
+@click.option("--retry-failed", is_flag=True, help="Evaluate failed trials again, first of all.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @json_option
 @explained
-def run(study_file: Path, worker: str, evaluations: int | None, quiet: bool, as_json: bool) -> None:
+def run(
+    study_file: Path,
+    worker: str,
+    evaluations: int | None,
+    retry_failed: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
     """Evaluate graphs until the budget of the study is spent.
 
     Stop it with Ctrl-C at any time; run it again to go on. Several runners may work on one study,
@@ -84,6 +93,10 @@ def run(study_file: Path, worker: str, evaluations: int | None, quiet: bool, as_
     evaluator = make_file_evaluator(file)
     study = file.open()
     _log_to_stderr(quiet)
+    if retry_failed:
+        for trial in study.trials:
+            if trial.state == "failed":
+                study.retry(trial)
     previous = signal.signal(signal.SIGTERM, _terminated)
     try:
         run_study(

@@ -36,6 +36,7 @@ def trial_data(trial: Trial, form: Format) -> dict[str, Any]:
         "created": trial.created,
         "asked": trial.asked,
         "finished": trial.finished,
+        "evaluation_seconds": trial.evaluation_seconds,
         "version": trial.version,
     }
 

@@ -96,6 +96,12 @@ class Planner:
     def _identities(self, trials: Sequence[Trial]) -> set[str]:
         return {self._settings.space.identity(trial.graph) for trial in trials}
 
+    def must_propose(self, trials: Sequence[Trial]) -> bool:
+        """Whether the next graph after these trials takes a fit and a proposal."""
+        states = [trial.state for trial in trials]
+        designed = len(states) - states.count("failed") >= self._settings.n_initial
+        return designed and "queued" not in states and states.count("complete") >= 2
+
     def _initial(self, present: list[Graph], rank: int) -> Graph | None:
         if self._design is None:
             settings = self._settings

@@ -42,7 +42,7 @@ from .asking import AskProgress
 from .interruption import first_interrupt
 from .memory import InMemoryStorage
 from .observations import Outside, checked_observation, checked_observations
-from .planner import Effort, Planner
+from .planner import Effort, Plan, Planner
 from .results import Dataset, TrialList, best_of, dataset_of
 from .settings import Direction, StudySettings
 from .store import Storage, check_budget, check_name, no_such_study, open_url
@@ -419,29 +419,38 @@ class Study:
         for conflict in range(_CONFLICTS):
             trials = self._refresh()
             check_budget(sum(t.origin != "added" for t in trials), 1, most)  # before long thought
-            # After a lost race processes must part ways, so chance comes in.
-            chance = [time.time_ns(), os.getpid()] if conflict else []
-            rng = np.random.default_rng([self._settings.seed, len(trials), *chance])
-            seed = int(rng.integers(2**31))
-            rank = int(rng.integers(2 ** min(conflict + 2, 8))) if conflict else 0
+            seed, rank = self._chance(len(trials), conflict)
             plan = self._planner.next(trials, seed, rank, effort)
-            trial = replace(
-                self._draft(plan.graph, plan.origin),
-                state="pending",
-                worker=worker,
-                attempts=1,
-                seed=seed,
-                certificate=plan.certificate,
-                hyperparameters=plan.hyperparameters,
-                asked=now(),
-            )
-            inserted = self._store([trial], distinct=True, most=most)
-            if inserted is not None:
-                return inserted[0]
+            trial = self._reserve(plan, seed, worker, most)
+            if trial is not None:
+                return trial
             logger.debug("another process took the graph of trial %d first", len(trials))
         raise StudyError(
             f"{_CONFLICTS} graphs in a row were taken by other processes; ask again later"
         )
+
+    def _chance(self, n_trials: int, conflict: int) -> tuple[int, int]:
+        """Seed and rank of the next graph, after so many races lost to other processes."""
+        # After a lost race processes must part ways, so chance comes in.
+        chance = [time.time_ns(), os.getpid()] if conflict else []
+        rng = np.random.default_rng([self._settings.seed, n_trials, *chance])
+        seed = int(rng.integers(2**31))
+        return seed, int(rng.integers(2 ** min(conflict + 2, 8))) if conflict else 0
+
+    def _reserve(self, plan: Plan, seed: int, worker: str | None, most: int | None) -> Trial | None:
+        """Hand out the planned graph, unless another process has it already."""
+        trial = replace(
+            self._draft(plan.graph, plan.origin),
+            state="pending",
+            worker=worker,
+            attempts=1,
+            seed=seed,
+            certificate=plan.certificate,
+            hyperparameters=plan.hyperparameters,
+            asked=now(),
+        )
+        inserted = self._store([trial], distinct=True, most=most)
+        return None if inserted is None else inserted[0]
 
     # -- telling ------------------------------------------------------------------------------
 

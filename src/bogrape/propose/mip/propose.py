@@ -89,7 +89,7 @@ def propose_mip(objective: Objective, request: Request) -> Proposal:
         )
         bound, finished = _solve(objective, request, solver, encoded, best, limits, allowance)
     except OutOfTime:
-        logger.info("no time to write the program down; the start is returned without a bound")
+        logger.debug("no time to write the program down; the start is returned without a bound")
     if best.graph is None:
         raise _nothing(objective, request, finished)
     status: Status = "heuristic"

@@ -1,0 +1,180 @@
+"""Proposals computed in another process, while this one collects results and hands out trials.
+
+The other process only plans. Reserving the graph, and with it every promise of a study (no graph
+twice, the budget, nothing lost by a crash), stays here. Ending the other process costs nothing but
+the proposal it was working on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import pickle
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, final
+
+from .planner import Plan
+from .settings import StudySettings
+from .trial import Trial
+
+if TYPE_CHECKING:
+    import subprocess
+    from multiprocessing.connection import Connection
+
+    from .study import Study
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Request:
+    """The next graph is wanted. Only what has changed since the last request is sent."""
+
+    settings: StudySettings | None
+    changed: tuple[Trial, ...]
+    seed: int
+    rank: int
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """The answer to a request that the other process cannot load, and why."""
+
+    reason: str
+
+
+@final
+class Ahead:
+    """Plans the proposals of a study in another process, one at a time.
+
+    ``start`` begins, ``take`` returns the trial once it is there. Where no other process can do it
+    (no Unix, or an acquisition function that cannot be sent), ``start`` says no: use ``study.ask``.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self._is_usable = os.name == "posix"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._link: Connection[Any, Any] | None = None
+        self._sent: list[Trial] = []
+        self._sent_settings: StudySettings | None = None
+        self._seed = 0
+        self._n_conflicts = 0
+        self._began: float | None = None
+        self._durations: list[float] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a proposal is being computed or waits to be taken."""
+        return self._began is not None
+
+    @property
+    def mean_seconds(self) -> float | None:
+        """How long a proposal takes, as far as known."""
+        return sum(self._durations) / len(self._durations) if self._durations else None
+
+    def start(self) -> bool:
+        """Begin with a proposal; ``False`` if ``study.ask`` should be used instead.
+
+        That is so where this is not possible, and for graphs that need no proposal.
+        """
+        self._study._take_up_settings()
+        trials = self._study._refresh()
+        if not self._is_usable or not self._study._planner.must_propose(trials):
+            return False
+        seed, rank = self._study._chance(len(trials), self._n_conflicts)
+        return self._send(trials, seed, rank)
+
+    def take(self, worker: str | None, most: int | None, timeout: float = 0.0) -> Trial | None:
+        """The proposal as a pending trial; ``None`` if it takes longer than the timeout.
+
+        Also ``None`` if somebody else was quicker to take the graph, or if the other process died:
+        then nothing is being computed any more.
+        """
+        assert self._link is not None
+        assert self._began is not None
+        try:
+            if not self._link.poll(timeout):
+                return None
+            answer = self._link.recv()
+        except Exception as error:  # it died, or its answer cannot be loaded
+            self._give_up(f"no answer from the process that computes proposals: {error!r}")
+            return None
+        self._durations.append(time.monotonic() - self._began)
+        self._began = None
+        if isinstance(answer, BaseException):
+            raise answer
+        if not isinstance(answer, Plan):
+            self._give_up(f"another process cannot compute proposals: {answer.reason}")
+            return None
+        trial = self._study._reserve(answer, self._seed, worker, most)
+        self._n_conflicts = 0 if trial is not None else self._n_conflicts + 1
+        return trial
+
+    def close(self) -> None:
+        """End the other process."""
+        if self._link is not None:
+            self._link.close()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self._process = self._link = self._began = None
+
+    def _send(self, trials: list[Trial], seed: int, rank: int) -> bool:
+        settings = self._study.settings
+        known = dict(enumerate(self._sent))
+        request = Request(
+            settings=None if settings is self._sent_settings else settings,
+            changed=tuple(trial for trial in trials if known.get(trial.id) is not trial),
+            seed=seed,
+            rank=rank,
+        )
+        try:
+            pickle.dumps(request.settings)
+        except Exception as error:
+            self._give_up(f"the settings cannot be sent to another process: {error}")
+            return False
+        try:
+            if self._link is None:
+                self._open()
+            assert self._link is not None
+            self._link.send(request)
+        except OSError as error:
+            self._give_up(f"the process that computes proposals cannot be used: {error}")
+            return False
+        self._sent, self._sent_settings, self._seed = list(trials), settings, seed
+        self._began = time.monotonic()
+        return True
+
+    def _open(self) -> None:
+        import subprocess
+        from multiprocessing import Pipe
+
+        package = Path(__file__).parents[2]
+        path = os.pathsep.join(filter(None, (str(package), os.environ.get("PYTHONPATH"))))
+        self._link, theirs = Pipe()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "bogrape.study.proposer", str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": path},
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,  # Ctrl-C is for this process, which then ends the other
+            )
+
+    def _give_up(self, reason: str) -> None:
+        logger.info("%s; evaluations wait while this process computes them", reason)
+        self._is_usable = False
+        with contextlib.suppress(OSError):
+            self.close()

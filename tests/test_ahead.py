@@ -1,0 +1,288 @@
+"""Several evaluations at once: proposals are computed meanwhile, and nobody waits for long."""
+
+from __future__ import annotations
+
+import os
+import signal
+import statistics
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bogrape import Graph, GraphSpace, Study, minimize
+from bogrape.errors import SearchSpaceExhausted
+from bogrape.evaluate import ProcessEvaluator
+from bogrape.optimize import run
+from bogrape.study.ahead import Ahead
+from bogrape.study.planner import Planner
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="proposals are computed here elsewhere")
+SPACE = GraphSpace(n_nodes=6, labels=2)
+
+SLOW = """
+import time
+from bogrape.study.planner import Planner
+plan = Planner.next
+def slowly(*arguments):
+    time.sleep({seconds})
+    return plan(*arguments)
+Planner.next = slowly
+"""
+
+
+def slow_proposals(directory: Path, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the process that computes proposals sleep for so long before each of them."""
+    (directory / "sitecustomize.py").write_text(SLOW.format(seconds=seconds), encoding="ascii")
+    paths = [str(directory), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+
+
+def told_study(**options: Any) -> Study:
+    """A study that has its initial design."""
+    study = Study(SPACE, method="sample", n_initial=4, **options)
+    for _ in range(4):
+        trial = study.ask()
+        study.tell(trial, n_edges(trial.graph))
+    return study
+
+
+def n_edges(graph: Graph) -> float:
+    return float(graph.n_edges)
+
+
+def proposers() -> set[int]:
+    """Processes of ours that compute proposals."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes()
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            continue
+        if b"bogrape.study.proposer" in words and parent == os.getpid():
+            found.add(int(entry.name))
+    return found
+
+
+def test_a_proposal_of_the_other_process_is_that_of_ask() -> None:
+    study, reference = told_study(), told_study()
+    with Ahead(study) as ahead:
+        for _ in range(3):
+            assert ahead.start()
+            assert ahead.is_busy
+            trial = ahead.take("me", None, timeout=60)
+            assert trial is not None
+            assert not ahead.is_busy
+            expected = reference.ask()
+            assert (trial.id, trial.graph, trial.seed) == (
+                expected.id,
+                expected.graph,
+                expected.seed,
+            )
+            assert trial.origin == expected.origin == "proposal"
+            assert trial.certificate["value"] == expected.certificate["value"]
+            assert (trial.state, trial.worker) == ("pending", "me")
+            assert study.trials[trial.id] == trial
+            study.tell(trial, n_edges(trial.graph))
+            reference.tell(expected, n_edges(expected.graph))
+        assert ahead.mean_seconds is not None
+
+
+def test_graphs_that_need_no_proposal_are_left_to_ask() -> None:
+    study = Study(SPACE, method="sample", n_initial=4)
+    with Ahead(study) as ahead:
+        assert not ahead.start()  # the initial design
+        study = told_study()
+        study.enqueue(SPACE.sample(1, seed=99)[0])
+        assert not Ahead(study).start()
+
+
+def test_a_graph_that_somebody_else_took_meanwhile_is_not_handed_out() -> None:
+    study = told_study()
+    other = Study.load(study.storage)
+    with Ahead(study) as ahead:
+        assert ahead.start()
+        theirs = other.ask()  # the same graph: both know the same
+        assert ahead.take("me", None, timeout=60) is None
+        assert not ahead.is_busy
+        assert ahead.start()
+        ours = ahead.take("me", None, timeout=60)
+    assert ours is not None
+    assert ours.graph.canonical_key() != theirs.graph.canonical_key()
+
+
+def test_errors_of_planning_reach_the_caller() -> None:
+    space = GraphSpace(n_nodes=3)
+    study = Study(space, method="sample", n_initial=2)
+    for _ in range(2):
+        trial = study.ask()
+        study.tell(trial, n_edges(trial.graph))
+    with Ahead(study) as ahead:
+        assert ahead.start()
+        with pytest.raises(SearchSpaceExhausted):
+            ahead.take("me", None, timeout=60)
+        assert not ahead.is_busy
+
+
+class Own:
+    """An acquisition function of the user's own."""
+
+    def __init__(self, hook: Any) -> None:
+        self.hook = hook
+
+    def __call__(self, mean: Any, std: Any, best: float) -> Any:  # noqa: ARG002
+        return mean - std
+
+
+def test_what_cannot_be_sent_is_computed_here() -> None:
+    unsendable, unknown = Own(lambda: None), Own(None)  # the other process cannot import tests
+    for acquisition in (unsendable, unknown):
+        study = minimize(
+            n_edges,
+            SPACE,
+            3,
+            3,
+            method="sample",
+            acquisition=acquisition,
+            n_parallel=2,
+            progress=False,
+        )
+        assert [trial.state for trial in study.trials] == ["complete"] * 6
+        assert "proposal" in {trial.origin for trial in study.trials}
+
+
+def test_a_process_that_dies_is_replaced_by_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow_proposals(tmp_path, 60.0, monkeypatch)
+    study = told_study()
+    with Ahead(study) as ahead:
+        assert ahead.start()
+        (pid,) = proposers()
+        os.kill(pid, signal.SIGKILL)
+        assert ahead.take("me", None, timeout=30) is None
+        assert not ahead.is_busy
+        assert not ahead.start()
+
+
+def test_places_are_filled_and_values_told_while_a_proposal_is_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Evaluations of 2 s in four places, 0.4 s for each proposal: one place is free in 0.5 s.
+
+    Without proposals made ahead each place would be empty for at least 0.4 s after each evaluation.
+    """
+    slow_proposals(tmp_path, 0.4, monkeypatch)
+
+    def naps(graph: Graph) -> float:
+        start = time.time()
+        time.sleep(2.0)
+        with open(tmp_path / "times", "a", encoding="ascii") as file:
+            file.write(f"{start} {time.time()}\n")
+        return n_edges(graph)
+
+    places, n_initial, n_iterations = 4, 5, 13
+    study = minimize(
+        naps,
+        SPACE,
+        n_iterations,
+        n_initial,
+        method="sample",
+        executor="process",
+        n_parallel=places,
+        progress=False,
+    )
+    trials = study.trials
+    assert [trial.state for trial in trials] == ["complete"] * (n_initial + n_iterations)
+    assert len({trial.graph.canonical_key() for trial in trials}) == len(trials)
+    assert sum(trial.origin == "proposal" for trial in trials) >= n_iterations - 1
+    lines = (tmp_path / "times").read_text(encoding="ascii").splitlines()
+    starts, ends = zip(*sorted(tuple(map(float, line.split())) for line in lines), strict=True)
+    # The k-th evaluation to end makes place for the one that is started four after it.
+    gaps = [start - end for start, end in zip(starts[places:], sorted(ends), strict=False)]
+    assert statistics.median(gaps[-8:]) < 0.3
+    assert all(1.9 < (trial.evaluation_seconds or 0) < 3.5 for trial in trials)
+    told = sorted(datetime.fromisoformat(trial.finished or "").timestamp() for trial in trials)
+    assert max(t - end for t, end in zip(told, sorted(ends), strict=True)) < 1.0
+
+
+def test_quick_proposals_are_not_made_ahead_so_that_they_know_all_values(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each of the proposals knows every evaluation but those that run at the same time."""
+    known: list[int] = []
+
+    def naps(graph: Graph) -> float:
+        time.sleep(0.5)
+        return n_edges(graph)
+
+    study = Study(SPACE, method="sample", n_initial=3)
+    evaluator = ProcessEvaluator(naps, n_parallel=2)
+    reserve = study._reserve
+
+    def watched(*arguments: Any) -> Any:
+        known.append(sum(not trial.is_finished for trial in study.trials))
+        return reserve(*arguments)
+
+    study._reserve = watched  # type: ignore[method-assign]
+    monkeypatch.setattr("bogrape.optimize._NOTICEABLE", 100.0)  # any proposal is quick
+    run(study, evaluator, 8, progress=False)
+    assert max(known) <= 1
+
+
+def test_seconds_are_those_of_the_function_however_long_proposing_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = Planner.next
+
+    def slowly(*arguments: Any) -> Any:
+        time.sleep(0.8)
+        return plan(*arguments)
+
+    monkeypatch.setattr(Planner, "next", slowly)
+
+    def naps(graph: Graph) -> float:
+        time.sleep(0.2)
+        return n_edges(graph)
+
+    study = minimize(naps, SPACE, 0, 4, executor="process", n_parallel=2, progress=False)
+    assert [trial.state for trial in study.trials] == ["complete"] * 4
+    assert all(0.2 <= (trial.evaluation_seconds or 0) < 0.7 for trial in study.trials)
+
+
+def test_the_budget_is_kept_and_no_evaluation_is_started_beyond_it(tmp_path: Path) -> None:
+    options: Any = {"method": "sample", "n_initial": 3, "storage": f"sqlite:///{tmp_path}/s.db"}
+    study = Study(SPACE, **options)
+    evaluator = ProcessEvaluator(n_edges, n_parallel=3)
+    run(study, evaluator, 9, progress=False, n_evaluations=5)
+    assert [trial.state for trial in study.trials] == ["complete"] * 5
+    run(study, evaluator, 9, progress=False)
+    assert [trial.state for trial in study.trials] == ["complete"] * 9
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_ctrl_c_while_a_proposal_is_computed_is_prompt_and_leaves_nothing_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow_proposals(tmp_path, 60.0, monkeypatch)
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    study = told_study()
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 3.0)
+        start = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            run(study, ProcessEvaluator(n_edges, n_parallel=2), 8, progress=False)
+        assert time.monotonic() - start < 6.0
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert not proposers()
+    assert [trial.state for trial in study.trials] == ["complete"] * 4
