@@ -35,10 +35,7 @@ def html_of(thing: Any) -> str:
 def proposed(study: Study) -> Trial:
     """A pending trial with a prediction."""
     trial = study._draft(study.space.sample(1, seed=99)[0], "proposal")
-    (inserted,) = study.storage.insert(  # type: ignore[misc]
-        study.name, [replace(trial, state="pending", certificate=CERTIFICATE)], distinct=False
-    )
-    return inserted
+    return study._insert([replace(trial, state="pending", certificate=CERTIFICATE)])[0]
 
 
 def test_the_best_trial_is_a_picture_with_its_value() -> None:

@@ -47,7 +47,7 @@ def with_trials(change: Any) -> Study:
     source = study_of(SPACE, len(ODD))
     study = Study(SPACE, kernel="ssp", n_initial=10)
     trials = [change(trial) for trial in source.trials]
-    study.storage.insert(study.name, trials, distinct=False)
+    study._insert(trials)
     return study
 
 
@@ -120,6 +120,15 @@ def test_extreme_values_are_drawn_without_a_warning(top: float) -> None:
     page_of(study)
 
 
+def test_a_value_that_the_model_does_not_believe_is_named() -> None:
+    study = Study(SPACE, n_initial=2)
+    graphs = SPACE.sample(12, seed=1, distinct=True)
+    study.add_all([(g, 1e155 if i == 7 else float(g.n_edges)) for i, g in enumerate(graphs)])
+    assert "very far from all others" in report_html(study)
+    assert [trial.id for trial in Survey(study).clipped] == [7]
+    assert "very far" not in report_html(STUDIES["ten trials"]())
+
+
 def ring(n: int) -> Graph:
     matrix = np.zeros((n, n), dtype=bool)
     matrix[np.arange(n), (np.arange(n) + 1) % n] = True
@@ -133,7 +142,7 @@ def test_a_graph_of_3000_nodes_is_described_and_the_report_does_not_hang() -> No
         replace(study._draft(graph, "added"), state="complete", value=float(i))
         for i, graph in enumerate([ring(3000), *small])
     ]
-    study.storage.insert(study.name, trials, distinct=False)
+    study._insert(trials)
     start = time.process_time()
     text = report_html(study)
     assert time.process_time() - start < 20

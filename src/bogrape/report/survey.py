@@ -203,6 +203,11 @@ class Survey:
         self._need_small(3, "a leave-one-out prediction")
         return LeaveOneOut.of(self._inverse, self.sign)
 
+    @property
+    def clipped(self) -> list[Trial]:
+        """Trials whose values lie too far out for the model to take them as they are."""
+        return [self.kept[i] for i in self.gp.clipped]
+
     @cached_property
     def scores(self) -> list[Score]:
         """How other settings would predict left-out observations, the present ones first.

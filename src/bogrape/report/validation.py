@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from ..errors import BoGrapeError
-from ..gp import GraphGP
+from ..gp import STUDY_CLIP, GraphGP
 from ..graph import Graph
 from ..kernels import KERNELS, KernelName
 from ..posterior import FittedModel
@@ -30,6 +30,7 @@ _INTERVAL = 1.96  # standard deviations on either side that hold 95 % of a norma
 _CHANCE = 0.01  # how often luck alone may look like knowledge, or like bad calibration
 _HONEST = 0.85  # share inside the 95 % intervals below which they are called too narrow
 _ALIKE = 0.05  # mean log densities that differ by less are taken for equally good
+_ROUNDING = 1e-12  # in standardised units
 _FEWEST = 5  # observations below which nothing is said
 
 
@@ -55,63 +56,96 @@ class Inverse:
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """Each observation as predicted from all others, in the user's units, noise included."""
+    """Each observation as predicted from all others, noise included.
 
-    observed: FloatArray
-    mean: FloatArray
-    std: FloatArray
+    Kept in standardised units, in which nothing overflows; ``observed``, ``mean``, ``std`` and the
+    errors are in the user's. An observation that the model sees clipped appears so here too.
+    """
+
+    y: FloatArray
+    mu: FloatArray
+    sigma: FloatArray
+    location: float = 0.0  # the user's value is sign * (location + scale * y)
+    scale: float = 1.0
+    sign: float = 1.0
 
     @classmethod
     def of(cls, inverse: Inverse, sign: float = 1.0) -> LeaveOneOut:
-        """The closed form, times the sign that turns values to be minimised into the user's."""
+        """The closed form; the sign turns values to be minimised into the user's."""
         model = inverse.model
         diagonal = inverse.diagonal
-        mean = model.y - (inverse @ model.y) / diagonal
-        return cls(
-            sign * (model.y_mean + model.y_scale * model.y),
-            sign * (model.y_mean + model.y_scale * mean),
-            model.y_scale / np.sqrt(diagonal),
-        )
+        mu = model.y - (inverse @ model.y) / diagonal
+        return cls(model.y, mu, 1.0 / np.sqrt(diagonal), model.y_mean, model.y_scale, sign)
+
+    def _in_units(self, standard: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore"):
+            values = self.sign * (self.location + self.scale * standard)
+        largest = np.finfo(float).max
+        return np.clip(values, -largest, largest)
+
+    @property
+    def observed(self) -> FloatArray:
+        """The values of the objective."""
+        return self._in_units(self.y)
+
+    @property
+    def mean(self) -> FloatArray:
+        """Their predictions."""
+        return self._in_units(self.mu)
+
+    @property
+    def std(self) -> FloatArray:
+        """Standard deviations of the predictions."""
+        with np.errstate(over="ignore"):
+            return np.minimum(self.scale * self.sigma, np.finfo(float).max)
+
+    @property
+    def _z(self) -> FloatArray:
+        return (self.y - self.mu) / self.sigma
 
     @property
     def rmse(self) -> float:
         """Root of the mean squared error."""
-        return float(np.sqrt(np.mean((self.mean - self.observed) ** 2)))
+        return self.scale * float(np.sqrt(np.mean((self.mu - self.y) ** 2)))
 
     @property
     def error(self) -> float:
         """Mean absolute error."""
-        return float(np.abs(self.mean - self.observed).mean())
+        return self.scale * float(np.abs(self.mu - self.y).mean())
 
     @property
     def error_of_the_mean(self) -> float:
         """Mean absolute error of predicting the mean of the observations for every graph."""
-        return float(np.abs(self.observed.mean() - self.observed).mean())
+        return self.scale * float(np.abs(self.y.mean() - self.y).mean())
+
+    @property
+    def beats_the_mean(self) -> bool:
+        """Whether the squared error is smaller than that of predicting the mean."""
+        return float(np.mean((self.mu - self.y) ** 2)) < float(np.var(self.y))
 
     @property
     def density(self) -> float:
         """Mean log predictive density; the larger the better."""
-        z = (self.observed - self.mean) / self.std
-        return float(np.mean(-0.5 * np.log(2 * np.pi * self.std**2) - 0.5 * z**2))
+        logs = -np.log(self.sigma) - 0.5 * math.log(2 * math.pi) - 0.5 * self._z**2
+        return float(np.mean(logs)) - math.log(self.scale)
 
     @property
     def inside(self) -> float:
         """Share of the observations inside their 95 % intervals."""
-        off = np.abs(self.mean - self.observed)
-        return float((off <= _INTERVAL * self.std + 1e-12 * np.abs(self.observed)).mean())
+        off = np.abs(self.mu - self.y)
+        return float((off <= _INTERVAL * self.sigma + _ROUNDING).mean())
 
     @property
     def correlation(self) -> float:
         """Correlation of predicted and observed; not a number where one of them is constant."""
-        if len(self.mean) < 3 or _constant(self.mean) or _constant(self.observed):
+        if len(self.mu) < 3 or self.mu.std() < _ROUNDING or self.y.std() < _ROUNDING:
             return float("nan")
-        return float(np.corrcoef(self.mean, self.observed)[0, 1])
+        return float(np.corrcoef(self.mu, self.y)[0, 1])
 
     @property
     def widening(self) -> float:
         """Factor by which errors exceed what the standard deviations promise; at least 1."""
-        z = (self.observed - self.mean) / self.std
-        return max(1.0, float(np.sqrt(np.mean(z**2))))
+        return max(1.0, float(np.sqrt(np.mean(self._z**2))))
 
     @property
     def knows_something(self) -> bool:
@@ -120,10 +154,8 @@ class LeaveOneOut:
         They do if their squared error is smaller than that of the mean, and if their correlation
         with the observed values is positive by a one-sided t-test.
         """
-        n, r = len(self.mean), self.correlation
-        if n < _FEWEST or not math.isfinite(r):
-            return False
-        if self.rmse >= float(self.observed.std()):
+        n, r = len(self.mu), self.correlation
+        if n < _FEWEST or not math.isfinite(r) or not self.beats_the_mean:
             return False
         from scipy.special import stdtr
 
@@ -136,14 +168,10 @@ class LeaveOneOut:
         """Whether fewer observations lie inside their 95 % intervals than chance explains."""
         from scipy.special import bdtr
 
-        n = len(self.mean)
+        n = len(self.mu)
         if n < _FEWEST or self.inside >= _HONEST:
             return False
         return bool(bdtr(round(self.inside * n), n, 0.95) < _CHANCE)
-
-
-def _constant(values: FloatArray) -> bool:
-    return float(values.std()) <= 1e-12 * max(float(np.abs(values).max()), 1e-300)
 
 
 @dataclass(frozen=True)
@@ -173,7 +201,7 @@ def scores(
     out = []
     for name in names:
         for chosen in dict.fromkeys((noise, "fit")):
-            gp = GraphGP(name, chosen, n_labels=n_labels, seed=seed, restarts=3)
+            gp = GraphGP(name, chosen, n_labels=n_labels, seed=seed, restarts=3, clip=STUDY_CLIP)
             try:
                 gp.fit(graphs, y)
             except BoGrapeError:  # these settings do not work for these data

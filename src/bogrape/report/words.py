@@ -201,7 +201,7 @@ def effects_in_words(survey: Survey, most: int) -> list[str]:
 def _nothing_known(survey: Survey) -> str:
     how = (
         "no better than the mean of all values"
-        if survey.left_out.rmse >= float(survey.left_out.observed.std())
+        if not survey.left_out.beats_the_mean
         else "not better than the mean of all values by more than chance explains"
     )
     out = (
@@ -348,6 +348,12 @@ def certainty_in_words(survey: Survey) -> list[str]:
     if math.isfinite(loo.correlation):
         words += f" (correlation {number(loo.correlation, 2)})"
     words += f"; {percent(loo.inside)} lie inside their 95% intervals"
+    if survey.clipped:
+        ids = ", ".join(str(trial.id) for trial in survey.clipped[:10])
+        out.append(
+            f"The model does not believe values that lie very far from all others, and takes the "
+            f"nearest of the others instead (trials {ids}). Correct them if they are slips."
+        )
     if loo.too_narrow:
         words += ", fewer than they should: do not trust the error bars; see below for a remedy"
     return [*out, f"{words}."]
