@@ -277,9 +277,15 @@ def test_helpers_that_a_rule_leaves_open_repeat_no_graph() -> None:
     path = [(v, v + 1) for v in range(8)]
     space = GraphSpace(
         nodes=list("abcdefghi"),
-        rules=[RequiredSubgraph(path), NumberOfEdges(maximum=10), TwoConnected()],
+        rules=[
+            RequiredSubgraph(path),
+            RequiredSubgraph(path[1:-1], induced=True),  # chords from the ends only
+            NumberOfEdges(maximum=10),
+            TwoConnected(),
+        ],
     )
-    chords = [pair for pair in itertools.combinations(range(9), 2) if pair not in path]
+    chords = [(u, v) for u, v in itertools.combinations(range(9), 2) if u == 0 or v == 8]
+    chords = [pair for pair in chords if pair not in path]
     added = [(), *((a,) for a in chords), *itertools.combinations(chords, 2)]
     lawful = {
         frozenset([*path, *some]) for some in added if nx.is_biconnected(nx.Graph([*path, *some]))

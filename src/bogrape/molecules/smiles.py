@@ -3,8 +3,8 @@
 What a `Graph` cannot hold is refused with the reason, never dropped in silence: charges, radicals,
 isotopes, stereo marks, atom maps, several fragments, odd valences. Two things are put in another
 form: explicit hydrogens are counted, and aromatic rings become alternating double bonds
-(kekulisation), so that of two Kekulé forms of one molecule RDKit's choice is taken, or the one that a
-given space contains.
+(kekulisation). Of the Kekulé forms of a molecule, one that a given space contains is taken, else
+RDKit's choice.
 """
 
 from __future__ import annotations
