@@ -237,7 +237,8 @@ def plane(survey: Survey) -> Chart:
         vmin=low,
         vmax=high,
     )
-    top = int(np.argmin(survey.sign * values))
+    place = {trial.id: i for i, trial in enumerate(trials)}
+    top = next((place[trial.id] for trial, _ in survey.ranked if trial.id in place), 0)
     axes.scatter(
         [xy[top, 0]],
         [xy[top, 1]],

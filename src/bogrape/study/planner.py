@@ -21,6 +21,8 @@ from .trial import Origin, Trial, observed
 
 logger = logging.getLogger(__name__)
 
+_LEAST_SECONDS = 0.05  # for a proposal whose time went into the fit
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -48,7 +50,7 @@ class Planner:
     def __init__(self, settings: StudySettings) -> None:
         self._settings = settings
         self._design: Design | None = None
-        self._fitted: tuple[tuple[Any, ...], GraphGP, float] | None = None
+        self._fitted: tuple[tuple[Any, ...], GraphGP] | None = None
         self._named: set[int] = set()  # trials whose values were said to be clipped
 
     def next(
@@ -64,7 +66,9 @@ class Planner:
                 return Plan(graph, "initial")
         if len(complete) < 2:
             return Plan(random_graph(settings.space, seed, self._identities(trials)), "random")
-        gp, fit_seconds = self._fit(complete)
+        began = time.monotonic()
+        gp = self._fit(complete)
+        fit_seconds = time.monotonic() - began
         step = sum(trial.origin == "proposal" for trial in trials)
         try:
             proposal = propose(
@@ -72,7 +76,7 @@ class Planner:
                 gp,
                 acquisition=settings.acquisition_at(step),
                 method=settings.method,
-                time_limit=effort.time_limit,
+                time_limit=max(_LEAST_SECONDS, effort.time_limit - fit_seconds),
                 exclude=[trial.graph for trial in trials if trial.is_finished],
                 pending=[trial.graph for trial in trials if not trial.is_finished],
                 seed=seed,
@@ -120,14 +124,13 @@ class Planner:
                 f"a prediction needs two complete trials, and the study has {len(complete)}; ask "
                 "for graphs and tell their values, or add observations"
             )
-        mean, std = self._fit(complete)[0].predict(graphs)
+        mean, std = self._fit(complete).predict(graphs)
         return self._settings.sign * mean, std
 
-    def _fit(self, complete: Sequence[Trial]) -> tuple[GraphGP, float]:
+    def _fit(self, complete: Sequence[Trial]) -> GraphGP:
         """The Gaussian process of these observations; kept until there are new ones."""
         ids = tuple((trial.id, trial.value) for trial in complete)  # values can be corrected
         if self._fitted is None or self._fitted[0] != ids:
-            start = time.monotonic()
             settings = self._settings
             gp = GraphGP(
                 kernel=settings.kernel,
@@ -139,10 +142,10 @@ class Planner:
             y = settings.sign * np.array(observed(complete))
             inside = [not trial.outside for trial in complete]
             gp.fit([trial.graph for trial in complete], y, to_beat=inside)
-            self._fitted = ids, gp, time.monotonic() - start
+            self._fitted = ids, gp
             for i in gp.clipped:
                 self._name_far_value(complete[i])
-        return self._fitted[1], self._fitted[2]
+        return self._fitted[1]
 
     def _name_far_value(self, trial: Trial) -> None:
         """Say, once for each trial, that its value is taken for another."""
