@@ -83,6 +83,14 @@ class Ahead:
         """How long a proposal takes, as far as known."""
         return sum(self._durations) / len(self._durations) if self._durations else None
 
+    def warm_up(self) -> None:
+        """Start the other process, which takes a second or two, before it is needed."""
+        if self._is_usable and self._link is None:
+            try:
+                self._open()
+            except OSError as error:
+                self._give_up(f"the process that computes proposals cannot be used: {error}")
+
     def start(self) -> bool:
         """Begin with a proposal; ``False`` if ``study.ask`` should be used instead.
 
@@ -143,10 +151,10 @@ class Ahead:
         except Exception as error:
             self._give_up(f"the settings cannot be sent to another process: {error}")
             return False
+        self.warm_up()
+        if self._link is None:
+            return False
         try:
-            if self._link is None:
-                self._open()
-            assert self._link is not None
             self._link.send(request)
         except OSError as error:
             self._give_up(f"the process that computes proposals cannot be used: {error}")

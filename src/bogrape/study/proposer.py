@@ -15,8 +15,10 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
+from ..space import GraphSpace
 from .ahead import Request, Unreadable
 from .planner import Planner
+from .settings import StudySettings
 from .trial import Trial
 
 
@@ -26,6 +28,8 @@ def main(descriptor: int) -> None:
     requests: queue.Queue[Request] = queue.Queue()
     # The connection must be read while a graph is planned, since its end is the end of the parent.
     threading.Thread(target=_listen, args=(link, requests), daemon=True).start()
+    if requests.empty():
+        _rehearse()
     planner: Planner | None = None
     trials: list[Trial] = []
     while True:
@@ -42,6 +46,16 @@ def main(descriptor: int) -> None:
             link.send(planner.next(trials, request.seed, request.rank))
         except Exception as error:  # the parent raises it
             link.send(error)
+
+
+def _rehearse() -> None:
+    """Plan in a tiny space, so that all that is imported late is there when it is needed."""
+    space = GraphSpace(n_nodes=4)
+    trials = [
+        Trial(id=i, graph=graph, state="complete", value=float(graph.n_edges))
+        for i, graph in enumerate(space.sample(3, seed=0, distinct=True))
+    ]
+    Planner(StudySettings(space=space, method="sample", n_initial=2)).next(trials, seed=0)
 
 
 def _listen(link: Connection[Any, Any], requests: queue.Queue[Request]) -> None:
