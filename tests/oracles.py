@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -160,6 +161,18 @@ def textbook_posterior(
     return centre + scale * (k @ solved[:, 0]), scale * np.sqrt(np.maximum(variance, 0.0))
 
 
+def exact_standardisation(values: Sequence[float]) -> tuple[np.ndarray, Fraction, float]:
+    """Values minus their mean over their deviation, the mean, the deviation: in fractions."""
+    exact = [Fraction(float(value)) for value in values]
+    mean = sum(exact, Fraction(0)) / len(exact)
+    largest = max(abs(value - mean) for value in exact)
+    if not largest:
+        return np.zeros(len(exact)), mean, 1.0
+    shares = [float((value - mean) / largest) for value in exact]  # a root needs a float
+    root = math.sqrt(math.fsum(share**2 for share in shares) / len(shares))
+    return np.array(shares) / root, mean, float(largest * Fraction(root))
+
+
 # -- rules: networkx ----------------------------------------------------------------------------
 
 
@@ -213,6 +226,18 @@ def _linear_sum(rule: Any, graph: Graph, g: Any) -> Any:
     return sum((Fraction(str(c)) for there, c in terms if there), Fraction(0))
 
 
+def _total_cost(rule: Any, graph: Graph, g: Any) -> Fraction:
+    costs = {pair: Fraction(str(cost)) for pair, cost in rule.costs}
+    if not graph.directed:
+        costs |= {(v, u): cost for (u, v), cost in costs.items()}
+    prices = dict(rule.edge_labels)
+    usual = Fraction(str(rule.otherwise or 0)) if rule.costs else Fraction(1)
+    spent = Fraction(0)
+    for u, v, mark in g.edges(data="mark"):
+        spent += costs.get((u, v), usual) * Fraction(str(prices[mark] if prices else 1))
+    return spent
+
+
 def _linear_holds(rule: Any, graph: Graph, g: Any) -> bool:
     value = _linear_sum(rule, graph, g)
     above = rule.minimum is None or value >= Fraction(str(rule.minimum))
@@ -234,6 +259,16 @@ _RULES: dict[str, Any] = {
         nx.is_directed_acyclic_graph(g) if graph.directed else nx.is_forest(g)
     ),
     "LinearRule": _linear_holds,
+    "TotalCost": lambda rule, graph, g: _total_cost(rule, graph, g) <= Fraction(str(rule.maximum)),
+    "TwoConnected": lambda rule, _, g: (
+        nx.is_biconnected(g) if rule.kind == "node" else nx.is_k_edge_connected(g, 2)
+    ),
+    "DisjointPaths": lambda rule, _, g: (
+        {rule.u, rule.v} <= set(g) and nx.edge_connectivity(g, rule.u, rule.v) >= rule.minimum
+    ),
+    "MaximumDistance": lambda rule, graph, _: (
+        _facts(graph)[1].get((rule.u, rule.v), np.inf) <= rule.maximum
+    ),
 }
 
 
@@ -278,6 +313,8 @@ def _atom(atom: Any, graph: Graph, g: Any, length: dict[tuple[int, int], int]) -
         return bool(graph.labels[atom.v] == atom.label)
     if kind == "HasFeature":
         return bool(graph.features[atom.v, atom.feature])
+    if kind == "EdgeLabel":
+        return bool(graph.edge_labels[atom.u, atom.v] == atom.k)
     assert kind == "Within"
     assert graph.directed or atom.u < atom.v
     return length.get((atom.u, atom.v), np.inf) <= atom.s

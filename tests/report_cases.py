@@ -29,13 +29,22 @@ def study_of(
     *,
     n_failed: int = 0,
     kernel: str = "sp",
+    noise: float | str = 1e-6,
     direction: str = "minimize",
     graphs: Sequence[Graph] | None = None,
     storage: str | None = None,
     name: str = "study",
 ) -> Study:
     """A study with n complete trials, the first ten of them initial, then so many failed ones."""
-    study = Study(space, storage, name, kernel=kernel, n_initial=10, direction=direction)  # type: ignore[arg-type]
+    study = Study(
+        space,
+        storage,
+        name,
+        kernel=kernel,  # type: ignore[arg-type]
+        noise=noise,  # type: ignore[arg-type]
+        n_initial=10,
+        direction=direction,  # type: ignore[arg-type]
+    )
     if graphs is None:
         graphs = space.sample(n + n_failed, seed=1)
     trials = []
@@ -71,7 +80,7 @@ def study_of(
         else:
             trials.append(Trial(**common, state="failed", reason=REASON))  # type: ignore[arg-type]
     if trials:
-        study.storage.insert(study.name, trials, distinct=False)
+        study._store(trials, distinct=False)
     return study
 
 

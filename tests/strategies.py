@@ -97,6 +97,7 @@ def rules(
     nodes, labels = st.integers(0, n_nodes - 1), st.integers(0, n_labels - 1)
     weights = st.integers(-3, 3) | st.sampled_from([0.1, 0.2, -0.5, 1.25])
     pairs = st.lists(nodes, min_size=2, max_size=2, unique=True).map(tuple)
+    sorted_pairs = pairs.map(lambda pair: tuple(sorted(pair)))
 
     def bounds(top: int) -> dict[str, Any]:
         low = draw(st.integers(0, top))
@@ -138,7 +139,15 @@ def rules(
         "CycleRange": lambda: c.CycleRange(**bounds(4)),
         "Acyclic": c.Acyclic,
         "LinearRule": linear,
+        "TotalCost": lambda: c.TotalCost(
+            draw(st.dictionaries(sorted_pairs, st.sampled_from([0, 1, 2.5, 0.1]), min_size=1)),
+            draw(st.sampled_from([0, 0.3, 2.6, 5])),
+            otherwise=draw(st.sampled_from([0, 1, 0.2])),
+        ),
+        "TwoConnected": lambda: c.TwoConnected(draw(st.sampled_from(["node", "edge"]))),
+        "DisjointPaths": lambda: c.DisjointPaths(*draw(pairs), draw(st.integers(1, 3))),
+        "MaximumDistance": lambda: c.MaximumDistance(*draw(pairs), draw(st.integers(1, 4))),
     }
     if directed:
-        del makers["CycleRange"]
+        del makers["CycleRange"], makers["TwoConnected"]
     return makers[draw(st.sampled_from(sorted(makers)))]()

@@ -201,13 +201,15 @@ GOOD = '{"graph": {"n_nodes": 5, "edges": [[0,1],[1,2],[2,3],[3,4]]}, "value": 1
         ("[" * 100_000 + "]" * 100_000, "not JSON"),
         ('{"graph": "' + "x" * 4_000_000 + '"}', "more than 4000000 characters"),
         ("{broken", "not JSON"),
-        ("[1, 2]", "must be a JSON object"),
+        ("[1, 2]", "expected a JSON object"),
         ('{"value": 1}', "expected graph and value"),
         ('{"graph": {"n_nodes": 5, "edges": []}, "value": NaN}', "breaks|finite"),
-        ('{"graph": {"n_nodes": 3, "edges": [[0,1],[1,2]]}, "value": 1}', "number of nodes"),
         ('{"graph": "../../etc/passwd", "value": 1}', "JSON text of a graph"),
         ('{"graph": {"__reduce__": "os.system"}, "value": 1}', "expected keys"),
-        ('{"graph": {"n_nodes": 5, "edges": [[0,1]]}, "value": "cheap"}', "row 2"),
+        (
+            '{"graph": {"n_nodes": 5, "edges": [[0,1]]}, "value": "cheap"}',
+            "line 2: expected a number",
+        ),
     ],
     ids=lambda v: str(v)[:25],
 )
@@ -224,6 +226,104 @@ def test_an_import_with_one_bad_line_imports_nothing(
     assert len(Study.load(f"sqlite:///{tmp_path}/study.db", "test").trials) == 1
     source.write_text(GOOD, encoding="utf-8")
     call("import", path, source)
+
+
+ROWS = """\
+molecule,reading,graph
+a,1.5,"{""n_nodes"": 5, ""edges"": [[0,1],[1,2],[2,3],[3,4]]}"
+b,2.5,"{""n_nodes"": 3, ""edges"": [[0,1],[1,2]]}"
+c,cheap,"{""n_nodes"": 3, ""edges"": [[0,1],[1,2]]}"
+d,,"{""n_nodes"": 3, ""edges"": [[0,1],[1,2]]}"
+e,3.5,"{""n_nodes"": 3, ""edges"": [[0,1],[1,2]], ""labels"": [7, 0, 0]}"
+f,3.5,"{""n_nodes"": 5, ""edges"": [[0,1],[1,2],[2,3],[3,4],[0,4]]}"
+"""
+
+
+def test_every_bad_row_is_named_with_its_line_in_one_go(
+    write: Callable[..., Path], tmp_path: Path
+) -> None:
+    path, source = write(), tmp_path / "source.csv"
+    source.write_text(ROWS, encoding="utf-8")
+    told = call("import", path, source, "--value-column", "reading", code=2).stderr
+    assert "3 of 6 rows of 'source.csv' cannot be used; nothing was imported" in told
+    lines = [line.strip() for line in told.splitlines()[1:]]
+    assert [line.partition(":")[0] for line in lines] == ["line 4", "line 5", "line 6"]
+    assert "expected a number as reading, got 'cheap'" in lines[0]
+    assert "got nothing in reading" in lines[1]
+    assert "node labels below 2, got 7" in lines[2]
+    assert (
+        call("import", path, source, code=2).stderr.count("the columns are molecule, reading") == 6
+    )
+
+
+def test_the_other_rows_can_be_imported_and_outside_ones_are_said_to_be(
+    write: Callable[..., Path], tmp_path: Path
+) -> None:
+    path, source = write(), tmp_path / "source.csv"
+    source.write_text(ROWS, encoding="utf-8")
+    options = ("import", path, source, "--value-column", "reading", "--skip-bad-rows")
+    told = call(*options, "--preview").output
+    assert "line 3  2.5" in told
+    assert "outside (number of nodes 5, got 3)" in told
+    assert "3 of 6 rows can be imported, 1 of them from outside the space; 3 cannot" in told
+    assert call(*options, "--preview", "--json").stdout.count('"problem": null') == 3
+    assert not (tmp_path / "study.db").exists()  # a preview changes nothing
+    told = call(*options).output
+    assert "added 3 observations" in told
+    assert "1 are outside the space" in told
+    assert "left out line 4" in told
+    strict = call(*options, "--refuse-outside").output
+    assert "added 2 observations" in strict
+    assert "left out line 3: expected a graph of the space" in strict
+
+
+def test_ask_shows_the_prediction_beside_the_acquisition_value(
+    write: Callable[..., Path],
+) -> None:
+    path = write(**{'method = "sample"': 'method = "search"\ntime_limit = 5'})
+    call("run", path, "--evaluations", "4")
+    (asked,) = rows(call("ask", path, "--json", "--time-limit", "3"))
+    assert asked["predicted"]["std"] > 0
+    assert asked["certificate"]["mean"] == asked["predicted"]["mean"]
+    shown = call("ask", path, "--quiet").output
+    assert " predicted " in shown
+    assert " ± " in shown
+    assert " acquisition " in shown
+    exported = call("export", path, "--format", "csv").output
+    assert "certificate_mean" in exported.splitlines()[0]
+
+
+def test_a_value_is_corrected_and_the_old_one_stays_on_record(
+    write: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = write()
+    call("run", path, "--evaluations", "2")
+    (before,) = [t.value for t in Study.load(f"sqlite:///{tmp_path}/study.db", "test").trials[:1]]
+    (row,) = rows(call("correct", path, "0", "-2.5", "--reason", "a typo", "--json"))
+    assert row["value"] == -2.5
+    assert row["details"]["corrections"][0]["value"] == before
+    (row,) = rows(call("correct", path, "0", "none", "--json"))
+    assert (row["state"], row["value"]) == ("failed", None)
+    assert "VALUE must be a number" in call("correct", path, "0", "x", code=2).stderr
+
+
+def test_settings_are_changed_by_editing_the_study_file(
+    write: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = write()
+    call("run", path, "--evaluations", "3")
+    assert "nothing to change" in call("change", path).output
+    rule = '[[space.rules]]\nrule = "NumberOfEdges"\nmaximum = 6\n[search]\nkernel = "sp"'
+    path = write(**{"[search]": rule})
+    told = call("run", path, code=2).stderr
+    assert "made with other settings (space, kernel)" in told
+    assert "bogrape change" in told
+    assert "from trial 3 on: space, kernel changed" in call("change", path).output
+    call("run", path, "--quiet")
+    study = Study.load(f"sqlite:///{tmp_path}/study.db", "test")
+    assert all(trial.graph.n_edges <= 6 for trial in study.trials[3:])
+    path = write(**{"labels = 2": "labels = 3"})
+    assert "space (rules can be added" in call("change", path, code=2).stderr
 
 
 def test_an_enormous_line_is_refused_without_being_read(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ortools.sat.python import cp_model
 
 from bogrape.batch import Batch
 from bogrape.constraints import (
@@ -19,6 +20,7 @@ from bogrape.constraints import (
     CycleRange,
     DegreeRange,
     DiameterRange,
+    DisjointPaths,
     Edge,
     FixedLabel,
     ForbiddenAdjacency,
@@ -26,11 +28,14 @@ from bogrape.constraints import (
     HasLabel,
     LabelCount,
     LinearRule,
+    MaximumDistance,
     NumberOfEdges,
     RequiredEdge,
     RequiredSubgraph,
     Rule,
     Shape,
+    TotalCost,
+    TwoConnected,
     Within,
     edge,
     rule_from_dict,
@@ -75,13 +80,28 @@ EVERYWHERE: list[Rule] = [
     Acyclic(),
     LinearRule({(0, 1): 1, (2, 1): 2, (1, 2): 1}, {(0, 1): -1, (3, 0): 2}, maximum=2, minimum=1),
     LinearRule({(0, 1): 0.1, (0, 2): 0.2, (1, 2): 0.3}, maximum=0.3),
+    TotalCost({(0, 1): 0.1, (0, 2): 0.2, (2, 3): 4}, 0.3, otherwise=0),
+    TotalCost({(0, 1): 0.1, (1, 3): 2}, maximum=2.4, otherwise=0.3),
+    DisjointPaths(0, 2),
+    DisjointPaths(3, 1, 3),
+    DisjointPaths(0, 1, 1),
+    MaximumDistance(0, 1, 1),
+    MaximumDistance(2, 0, 2),
+    MaximumDistance(1, 3, 7),
 ]
 DIRECTED: list[Rule] = [
     DegreeRange(1, direction="in"),
     DegreeRange(maximum=1, direction="out", label=1),
     DegreeRange(maximum=1, direction="in", node=2),
 ]
-UNDIRECTED: list[Rule] = [CycleRange(), CycleRange(maximum=0), CycleRange(1, 1), CycleRange(2)]
+UNDIRECTED: list[Rule] = [
+    CycleRange(),
+    CycleRange(maximum=0),
+    CycleRange(1, 1),
+    CycleRange(2),
+    TwoConnected(),
+    TwoConnected("edge"),
+]
 
 
 @cache
@@ -237,7 +257,8 @@ def test_the_list_of_rules_is_complete() -> None:
         (lambda: DegreeRange(maximum=2, label=True), "a name or an integer"),
         (lambda: LabelCount(None), "a name or an integer"),
         (lambda: LabelCount(""), "a name or an integer"),
-        (lambda: FixedLabel("0", 1), "integer >= 0"),
+        (lambda: FixedLabel(1.5, 1), "integer >= 0"),
+        (lambda: FixedLabel("", 1), "integer >= 0"),
         (lambda: RequiredEdge(1, 1), "two different nodes"),
         (lambda: ForbiddenEdge(0, None), "integer >= 0"),
         (lambda: RequiredSubgraph([]), "at least one edge or label"),
@@ -255,6 +276,19 @@ def test_the_list_of_rules_is_complete() -> None:
         (lambda: LinearRule({0: 1}, maximum=1), "map pairs to weights"),
         (lambda: LinearRule({(0, 1): 1}, minimum=2, maximum=1), "minimum <= maximum"),
         (lambda: LinearRule({(0, 1): 1 / 3}, maximum=1), "fewer decimals"),
+        (lambda: TwoConnected("arc"), "kind 'node' or 'edge'"),
+        (lambda: DisjointPaths(0, 0), "two different nodes"),
+        (lambda: DisjointPaths(0, 1, 0), "minimum >= 1"),
+        (lambda: MaximumDistance(0, 1, 0), "maximum >= 1"),
+        (lambda: TotalCost(maximum=3), "costs or edge_labels"),
+        (lambda: TotalCost({(0, 1): -1}, 3), "a cost >= 0"),
+        (lambda: TotalCost({(0, 1): 1}, float("inf")), "finite number"),
+        (lambda: TotalCost([[0, 1], [1]], 3), "a square matrix"),
+        (lambda: TotalCost([((0, 1), 1), ((0, 1), 2)], 3), "one cost per pair"),
+        (lambda: TotalCost(edge_labels={0: 1}, maximum=3), "edge labels from 1"),
+        (lambda: TotalCost(edge_labels=[1], maximum=3), "map labels to prices"),
+        (lambda: TotalCost({(0, 1): 1 / 3}, 3), "fewer decimals"),
+        (lambda: TotalCost(edge_labels={1: 1}, maximum=3, otherwise=2), "some costs"),
         (lambda: rule_from_dict({"rule": "Tree"}), "CycleRange"),
         (lambda: rule_from_dict(["Acyclic"]), "names are"),
         (lambda: rule_from_dict({"rule": "Acyclic", "size": 3}), "parameters"),
@@ -274,6 +308,12 @@ def test_a_rule_with_bad_parameters_is_refused_with_what_was_expected(
         (LabelCount("X", 1), Shape(5, 2), "'C', 'N'"),
         (LabelCount(2, 1), Shape(5, 2), "labels below 2"),
         (FixedLabel(5, 0), Shape(5, 2), "nodes 0..4"),
+        (FixedLabel("0", 0), Shape(5, 2), "nodes by number"),
+        (TwoConnected(), Shape(5, directed=True), "undirected graphs"),
+        (TotalCost({(0, 1): 1}, 3), Shape(3), "none for (0, 2) and 1 other"),
+        (TotalCost({(0, 1): 1, (1, 0): 2}, 3), Shape(2), "one cost per pair"),
+        (TotalCost(edge_labels={1: 1, 2: 3}, maximum=3), Shape(5), "0 edge labels"),
+        (TotalCost(edge_labels={1: 1}, maximum=3), Shape(5, n_edge_labels=2), "2 edge labels"),
         (DegreeRange(1, direction="in"), Shape(5, 2), "directed graphs"),
         (CycleRange(1), Shape(5, 2, directed=True), "undirected graphs"),
         (LinearRule(features={(0, 1): 1}, maximum=1), Shape(5, 2, 1), "features below 1"),
@@ -298,3 +338,109 @@ def test_a_rule_used_on_the_wrong_kind_of_graph_is_refused() -> None:
         CycleRange(1).holds(Graph(np.zeros((2, 2)), directed=True))
     with pytest.raises(InvalidSpaceError, match="features below 0"):
         LinearRule(features={(0, 0): 1}, maximum=1).holds(Graph(np.zeros((2, 2))))
+
+
+# -- costs, failures and flows ----------------------------------------------------------------
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.data(), directed=st.booleans())
+def test_the_cost_of_a_graph_is_the_sum_over_its_edges_in_exact_decimals(
+    data: st.DataObject, directed: bool
+) -> None:
+    graph = data.draw(graphs(n_nodes=(1, 4), n_labels=1, directed=directed, edge_labels=True))
+    cost = st.sampled_from([0, 0.1, 0.2, 3, 7.25])
+    pairs = list(Shape(4, directed=directed).pairs())
+    given_costs = {pair: data.draw(cost) for pair in pairs}
+    rule = TotalCost(given_costs, data.draw(cost), edge_labels={1: 1, 2: 0.3})
+    assert rule.holds(graph) == rule_holds(rule, graph)
+    shape = Shape(graph.n_nodes, 1, 0, 2, directed, connected=False)
+    assert rows_hold(list(rule.rows(shape)), graph) == rule_holds(rule, graph)
+
+
+def test_costs_may_be_given_as_a_matrix() -> None:
+    matrix = np.array([[0, 2, 1.5], [2, 0, 4], [1.5, 4, 0]])
+    bound = TotalCost(matrix, 6).bind({}, Shape(3))
+    assert bound == TotalCost({(0, 1): 2, (1, 2): 4, (0, 2): 1.5}, 6).bind({}, Shape(3))
+    with pytest.raises(InvalidSpaceError, match="one cost per pair"):
+        TotalCost([[0, 1], [2, 0]], 3).bind({}, Shape(2))
+
+
+@settings(max_examples=60, deadline=None)
+@given(graph=graphs(n_nodes=(9, 12), n_labels=1, directed=False), data=st.data())
+def test_larger_graphs_are_two_connected_exactly_when_networkx_says_so(
+    graph: Graph, data: st.DataObject
+) -> None:
+    u, v = data.draw(st.permutations(range(graph.n_nodes)))[:2]
+    kept = data.draw(st.sampled_from([1.0, 0.6, 0.4]))
+    ring = np.eye(graph.n_nodes, k=1) + np.eye(graph.n_nodes, k=-1)
+    thin = np.random.default_rng(graph.n_edges).random(ring.shape) < kept
+    matrix = (graph.adjacency & thin & thin.T) | (ring > 0)
+    sparse = Graph(matrix)
+    for rule in (TwoConnected(), TwoConnected("edge"), DisjointPaths(u, v, 2)):
+        assert rule.holds(graph) == rule_holds(rule, graph)
+        assert rule.holds(sparse) == rule_holds(rule, sparse)
+
+
+FLOWS: list[Rule] = [
+    TwoConnected(),
+    TwoConnected("edge"),
+    DisjointPaths(1, 3),
+    DisjointPaths(2, 0, 3),
+]
+
+
+@pytest.mark.parametrize("rule", FLOWS, ids=str)
+def test_flows_and_cuts_say_the_same(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Flows are for larger graphs; here they are asked about graphs with five nodes."""
+    monkeypatch.setattr("bogrape.constraints.connectivity.MOST_NODES_FOR_CUTS", 0)
+    shape = Shape(5, connected=False)
+    assert not rule.decides_helpers(shape)
+    rows = list(rule.rows(shape))
+    for graph in all_graphs(5)[::5]:  # 5 shares no factor with the bits
+        assert _some_helpers_satisfy(rows, graph) == rule_holds(rule, graph)
+        if rule_holds(rule, graph):
+            values = {Edge(u, v): bool(graph.adjacency[u, v]) for u, v in shape.pairs()}
+            values |= rule.helpers(graph)
+            assert all(
+                row.low <= sum(c * values[atom] for atom, c in row.terms) <= row.high
+                for row in rows
+            )
+
+
+def _some_helpers_satisfy(rows: list[Any], graph: Graph) -> bool:
+    """Whether a solver finds values of the helpers; there are too many to try them all."""
+    model = cp_model.CpModel()
+    variables: dict[Any, Any] = {}
+    for row in rows:
+        for atom, _ in row.terms:
+            if atom not in variables:
+                variables[atom] = model.new_bool_var(str(atom))
+        weighted = sum(c * variables[atom] for atom, c in row.terms)
+        if row.low > -np.inf:
+            model.add(weighted >= int(row.low))
+        if row.high < np.inf:
+            model.add(weighted <= int(row.high))
+    for atom, variable in variables.items():
+        if isinstance(atom, Edge):
+            model.add(variable == int(graph.adjacency[atom.u, atom.v]))
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    return bool(solver.solve(model) in (cp_model.OPTIMAL, cp_model.FEASIBLE))
+
+
+def test_a_rule_with_named_nodes_needs_a_space_that_names_them() -> None:
+    graph = Graph(np.zeros((2, 2)))
+    for rule in (
+        RequiredEdge("a", "b"),
+        ForbiddenEdge("a", "b"),
+        DegreeRange(1, node="a"),
+        FixedLabel("a", 0),
+        RequiredSubgraph([("a", "b")]),
+        LinearRule({("a", "b"): 1}, maximum=1),
+        TotalCost({("a", "b"): 1}, 1),
+        DisjointPaths("a", "b"),
+        MaximumDistance("a", "b", 1),
+    ):
+        with pytest.raises(InvalidSpaceError, match=r"the name '[ab]' outside of a space"):
+            rule.holds(graph)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -16,14 +17,18 @@ from bogrape.constraints import (
     CycleRange,
     DegreeRange,
     DiameterRange,
+    DisjointPaths,
     FixedLabel,
     ForbiddenAdjacency,
     ForbiddenEdge,
     LabelCount,
     LinearRule,
+    MaximumDistance,
     NumberOfEdges,
     RequiredEdge,
     RequiredSubgraph,
+    TotalCost,
+    TwoConnected,
 )
 from bogrape.encoding import GraphEncoding, Structure, structures
 from bogrape.graph import Graph
@@ -242,6 +247,14 @@ LISTED: dict[str, GraphSpace] = {
         5, rules=[RequiredSubgraph([(0, 1), (1, 2), (2, 3), (0, 3)], induced=True)]
     ),
     "a sum": GraphSpace(4, labels=2, rules=[LinearRule({(0, 1): 1, (1, 2): -1}, minimum=1)]),
+    "two-connected": GraphSpace((1, 6), rules=[TwoConnected()]),
+    "without bridges": GraphSpace((1, 5), connected=False, rules=[TwoConnected("edge")]),
+    "disjoint paths": GraphSpace((2, 5), connected=False, rules=[DisjointPaths(0, 1)]),
+    "disjoint ways": GraphSpace(4, directed=True, rules=[DisjointPaths(0, 1, 3)]),
+    "neighbours of neighbours": GraphSpace(4, labels=2, rules=[MaximumDistance(0, 3, 2)]),
+    "a budget": GraphSpace(
+        4, edge_labels=2, rules=[TotalCost(edge_labels={1: 0.1, 2: 0.2}, maximum=0.6)]
+    ),
     "DAG with one source": GraphSpace(
         4, directed=True, acyclic=True, rules=[DegreeRange(1, node=1, direction="in")]
     ),
@@ -257,6 +270,30 @@ def test_enumeration_finds_what_brute_force_finds(name: str) -> None:
     assert len(keys) == len(set(keys))
     assert all(space.contains(graph) for graph in found)
     assert set(keys) == {graph.canonical_key() for graph in everything(space)}
+
+
+def test_helpers_that_a_rule_leaves_open_repeat_no_graph() -> None:
+    """With nine nodes two-connectedness is a matter of flows, of which a graph has many."""
+    path = [(v, v + 1) for v in range(8)]
+    space = GraphSpace(
+        nodes=list("abcdefghi"),
+        rules=[
+            RequiredSubgraph(path),
+            RequiredSubgraph(path[1:-1], induced=True),  # chords from the ends only
+            NumberOfEdges(maximum=10),
+            TwoConnected(),
+        ],
+    )
+    chords = [(u, v) for u, v in itertools.combinations(range(9), 2) if u == 0 or v == 8]
+    chords = [pair for pair in chords if pair not in path]
+    added = [(), *((a,) for a in chords), *itertools.combinations(chords, 2)]
+    lawful = {
+        frozenset([*path, *some]) for some in added if nx.is_biconnected(nx.Graph([*path, *some]))
+    }
+    assert not TwoConnected().decides_helpers(space.shape(9))
+    found = [frozenset(graph.edges()) for graph in space.enumerate()]
+    assert len(found) == len(lawful)
+    assert set(found) == lawful
 
 
 @pytest.mark.parametrize("limit", [0, 1, 5, 30])

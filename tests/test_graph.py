@@ -138,6 +138,24 @@ def test_copies_and_pickles_are_equal_and_just_as_frozen(graph: Graph) -> None:
             twin._labels = 5
 
 
+def test_names_of_labels_are_kept_but_do_not_tell_graphs_apart() -> None:
+    plain = Graph([[0, 1], [1, 0]], labels=[0, 2])
+    named = Graph([[0, 1], [1, 0]], labels=[0, 2], label_names=["C", "N", "O"])
+    assert plain == named
+    assert hash(plain) == hash(named)
+    assert plain.canonical_key() == named.canonical_key()
+    assert plain.to_json() == named.to_json()
+    assert plain.label_names is None
+    for same in (named, named.permuted([1, 0]), named.canonical(), copy.copy(named)):
+        assert same.label_names == ("C", "N", "O")
+
+
+@pytest.mark.parametrize("names", ["CNO", ["C", "N"], ["C", "N", 3], 3])
+def test_names_of_labels_are_checked(names: object) -> None:
+    with pytest.raises(InvalidGraphError, match=r"each of labels 0\.\.2"):
+        Graph([[0, 1], [1, 0]], labels=[0, 2], label_names=names)  # type: ignore[arg-type]
+
+
 # -- the canonical key ------------------------------------------------------------------------
 
 
@@ -262,10 +280,38 @@ def test_networkx_nodes_of_any_name_keep_their_order() -> None:
     assert Graph.from_networkx(g).edges() == [(0, 1), (1, 2)]
 
 
-def test_networkx_weights_are_no_bonds() -> None:
+def test_networkx_attributes_that_a_graph_cannot_keep_are_refused_by_name() -> None:
     g = nx.Graph()
     g.add_edge(0, 1, weight=3.5)
-    assert Graph.from_networkx(g) == Graph(EDGE)
+    with pytest.raises(InvalidGraphError, match=r"edge attribute 'weight' would be lost.*ignore="):
+        Graph.from_networkx(g)
+    assert Graph.from_networkx(g, ignore=["weight"]) == Graph(EDGE)
+    g.nodes[0]["pos"] = (0.5, 1.0)
+    with pytest.raises(InvalidGraphError, match="node attribute 'pos' would be lost"):
+        Graph.from_networkx(g, ignore=["weight"])
+    assert Graph.from_networkx(g, ignore=["weight", "pos"]) == Graph(EDGE)
+    with pytest.raises(InvalidGraphError, match=r"a list of attributes, got 'pos'; try \['pos'\]"):
+        Graph.from_networkx(g, ignore="pos")
+
+
+def test_a_networkx_weight_of_1_on_every_edge_says_nothing() -> None:
+    g = nx.Graph([(0, 1, {"weight": 1}), (1, 2, {"weight": 1.0})])
+    assert Graph.from_networkx(g).edges() == [(0, 1), (1, 2)]
+    g.add_edge(0, 2)  # no weight here, so that the others say something
+    with pytest.raises(InvalidGraphError, match="'weight' would be lost"):
+        Graph.from_networkx(g)
+
+
+def test_a_networkx_attribute_can_be_read_as_edge_labels() -> None:
+    g = nx.Graph([(0, 1, {"weight": 3}), (1, 2, {"weight": 1})])
+    read = Graph.from_networkx(g, edge_label="weight")
+    assert read.edge_labels is not None
+    assert [read.edge_labels[e] for e in read.edges()] == [3, 1]
+    g.edges[0, 1]["weight"] = 2.5
+    with pytest.raises(InvalidGraphError, match=r"'weight' must be an integer from 1 .* got 2\.5"):
+        Graph.from_networkx(g, edge_label="weight")
+    with pytest.raises(InvalidGraphError, match="'length' must be given for all edges"):
+        Graph.from_networkx(nx.path_graph(3), edge_label="length")
 
 
 # -- what it refuses --------------------------------------------------------------------------

@@ -13,14 +13,18 @@ from bogrape.constraints import (
     CycleRange,
     DegreeRange,
     DiameterRange,
+    DisjointPaths,
     FixedLabel,
     ForbiddenAdjacency,
     ForbiddenEdge,
     LabelCount,
     LinearRule,
+    MaximumDistance,
     NumberOfEdges,
     RequiredEdge,
     RequiredSubgraph,
+    TotalCost,
+    TwoConnected,
 )
 from bogrape.errors import UnsupportedError
 from bogrape.graph import Graph
@@ -92,6 +96,14 @@ def test_features_and_edge_labels_are_lifted_decoded_and_valued() -> None:
             assert encoded.program.violations(encoded.start(graph)) == []
 
 
+def test_the_lift_of_a_larger_graph_holds_flows_for_its_disjoint_paths() -> None:
+    space = GraphSpace(9, rules=[TwoConnected(), TwoConnected("edge"), DisjointPaths(2, 7, 3)])
+    encoded = AcquisitionProgram(instance(space, "ssp", 1, noise=1e-2), MipOptions(symmetry=False))
+    assert any("flow[" in variable.name for variable in encoded.program.variables)
+    for graph in space.sample(10, seed=4):
+        assert encoded.program.violations(encoded.lift(graph)) == []
+
+
 @pytest.mark.parametrize("kernel", ["ssp", "sp", "essp", "esp"])
 def test_rows_of_mean_and_variance_agree_with_the_textbook_on_the_paper_s_sums(kernel: str) -> None:
     space = GraphSpace((2, 4), labels=2)
@@ -127,6 +139,11 @@ RULES = [
     [CycleRange(1, 1)],
     [Acyclic()],
     [LinearRule({(0, 1): 1.5, (1, 2): -1}, {(2, 1): 0.5}, minimum=0.5, maximum=1.5)],
+    [TotalCost({(0, 1): 1.5, (1, 2): 1}, maximum=2.5, otherwise=0.5)],
+    [TwoConnected()],
+    [TwoConnected("edge")],
+    [DisjointPaths(0, 1)],
+    [MaximumDistance(0, 2, 1)],
 ]
 
 
@@ -134,8 +151,8 @@ CASES = [
     (how, rules)
     for how in ("undirected", "sizes", "disconnected", "directed")
     for rules in RULES
-    # independent cycles are a notion of undirected graphs
-    if how != "directed" or not any(isinstance(rule, CycleRange) for rule in rules)
+    # independent cycles and two-connectedness are notions of undirected graphs
+    if how != "directed" or not any(isinstance(rule, (CycleRange, TwoConnected)) for rule in rules)
 ]
 
 

@@ -28,7 +28,7 @@ from bogrape.report.placement import place_all
 from bogrape.report.survey import Survey
 from bogrape.report.text import duration, esc, number
 from bogrape.report.watch import watch
-from bogrape.report.words import driver_in_words, rule_in_words, space_in_words
+from bogrape.report.words import rule_in_words, space_in_words
 
 from report_cases import HOSTILE, SPACE, STUDIES, study_of, value_of
 from strategies import any_graphs
@@ -232,30 +232,6 @@ def test_leave_one_out_equals_a_posterior_without_the_observation(kernel: str) -
     assert prior.kernel.name == kernel
 
 
-def test_what_drives_the_value_is_found_and_said_in_words() -> None:
-    space = GraphSpace(7, labels=("C", "O"))
-    graphs = space.sample(60, seed=4, distinct=True)
-    study = Study(space, kernel="sp")
-    for graph in graphs:
-        study.add(graph, float(3 * (graph.labels == 1).sum()))
-    survey = Survey(study)
-    said = {driver_in_words(driver, survey.look) for driver in survey.drivers}
-    assert "More nodes labelled O raise the value." in said
-    assert "More nodes labelled C lower the value." in said
-
-
-def test_drivers_follow_the_direction_and_the_units_of_the_user() -> None:
-    space = GraphSpace((4, 8))
-    for direction in ("minimize", "maximize"):
-        study = Study(space, kernel="ssp", direction=direction)  # type: ignore[arg-type]
-        for graph in space.sample(40, seed=2, distinct=True):
-            density = graph.n_edges / graph.n_nodes**2
-            study.add(graph, -100 * density)
-        survey = Survey(study)
-        edges = next(driver for driver in survey.drivers if driver.distance == 1)
-        assert edges.effect < 0
-
-
 def test_the_space_and_its_rules_are_said_in_plain_words() -> None:
     rules = [
         constraints.NumberOfEdges(3, 9),
@@ -362,7 +338,7 @@ def test_notebooks_show_graphs_proposals_and_studies() -> None:
 
 
 def test_study_plot_gives_every_figure_to_notebooks(tmp_path: Path) -> None:
-    study = STUDIES["thirty trials"]()
+    study = study_of(SPACE, 40, n_failed=2, kernel="essp", noise="fit")
     for name in (*FIGURES, "gallery"):
         chart = getattr(study.plot, name)()
         ET.fromstring(chart._repr_svg_())
@@ -415,9 +391,7 @@ def test_the_command_takes_a_study_file_and_stops_watching_at_its_end(tmp_path: 
         study.tell(trial, value_of(trial.graph))
     out = tmp_path / "report.html"
     assert run(tmp_path / "study.toml", "-o", out).exit_code == 0
-    study.storage.insert(
-        "flask", [study._draft(study.space.sample(1, seed=9)[0], "queued")], distinct=False
-    )
+    study._store([study._draft(study.space.sample(1, seed=9)[0], "queued")], distinct=False)
     asked = study.ask()
     study.fail(asked, "broke")
     done = run(tmp_path / "study.toml", "-o", out, "--watch", "1")

@@ -16,15 +16,19 @@ from bogrape.constraints import (
     CycleRange,
     DegreeRange,
     DiameterRange,
+    DisjointPaths,
     FixedLabel,
     ForbiddenAdjacency,
     ForbiddenEdge,
     LabelCount,
     LinearRule,
+    MaximumDistance,
     NumberOfEdges,
     RequiredEdge,
     RequiredSubgraph,
     Rule,
+    TotalCost,
+    TwoConnected,
 )
 from bogrape.errors import (
     InfeasibleSpaceError,
@@ -311,6 +315,11 @@ ONE_RULE: list[Rule] = [
     CycleRange(maximum=0),
     Acyclic(),
     LinearRule({(0, 1): 1, (1, 2): 2}, {(0, 1): 3}, {(4, 1): 1.5}, minimum=4, maximum=5),
+    TotalCost({(u, v): abs(u - v) for u in range(10) for v in range(u)}, 16),
+    TwoConnected(),
+    TwoConnected("edge"),
+    DisjointPaths(0, 4, 4),
+    MaximumDistance(2, 7, 1),
 ]
 KINDS: dict[str, dict[str, Any]] = {
     "undirected": {},

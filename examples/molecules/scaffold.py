@@ -2,7 +2,7 @@
 
     python examples/molecules/scaffold.py
 
-The best four molecules are drawn.
+The best four molecules are drawn. ``scaffold.toml`` is the same study for the command line.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def main(n_iterations: int = 8, picture: str = "scaffold.png") -> Study:
         "qm7",
         n_atoms=9,
         rules=[
-            scaffold("C1CC(*)CN1*"),
+            scaffold("C1CC(*)CN1*", keep_rings=True),
             NoAdjacentHeteroatoms(),
             ForbiddenSubstructure("[!C]-C-[!C]"),
             SmallestRing(5),

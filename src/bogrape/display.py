@@ -1,4 +1,6 @@
-"""How notebooks show things: what is drawn is decided by a layer above, `bogrape.report`.
+"""How notebooks show things, and what is shown of texts and numbers of unknown origin.
+
+What is drawn is decided by a layer above, `bogrape.report`.
 
 ``Graph._repr_html_`` and ``Study.plot`` belong to layers that may not import the report, so it is
 handed in here: ``bogrape`` registers a function that loads it when it is first needed
@@ -7,10 +9,44 @@ handed in here: ``bogrape`` registers a function that loads it when it is first 
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
 from typing import Any
 
 _hooks: dict[str, Callable[[Any], Any]] = {}
+
+# Sequences a terminal obeys (ECMA-48): texts to the terminal (title, clipboard, links), then
+# controls (colour, cursor). Whatever else begins with ESC is left without it, which is harmless.
+_TERMINAL = re.compile(
+    r"(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
+    r"|\x1b[ -/]*[0-~]?"
+)
+
+
+def printable(text: object) -> str:
+    """The text without terminal sequences and control characters; line breaks stay.
+
+    For texts of unknown origin (reasons of failures, names of workers) on their way to a terminal,
+    a log or a page.
+
+    >>> printable("\x1b[31mred\x1b[0m\x07 and\tplain")
+    'red  and plain'
+    """
+    plain = _TERMINAL.sub("", str(text))
+    return "".join(c if c == "\n" or c.isprintable() else " " for c in plain)
+
+
+def finite(value: object) -> float | None:
+    """The number that a stored value is; ``None`` for text, lists, infinities and the like."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        found = float(value)
+    except OverflowError:  # an integer beyond the range of floats
+        return None
+    return found if math.isfinite(found) else None
 
 
 def register(name: str, hook: Callable[[Any], Any]) -> None:

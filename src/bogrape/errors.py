@@ -7,9 +7,12 @@
     │   ├── InvalidGraphError            adjacency, labels, features or edge labels are malformed
     │   ├── InvalidSpaceError            a graph space or one of its rules makes no sense
     │   ├── NotInSpaceError              a graph breaks the rules of the space it is used with
+    │   ├── ObservationsError            some observations cannot be used; says which, and why
     │   ├── UnsupportedError             a combination this method cannot do; says which ones it can
+    │   │   └── MissingExtraError (ImportError)  a package is missing; says how to install it
     │   └── StudyError                   a study cannot do this now (told twice, other settings, …)
-    │       └── BudgetSpent              a study has as many trials as were allowed
+    │       ├── BudgetSpent              a study has as many trials as were allowed
+    │       └── SettingsDiffer           a study exists, with other settings
     ├── FitError                         the Gaussian process cannot be fitted to these data
     ├── InfeasibleSpaceError             no graph satisfies the rules; names the rules at fault
     ├── SearchSpaceExhausted             every graph of the space has been excluded
@@ -48,8 +51,33 @@ class NotInSpaceError(InvalidInputError):
     """A graph breaks the rules of the space it is used with."""
 
 
+class ObservationsError(InvalidInputError):
+    """Some of many observations cannot be used; none was recorded.
+
+    ``problems`` holds the position of each bad one, from 0, and what is wrong with it.
+    """
+
+    def __init__(self, problems: Sequence[tuple[int, str]], n_given: int) -> None:
+        self.problems = tuple(problems)
+        self.n_given = n_given
+        super().__init__(self.told([f"observation {i}" for i, _ in problems]))
+
+    def told(self, names: Sequence[str]) -> str:
+        """The message, with the observations called by these names."""
+        lines = [f"{name}: {words}" for name, (_, words) in zip(names, self.problems, strict=True)]
+        head = f"{len(self.problems)} of {self.n_given} observations cannot be used; none was added"
+        return "\n  ".join([head, *lines])
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.problems, self.n_given)
+
+
 class UnsupportedError(InvalidInputError):
     """The chosen method cannot do this; the message names what can."""
+
+
+class MissingExtraError(UnsupportedError, ImportError):
+    """A part of the package needs another package; the message is the line that installs it."""
 
 
 class StudyError(InvalidInputError):
@@ -58,6 +86,14 @@ class StudyError(InvalidInputError):
 
 class BudgetSpent(StudyError):
     """The study has as many trials as were allowed; nothing new is handed out."""
+
+
+class SettingsDiffer(StudyError):
+    """The study exists with other settings; ``names`` says which differ."""
+
+    def __init__(self, message: str, names: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.names = tuple(names)
 
 
 class FitError(BoGrapeError):

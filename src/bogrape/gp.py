@@ -13,11 +13,13 @@ from threadpoolctl import threadpool_limits
 from .counts import Counts, count, n_given
 from .errors import FitError, InvalidInputError
 from .graph import Graph
-from .kernels import FEATURE_AMPLITUDE_BOUNDS, feature_cross, get_kernel
+from .kernels import FEATURE_AMPLITUDE_BOUNDS, KernelName, feature_cross, get_kernel
 from .posterior import FittedModel, FunctionPosterior, Posterior, WeightPosterior, cholesky
+from .standardise import standardise
 
 FloatArray = NDArray[np.float64]
 
+STUDY_CLIP = 1e3  # typical distances from the median: what a study takes for a slip
 _NOISE_BOUNDS = (1e-8, 1.0)
 
 
@@ -33,11 +35,15 @@ class GraphGP:
         restarts: number of starting points of the likelihood maximisation.
         seed: for the random ones among them.
         alpha, beta: fix an amplitude instead of fitting it.
+        clip: values whose distance from the median is more than so many times the typical one
+            (the median of the distances) are taken for the nearest value that is not so far;
+            `clipped` names them. One value of 1e155 among others near 1 would else make all others
+            look equal. By default every value counts as it is; studies clip at `STUDY_CLIP`.
     """
 
     def __init__(
         self,
-        kernel: str = "ssp",
+        kernel: KernelName = "ssp",
         noise: float | Literal["fit"] = 1e-6,
         *,
         feature_kernel: bool = True,
@@ -46,11 +52,12 @@ class GraphGP:
         seed: int = 0,
         alpha: float | None = None,
         beta: float | None = None,
+        clip: float | None = None,
     ) -> None:
         self.kernel = get_kernel(kernel)
         if noise != "fit" and (not isinstance(noise, (int, float)) or not 0 < noise < math.inf):
             raise InvalidInputError(f"noise must be a variance > 0 or 'fit', got {noise!r}")
-        for name, value in (("alpha", alpha), ("beta", beta)):
+        for name, value in (("alpha", alpha), ("beta", beta), ("clip", clip)):
             number = isinstance(value, (int, float))
             if value is not None and not (number and 0 < value < math.inf):
                 raise InvalidInputError(f"{name} must be a finite number > 0, got {value!r}")
@@ -62,43 +69,47 @@ class GraphGP:
         self.n_labels = n_labels
         self.restarts = restarts
         self.seed = seed
+        self.clip = clip
         self._fixed = {"alpha": alpha, "beta": beta if feature_kernel else None}
         self._posterior: Posterior | None = None
         self._likelihood = math.nan
         self._directed = False
+        self._clipped: tuple[int, ...] = ()
 
-    def fit(self, graphs: Sequence[Graph], y: ArrayLike) -> GraphGP:
-        """Fit the hyperparameters by maximal marginal likelihood; returns self."""
+    def fit(
+        self, graphs: Sequence[Graph], y: ArrayLike, *, to_beat: ArrayLike | None = None
+    ) -> GraphGP:
+        """Fit the hyperparameters by maximal marginal likelihood; returns self.
+
+        Args:
+            graphs: the observed graphs.
+            y: one value per graph.
+            to_beat: which observations count as best value so far, for EI; by default all. Studies
+                leave out graphs outside their space, which no proposal can replace.
+        """
         values = _observations(graphs, y)
         counts = count(graphs, self.n_labels, pairs=self.kernel.labelled)
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean, scale = float(values.mean()), float(values.std())
-        if not math.isfinite(mean + scale):
-            raise FitError(
-                f"y is too extreme to standardise: it runs from {values.min():.3g} to "
-                f"{values.max():.3g}; rescale the objective"
-            )
-        if scale <= 1e-12 * abs(mean):
-            scale = 1.0  # all equal: nothing to scale, and nothing to learn but that
-        standard = (values - mean) / scale
+        standard = standardise(values, self.clip)
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
-            alpha, beta, noise, likelihood = self._maximise_likelihood(counts, standard)
+            alpha, beta, noise, likelihood = self._maximise_likelihood(counts, standard.y)
             model = FittedModel(
                 self.kernel,
                 alpha,
                 beta,
                 noise,
                 counts,
-                standard,
-                mean,
-                scale,
+                standard.y,
+                standard.mean,
+                standard.scale,
                 n_features=counts.features.shape[1],
+                to_beat=None if to_beat is None else np.asarray(to_beat, dtype=bool),
             )
             posterior: Posterior = (
                 FunctionPosterior(model) if self.kernel.exponential else WeightPosterior(model)
             )
         self._posterior, self._likelihood = posterior, likelihood
         self._directed = graphs[0].directed
+        self._clipped = standard.clipped
         return self
 
     @property
@@ -107,6 +118,11 @@ class GraphGP:
         if self._posterior is None:
             raise FitError("this GraphGP has no data yet; call fit(graphs, y) first")
         return self._posterior
+
+    @property
+    def clipped(self) -> tuple[int, ...]:
+        """Positions of the observations that lay too far out to count as they are (``clip``)."""
+        return self._clipped
 
     @property
     def hyperparameters(self) -> dict[str, float]:

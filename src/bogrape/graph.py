@@ -15,6 +15,7 @@ Two notions of sameness:
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -44,6 +45,8 @@ class Graph:
         features: ``n_nodes`` rows of 0/1 values beyond the label; none when left out.
         directed: whether ``adjacency[u, v]`` is an arc from ``u`` to ``v``.
         edge_labels: matrix of integers, ``>= 1`` exactly where there is an edge; ``None`` for none.
+        label_names: what labels 0, 1, ... are called, for pictures only: graphs that differ in
+            nothing else are equal, and JSON does not keep it.
 
     >>> path = Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]], labels=[0, 1, 0])
     >>> path.n_nodes, path.n_edges, path.distances()[0, 2]
@@ -56,6 +59,7 @@ class Graph:
         "_directed",
         "_edge_labels",
         "_features",
+        "_label_names",
         "_labels",
     )
 
@@ -67,6 +71,7 @@ class Graph:
         directed: bool = False,
         *,
         edge_labels: ArrayLike | None = None,
+        label_names: Sequence[str] | None = None,
     ) -> None:
         if not isinstance(directed, (bool, np.bool_)):
             raise InvalidGraphError(f"directed must be True or False, got {directed!r}")
@@ -76,6 +81,7 @@ class Graph:
         self._directed = bool(directed)
         self._labels = frozen(label_vector(labels, n))
         self._features = frozen(feature_matrix(features, n))
+        self._label_names = _checked_names(label_names, int(self._labels.max(initial=0)))
         self._edge_labels = (
             None
             if edge_labels is None
@@ -89,7 +95,7 @@ class Graph:
 
     def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles are checked and frozen as well
         parts = (self._adjacency, self._labels, self._features, self._directed, self._edge_labels)
-        return _rebuild, parts
+        return _rebuild, (*parts, self._label_names)
 
     # -- what it is ---------------------------------------------------------------------------
 
@@ -133,6 +139,11 @@ class Graph:
     def edge_labels(self) -> IntArray | None:
         """Integer edge labels, 0 where there is no edge; ``None`` when edges carry none."""
         return self._edge_labels
+
+    @property
+    def label_names(self) -> tuple[str, ...] | None:
+        """What labels 0, 1, ... are called, where that is known: in graphs made from SMILES."""
+        return self._label_names
 
     def edges(self) -> list[tuple[int, int]]:
         """All edges as ``(u, v)``, with ``u < v`` unless directed."""
@@ -219,6 +230,7 @@ class Graph:
             self._features[index],
             self._directed,
             edge_labels=None if self._edge_labels is None else self._edge_labels[grid],
+            label_names=self._label_names,
         )
 
     def _repr_html_(self) -> str | None:
@@ -239,11 +251,25 @@ class Graph:
     # -- in and out ---------------------------------------------------------------------------
 
     @classmethod
-    def from_networkx(cls, graph: Any) -> Graph:
-        """Read a networkx graph.
+    def from_networkx(
+        cls, graph: Any, *, ignore: Sequence[str] = (), edge_label: str | None = None
+    ) -> Graph:
+        """Read a networkx graph; nothing is left out unless you say so.
 
         Nodes keep their order. Node attribute ``label`` is an integer, ``features`` a sequence of
-        0/1; edge attribute ``label`` an integer ``>= 1``. Each is given for all or for none.
+        0/1; edge attribute ``label`` an integer ``>= 1``. Each is given for all or for none. Any
+        other attribute of a node or an edge is refused, because the graph could not keep it; only
+        a ``weight`` that is 1 on every edge says nothing and may be there.
+
+        Args:
+            graph: a networkx ``Graph`` or ``DiGraph``.
+            ignore: attributes of nodes or edges to leave out.
+            edge_label: the edge attribute to read as edge labels, instead of ``label``.
+
+        >>> import networkx as nx
+        >>> pair = nx.Graph([("a", "b", {"weight": 3, "colour": "red"})])
+        >>> Graph.from_networkx(pair, edge_label="weight", ignore=["colour"])
+        Graph(n_nodes=2, edges=[(0, 1)], edge_labels=[3])
         """
         import networkx as nx  # late: half the time of `import bogrape`
 
@@ -257,6 +283,8 @@ class Graph:
                 "expected a graph with at most one edge a pair, got a networkx multigraph; "
                 "convert it with nx.Graph(g) or nx.DiGraph(g)"
             )
+        kind = "label" if edge_label is None else edge_label
+        _refuse_lost_attributes(graph, kind, ignore)
         nodes = list(graph.nodes)
         return cls(
             nx.to_numpy_array(graph, nodelist=nodes, weight=None) if nodes else [],
@@ -265,7 +293,7 @@ class Graph:
                 [graph.nodes[v].get("features") for v in nodes], "node attribute 'features'"
             ),
             graph.is_directed(),
-            edge_labels=_networkx_edge_labels(graph, nodes),
+            edge_labels=_networkx_edge_labels(graph, nodes, kind, required=edge_label is not None),
         )
 
     def to_networkx(self) -> Any:
@@ -317,8 +345,22 @@ def _rebuild(
     features: BoolArray,
     directed: bool,
     edge_labels: IntArray | None,
+    label_names: tuple[str, ...] | None = None,  # pickles of earlier versions have none
 ) -> Graph:
-    return Graph(adjacency, labels, features, directed, edge_labels=edge_labels)
+    return Graph(
+        adjacency, labels, features, directed, edge_labels=edge_labels, label_names=label_names
+    )
+
+
+def _checked_names(names: Sequence[str] | None, largest: int) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    texts = isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names)
+    if not texts or len(names) <= largest:
+        raise InvalidGraphError(
+            f"label_names must be a text for each of labels 0..{largest}, got {names!r:.100}"
+        )
+    return tuple(names)
 
 
 # -- networkx and JSON ------------------------------------------------------------------------
@@ -333,22 +375,49 @@ def _all_or_none(values: list[Any], what: str) -> list[Any] | None:
     return values
 
 
-def _networkx_edge_labels(graph: Any, nodes: list[Any]) -> IntArray | None:
-    edges = list(graph.edges(data="label"))
+def _refuse_lost_attributes(graph: Any, edge_label: str, ignore: Sequence[str]) -> None:
+    """Attributes that a `Graph` has no place for must be left out on purpose."""
+    if isinstance(ignore, str):
+        raise InvalidGraphError(
+            f"ignore must be a list of attributes, got {ignore!r}; try [{ignore!r}]"
+        )
+    weights = {weight for _, _, weight in graph.edges(data="weight")}
+    known = {"label", "features", *ignore}
+    lost = {key for _, data in graph.nodes(data=True) for key in data} - known
+    where = "node"
+    if not lost:
+        known = {edge_label, *ignore, *(["weight"] if weights == {1} else [])}
+        lost = {key for _, _, data in graph.edges(data=True) for key in data} - known
+        where = "edge"
+    if lost:
+        name = min(lost, key=str)
+        keep = f"edge_label={name!r} reads positive integers as edge labels"
+        if where == "node":
+            keep = "only 'label' (an integer) and 'features' (0/1 values) are read"
+        raise InvalidGraphError(
+            f"{where} attribute {name!r} would be lost: a Graph has no place for it; {keep}, "
+            f"ignore=[{name!r}] leaves it out"
+        )
+
+
+def _networkx_edge_labels(
+    graph: Any, nodes: list[Any], name: str, *, required: bool
+) -> IntArray | None:
+    edges = list(graph.edges(data=name))
     given = [label is not None for _, _, label in edges]
-    if not edges and graph.graph.get("edge_labels"):
+    if not edges and (graph.graph.get("edge_labels") or required):
         return np.zeros((len(nodes), len(nodes)), dtype=np.int64)
-    if not any(given):
+    if not any(given) and not required:
         return None
     if not all(given):
-        raise InvalidGraphError("edge attribute 'label' must be given for all edges or for none")
+        raise InvalidGraphError(f"edge attribute {name!r} must be given for all edges or for none")
     index = {node: i for i, node in enumerate(nodes)}
     out = np.zeros((len(nodes), len(nodes)), dtype=np.int64)
     for u, v, label in edges:
         whole = isinstance(label, (int, np.integer)) and not isinstance(label, bool)
         if not whole or not 1 <= label <= LARGEST:
             raise InvalidGraphError(
-                f"edge attribute 'label' must be an integer from 1 to {LARGEST}, got {label!r}"
+                f"edge attribute {name!r} must be an integer from 1 to {LARGEST}, got {label!r}"
             )
         out[index[u], index[v]] = label
         if not graph.is_directed():

@@ -17,6 +17,7 @@ The paper's :math:`\sigma_k^2` of the exponential kernels is not identifiable be
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +27,14 @@ from .counts import Counts
 from .errors import InvalidInputError
 
 FloatArray = NDArray[np.float64]
+KernelName = Literal["ssp", "sp", "essp", "esp"]
 
 
 @dataclass(frozen=True)
 class GraphKernel:
     """One of the paper's graph kernels."""
 
-    name: str
+    name: KernelName
     labelled: bool  # compares the end labels of paths (SP, ESP)
     exponential: bool  # exp of the linear kernel (ESSP, ESP)
     amplitude_bounds: tuple[float, float]  # of alpha, or of alpha / sigma_k^2
@@ -66,7 +68,7 @@ class GraphKernel:
 _PAPER_BOX = (1e-2, 1e2)
 _RATIO_BOX = (1e-4, 1e4)  # image of the paper's box under alpha / sigma_k^2
 
-KERNELS = {
+KERNELS: dict[KernelName, GraphKernel] = {
     "ssp": GraphKernel("ssp", labelled=False, exponential=False, amplitude_bounds=_PAPER_BOX),
     "sp": GraphKernel("sp", labelled=True, exponential=False, amplitude_bounds=_PAPER_BOX),
     "essp": GraphKernel("essp", labelled=False, exponential=True, amplitude_bounds=_RATIO_BOX),
@@ -81,9 +83,10 @@ def get_kernel(name: str) -> GraphKernel:
     >>> get_kernel("essp").exponential
     True
     """
-    if not isinstance(name, str) or name.lower() not in KERNELS:
-        raise InvalidInputError(f"unknown kernel {name!r}; choose one of {', '.join(KERNELS)}")
-    return KERNELS[name.lower()]
+    for kernel in KERNELS.values():
+        if isinstance(name, str) and kernel.name == name.lower():
+            return kernel
+    raise InvalidInputError(f"unknown kernel {name!r}; choose one of {', '.join(KERNELS)}")
 
 
 def node_features(counts: Counts, n_features: int) -> FloatArray:

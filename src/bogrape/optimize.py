@@ -30,10 +30,13 @@ from .errors import (
     TooManyFailures,
 )
 from .evaluate import Evaluator, Objective, Outcome, make_evaluator
+from .kernels import KernelName
 from .progress import Progress
+from .propose import Method
 from .space import GraphSpace
 from .study import Storage, Study, Trial
 from .study.ahead import Ahead
+from .study.settings import Direction
 
 logger = logging.getLogger(__name__)
 
@@ -49,18 +52,18 @@ def minimize(
     space: GraphSpace,
     n_iterations: int = 50,
     n_initial: int = 10,
-    kernel: str = "ssp",
+    kernel: KernelName = "ssp",
     seed: int = 0,
     time_limit: float = 60.0,
     executor: Any = None,
     storage: Storage | str | None = None,
     progress: bool = True,
     acquisition: Acquisition | str = "lcb",
-    method: str = "auto",
+    method: Method = "auto",
     *,
     name: str = "study",
     noise: float | Literal["fit"] = 1e-6,
-    direction: Literal["minimize", "maximize"] = "minimize",
+    direction: Direction = "minimize",
     retries: int = 0,
     n_parallel: int = 1,
     evaluation_time_limit: float | None = None,
@@ -278,7 +281,14 @@ class _Loop:
             return None
         try:
             # Under its own name the worker would be given what it is evaluating already.
-            asked = self.study.ask(len(held) + 1, worker=self.worker, most=self.n_trials)
+            # With a stop of its own, Ctrl-C ends the run and not only the proposal.
+            asked = self.study.ask(
+                len(held) + 1,
+                worker=self.worker,
+                most=self.n_trials,
+                progress=False,
+                stop=_never,
+            )
         except (BudgetSpent, SearchSpaceExhausted) as error:
             self._used_up(error)
             return None
@@ -291,6 +301,10 @@ class _Loop:
         self.is_used_up = True
         if isinstance(error, SearchSpaceExhausted):
             logger.warning("%s", error)
+
+
+def _never() -> bool:
+    return False
 
 
 def _n_spent(trials: tuple[Trial, ...], held: Collection[int], worker: str) -> int:

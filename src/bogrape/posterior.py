@@ -50,6 +50,9 @@ class Posterior(Protocol):
     def mean_std(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation (of the noise-free function) of each graph."""
 
+    def standard_mean_std(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
+        """The same in standardised units: they do not depend on the objective's own."""
+
     def believe(self, graphs: Sequence[Graph]) -> Posterior:
         """The posterior after observing each graph at its present mean, amplitudes unchanged."""
 
@@ -67,19 +70,24 @@ class FittedModel:
     y_mean: float
     y_scale: float
     n_features: int  # M: number of labels plus further features, as fitted
+    to_beat: NDArray[np.bool_] | None = None  # observations that count for `best`; None for all
+
+    @property
+    def standard_best(self) -> float:
+        """Smallest observed value among those to beat, standardised."""
+        if self.to_beat is None or not self.to_beat.any():
+            return float(self.y.min())
+        return float(self.y[self.to_beat].min())
 
     @property
     def best(self) -> float:
-        """Smallest observed value, in the objective's own units."""
-        return self.y_mean + self.y_scale * float(self.y.min())
+        """Smallest observed value among those to beat, in the objective's own units."""
+        return self.y_mean + self.y_scale * self.standard_best
 
-    def standard(self, value: float) -> float:
-        """A value in the units of ``y``: minus its mean, over its scale."""
-        return (value - self.y_mean) / self.y_scale
-
-    def in_units(self, standard: float) -> float:
-        """The value behind a standardised one."""
-        return self.y_mean + self.y_scale * standard
+    def in_units(self, mean: FloatArray, std: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Standardised means and deviations in the objective's own units."""
+        with np.errstate(over="ignore"):  # beyond the largest number there is only infinity
+            return self.y_mean + self.y_scale * mean, self.y_scale * std
 
     def cross(self, counts: Counts) -> FloatArray:
         """``k(x, X_i)`` for each query (rows) and observation (columns)."""
@@ -103,11 +111,14 @@ def _believed(posterior: Posterior, graphs: Sequence[Graph]) -> FittedModel:
     model = posterior.model
     n_labels = max(model.counts.n_labels, *(int(g.labels.max()) + 1 for g in graphs))
     extra = count(graphs, n_labels, pairs=model.kernel.labelled)
-    mean, _ = posterior.mean_std(extra)
+    mean, _ = posterior.standard_mean_std(extra)
     return replace(
         model,
         counts=concatenate(model.counts, extra),
-        y=np.concatenate([model.y, (mean - model.y_mean) / model.y_scale]),
+        y=np.concatenate([model.y, mean]),
+        to_beat=None
+        if model.to_beat is None
+        else np.concatenate([model.to_beat, np.ones(len(mean), dtype=bool)]),
         # M belongs to the fitted model: labels met later must not rescale the feature kernel
         n_features=model.n_features,
     )
@@ -140,7 +151,11 @@ class FunctionPosterior:
         return self._model
 
     def mean_std(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
-        """Mean and standard deviation of each graph."""
+        """Mean and standard deviation of each graph, in the objective's own units."""
+        return self._model.in_units(*self.standard_mean_std(counts))
+
+    def standard_mean_std(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
+        """Mean and standard deviation of each graph, in standardised units."""
         from scipy.linalg import solve_triangular
 
         k = self._model.cross(counts)
@@ -149,7 +164,7 @@ class FunctionPosterior:
         # The weights are near 1/noise, so the sum cancels: add up row by row, in an order that does
         # not depend on the number of rows, for a value that does not depend on the batch.
         mean = np.einsum("ij,j->i", k, self._weights)
-        return _in_units(self._model, mean, variance)
+        return mean, np.sqrt(np.maximum(variance, 0.0))
 
     def believe(self, graphs: Sequence[Graph]) -> FunctionPosterior:
         """The posterior after observing each graph at its present mean."""
@@ -202,7 +217,11 @@ class WeightPosterior:
         return np.concatenate([z, math.sqrt(self._model.beta) * nodes], axis=1)
 
     def mean_std(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
-        """Mean and standard deviation of each graph."""
+        """Mean and standard deviation of each graph, in the objective's own units."""
+        return self._model.in_units(*self.standard_mean_std(counts))
+
+    def standard_mean_std(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
+        """Mean and standard deviation of each graph, in standardised units."""
         z = self.features(counts)
         along = z @ self.basis.T
         beyond = z - along @ self.basis
@@ -213,7 +232,7 @@ class WeightPosterior:
             + (along**2) @ self.shrink
             + np.where(unseen > 1e-14, unseen, 0.0)
         )
-        return _in_units(self._model, z @ self.weights, variance)
+        return z @ self.weights, np.sqrt(np.maximum(variance, 0.0))
 
     def believe(self, graphs: Sequence[Graph]) -> WeightPosterior:
         """The posterior after observing each graph at its present mean."""
@@ -235,10 +254,3 @@ def cholesky(matrix: FloatArray) -> FloatArray:
         "the covariance of the observations is not positive definite even with jitter "
         f"{_JITTERS[-1]:.0e}; raise noise (now part of the diagonal, mean {scale:.3g})"
     )
-
-
-def _in_units(
-    model: FittedModel, mean: FloatArray, variance: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    std = np.sqrt(np.maximum(variance, 0.0))
-    return model.y_mean + model.y_scale * mean, model.y_scale * std

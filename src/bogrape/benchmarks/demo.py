@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
+from ..kernels import KernelName
 from ..optimize import minimize
 from ..report.draw import (
     Curve,
@@ -36,7 +37,7 @@ from .problems import Problem, get_problem
 
 FloatArray = NDArray[np.float64]
 
-_KERNEL = "esp"  # labels matter to the network, and this kernel sees them along paths
+_KERNEL: KernelName = "esp"  # labels matter to the network, and this kernel sees them along paths
 _PROPOSAL_SECONDS = 2.0  # twenty of them, fits and picture stay under a minute
 
 

@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from .. import LCB, GraphGP, GraphSpace, propose
+from ..kernels import KernelName
 
 N_LABELS = 5
 N_OBSERVATIONS = 30
@@ -42,7 +43,7 @@ N_MOLECULES = 20
 class Case:
     """Some seeds of one kind of instance."""
 
-    kernel: str
+    kernel: KernelName
     n: int
     n_seeds: int
     limit: float  # seconds
@@ -75,7 +76,7 @@ QUICK: tuple[Case, ...] = (
 
 
 def instance(
-    kernel: str, n: int, seed: int, molecules: bool = False
+    kernel: KernelName, n: int, seed: int, molecules: bool = False
 ) -> tuple[GraphSpace, GraphGP, list[Any]]:
     """The space, the fitted GP and the observed graphs of one instance."""
     if molecules:
@@ -92,14 +93,14 @@ def instance(
 
 
 def measure(
-    kernel: str, n: int, seed: int, limit: float, scip: bool, molecules: bool
+    kernel: KernelName, n: int, seed: int, limit: float, scip: bool, molecules: bool
 ) -> dict[str, Any]:
     """Run one instance in this process."""
     space, gp, graphs = instance(kernel, n, seed, molecules)
     # the first search also warms up; two seconds are the promise it is held to
     searched = propose(space, gp, LCB(1.0), "search", 2.0, graphs, seed=seed)
     proved = propose(space, gp, LCB(1.0), "exact", limit, graphs, seed=seed)
-    out = {
+    out: dict[str, Any] = {
         "molecules": molecules,
         "kernel": kernel,
         "n": n,
@@ -139,7 +140,7 @@ def run(cases: Iterable[Case], path: Path) -> None:
         for seed in range(case.n_seeds):
             if (kernel, n, seed, limit, case.scip, case.molecules) in done:
                 continue
-            command = [sys.executable, "-m", "bogrape.benchmarks.engine", "--instance"]
+            command = [sys.executable, "-P", "-m", "bogrape.benchmarks.engine", "--instance"]
             command += [kernel, str(n), str(seed), str(limit)]
             command += ["--scip"] * case.scip + ["--molecules"] * case.molecules
             output = subprocess.run(command, capture_output=True, text=True, check=False)

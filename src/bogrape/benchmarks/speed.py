@@ -120,7 +120,9 @@ def _best_of(
 
 def _import_seconds(name: str) -> float:
     code = f"import time; t = time.perf_counter(); import {name}; print(time.perf_counter() - t)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True
+    )
     return float(done.stdout)
 
 

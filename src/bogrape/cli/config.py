@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, final
 
 from ..acquisition import EI, LCB
-from ..constraints import rule_from_dict
-from ..errors import InvalidInputError, StudyError
+from ..constraints import Rule, rule_from_dict
+from ..errors import InvalidInputError, SettingsDiffer, StudyError
 from ..space import GraphSpace
 from ..study import Study, StudySettings
 from ..study.store import check_name
@@ -23,9 +23,9 @@ _UNITS = {"B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 _TOP = ("name", "storage", "direction", "space", "search", "objective", "evaluation")
 _SPACE = (
     *("n_nodes", "labels", "features", "directed", "connected", "edge_labels", "acyclic"),
-    "rules",
+    *("nodes", "rules"),
 )
-_MOLECULES = ("molecules", "n_atoms", "rules")
+_MOLECULES = ("molecules", "n_atoms", "bounds", "scaffold", "keep_rings", "rules")
 _SEARCH = (
     *("n_initial", "n_iterations", "seed", "kernel", "acquisition", "kappa", "xi", "method"),
     *("time_limit", "noise", "retries"),
@@ -61,7 +61,14 @@ class StudyFile:
 
     def open(self) -> Study:
         """The study, made if it does not exist yet."""
-        return Study.open(self.storage, self.name, self.settings)
+        try:
+            return Study.open(self.storage, self.name, self.settings)
+        except SettingsDiffer as error:
+            raise StudyError(
+                f"{self.path}: the study was made with other settings ({', '.join(error.names)}); "
+                f"go on with those of the file by 'bogrape change {self.path}', or give the study "
+                "another name"
+            ) from None
 
     def load(self) -> Study:
         """The study as it was made; an error if it does not exist yet."""
@@ -142,15 +149,32 @@ def _space(data: dict[str, Any]) -> GraphSpace:
         raise InvalidInputError("rules must be written as [[space.rules]] tables")
     made = tuple(map(rule_from_dict, rules))
     if molecular:
-        n_atoms = space.get("n_atoms", 10)
-        size = tuple(n_atoms) if isinstance(n_atoms, list) else n_atoms
-        found = get_module("molecules").molecule_space(space["molecules"], n_atoms=size, rules=made)
-        if not isinstance(found, GraphSpace):
-            raise InvalidInputError(f"there is no space of molecules {space['molecules']!r:.100}")
-        return found
-    if "n_nodes" not in space:
-        raise InvalidInputError("[space] needs n_nodes, e.g. n_nodes = 8 or n_nodes = [6, 10]")
+        return _molecules(space, made)
+    if "n_nodes" not in space and "nodes" not in space:
+        raise InvalidInputError(
+            "[space] needs n_nodes, e.g. n_nodes = 8 or n_nodes = [6, 10], or the names of nodes, "
+            "e.g. nodes = ['core-1', 'core-2']"
+        )
     return GraphSpace(**space, rules=made)
+
+
+def _molecules(space: dict[str, Any], rules: tuple[Rule, ...]) -> GraphSpace:
+    """``molecule_space(...)`` with ``rules=[scaffold(...), ...]``, as one writes it in Python."""
+    molecules = get_module("molecules")
+    if "scaffold" in space:
+        smiles = _text(space["scaffold"], "[space] scaffold")
+        fixed = molecules.scaffold(smiles, keep_rings=space.get("keep_rings", False))
+        rules = (fixed, *rules)
+    elif "keep_rings" in space:
+        raise InvalidInputError(
+            "[space] keep_rings belongs to a scaffold; try scaffold = '*c1ccccc1' beside it"
+        )
+    n_atoms = space.get("n_atoms", 10)
+    size = tuple(n_atoms) if isinstance(n_atoms, list) else n_atoms
+    bounds = space.get("bounds", True)
+    found = molecules.molecule_space(space["molecules"], size, rules, bounds)
+    assert isinstance(found, GraphSpace)
+    return found
 
 
 def _acquisition(search: dict[str, Any]) -> Any:

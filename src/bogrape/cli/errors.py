@@ -20,6 +20,7 @@ from typing import ParamSpec, TypeVar
 
 import click
 
+from ..display import printable
 from ..errors import (
     BoGrapeError,
     EvaluationNotStarted,
@@ -52,7 +53,7 @@ def exit_code(error: BoGrapeError) -> int:
 
 def stop(message: str, code: int) -> click.exceptions.Exit:
     """Say why on standard error; raise what this returns to end the command with the code."""
-    click.echo(message, err=True)
+    click.echo(printable(message), err=True)  # it may quote a reason of unknown origin
     return click.exceptions.Exit(code)
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, final
 
-from ..errors import InvalidInputError, UnsupportedError
+from ..errors import InvalidInputError
 from ..graph import Graph
 from ..space import GraphSpace
 
@@ -52,10 +52,5 @@ def get_format(name: object, space: GraphSpace) -> Format:
 
 
 def get_module(name: str) -> Any:
-    """A part of the package that needs an extra."""
-    try:
-        return import_module(f"bogrape.{name}")
-    except ImportError as error:
-        raise UnsupportedError(
-            f"{name} need further packages ({error}); try pip install 'bogrape[{name}]'"
-        ) from None
+    """A part of the package that needs an extra; it says itself what is missing."""
+    return import_module(f"bogrape.{name}")

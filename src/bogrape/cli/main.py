@@ -19,9 +19,10 @@ from .bench import bench
 from .config import read_study_file
 from .errors import explained, stop
 from .objective import make_file_evaluator
-from .output import print_json, print_status, print_trial, trial_data
+from .observations import kind_of, read_observations
+from .output import print_json, print_preview, print_status, print_trial, trial_data
 from .report import report
-from .tables import kind_of, read_observations, render, write_whole
+from .tables import render, write_whole
 
 _EXIT_CODES = """\b
 Exit codes:
@@ -120,12 +121,29 @@ def run(
 @study_argument
 @click.option("-n", "n", type=click.IntRange(1), default=1, help="How many graphs.")
 @click.option("--worker", help="Your name: after a restart it gets your unfinished trials back.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(0, min_open=True),
+    help="Seconds for all of them together; by default as in the study file.",
+)
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 @json_option
 @explained
-def ask(study_file: Path, n: int, worker: str | None, as_json: bool) -> None:
-    """Print the next graph to evaluate, and its trial number."""
+def ask(
+    study_file: Path,
+    n: int,
+    worker: str | None,
+    time_limit: float | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Print the next graph to evaluate, its trial number and what the model predicts.
+
+    Ctrl-C ends a proof that takes too long: the best graph so far is printed.
+    """
     file = read_study_file(study_file)
-    asked = file.open().ask(n, worker=worker)
+    study = file.open()
+    asked = study.ask(n, worker=worker, time_limit=time_limit, progress=not quiet)
     for trial in [asked] if isinstance(asked, Trial) else asked:
         print_trial(trial, file.format, as_json)
 
@@ -140,6 +158,49 @@ def tell(study_file: Path, trial: int, value: float, as_json: bool) -> None:
     """Record the VALUE of a TRIAL. Telling it again does no harm."""
     file = read_study_file(study_file)
     print_trial(file.load().tell(trial, value), file.format, as_json)
+
+
+@main.command(context_settings={"ignore_unknown_options": True})  # values may be negative
+@study_argument
+@trial_argument
+@click.argument("value")
+@click.option("--reason", help="Why, for the record.")
+@json_option
+@explained
+def correct(study_file: Path, trial: int, value: str, reason: str | None, as_json: bool) -> None:
+    """Replace the value of a finished TRIAL; the old one stays on record.
+
+    VALUE is a number, or 'none' to withdraw the old value.
+    """
+    file = read_study_file(study_file)
+    try:
+        number = None if value.lower() == "none" else float(value)
+    except ValueError:
+        raise InvalidInputError(f"VALUE must be a number or 'none', got {value!r:.60}") from None
+    print_trial(file.load().correct(trial, number, reason=reason), file.format, as_json)
+
+
+@main.command()
+@study_argument
+@json_option
+@explained
+def change(study_file: Path, as_json: bool) -> None:
+    """Go on with the settings of the study file, after you have edited it.
+
+    The kernel, the noise, the acquisition, the method, limits and retries may be changed, and rules
+    may be added. Trials so far stay as they are, and the change is recorded.
+    """
+    file = read_study_file(study_file)
+    study = file.load()
+    before = len(study.changes)
+    study.adopt(file.settings)
+    made = study.changes[before:]
+    if as_json:
+        print_json(made)
+    elif not made:
+        click.echo("nothing to change: the study has the settings of the file")
+    for entry in [] if as_json else made:
+        click.echo(f"from trial {entry['from_trial']} on: {', '.join(entry['changed'])} changed")
 
 
 @main.command()
@@ -197,17 +258,59 @@ def export(study_file: Path, output: str, kind: str | None) -> None:
 @study_argument
 @click.argument("source", type=click.Path(path_type=Path))
 @click.option("--format", "kind", type=click.Choice(["csv", "jsonl"]), help="By default as named.")
+@click.option("--graph-column", help="Column of the graph or SMILES, if it has another name.")
+@click.option("--value-column", default="value", show_default=True, help="Column of the value.")
+@click.option("--preview", is_flag=True, help="Show what would be imported; change nothing.")
+@click.option("--skip-bad-rows", is_flag=True, help="Import the others all the same.")
+@click.option("--refuse-outside", is_flag=True, help="Graphs outside the space are mistakes.")
 @json_option
 @explained
-def import_(study_file: Path, source: Path, kind: str | None, as_json: bool) -> None:
-    """Add observations from SOURCE (.csv or .jsonl with graph and value), all or none."""
+def import_(
+    study_file: Path,
+    source: Path,
+    kind: str | None,
+    graph_column: str | None,
+    value_column: str,
+    preview: bool,
+    skip_bad_rows: bool,
+    refuse_outside: bool,
+    as_json: bool,
+) -> None:
+    """Add observations from SOURCE (.csv or .jsonl with graph and value), all or none.
+
+    Graphs outside the space (of other sizes, or breaking rules) train the model, and are never
+    proposed. Rows that cannot be used are all named, with their line numbers.
+    """
     file = read_study_file(study_file)
-    observations = read_observations(source, file.format, kind_of(str(source), kind))
-    added = file.open().add_all(observations)
+    rows = read_observations(
+        source,
+        file.format,
+        kind_of(str(source), kind),
+        file.settings.space,
+        outside="refuse" if refuse_outside else "accept",
+        columns=(graph_column, value_column),
+    )
+    if preview:
+        print_preview(rows, file.format, as_json)
+        return
+    bad = [row for row in rows if row.problem is not None]
+    if bad and not skip_bad_rows:
+        head = (
+            f"{len(bad)} of {len(rows)} rows of {source.name!r} cannot be used; nothing was "
+            "imported. Mend them, or leave them out with --skip-bad-rows"
+        )
+        lines = [f"line {row.line}: {row.problem}" for row in bad]
+        raise InvalidInputError("\n  ".join([head, *lines]))
+    good = [(r.graph, r.value) for r in rows if r.graph is not None and r.value is not None]
+    added = file.open().add_all(good)
     if as_json:
         print_json([trial_data(trial, file.format) for trial in added])
-    else:
-        click.echo(f"added {len(added)} observations")
+        return
+    click.echo(f"added {len(added)} observations")
+    if outside := sum(bool(trial.outside) for trial in added):
+        click.echo(f"  {outside} are outside the space: they train the model, and no more")
+    for row in bad:
+        click.echo(f"  left out line {row.line}: {row.problem}")
 
 
 @main.command()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
+from ..display import finite, printable
 from ..study import Study, Trial
 from .config import StudyFile
 from .formats import Format
+from .observations import ImportedRow
 
 
 def trial_data(trial: Trial, form: Format) -> dict[str, Any]:
@@ -27,12 +30,22 @@ def trial_data(trial: Trial, form: Format) -> dict[str, Any]:
         "seed": trial.seed,
         "certificate": dict(trial.certificate),
         "hyperparameters": dict(trial.hyperparameters),
+        "predicted": _predicted(trial),
+        "outside": list(trial.outside),
+        "details": dict(trial.details),
         "created": trial.created,
         "asked": trial.asked,
         "finished": trial.finished,
         "evaluation_seconds": trial.evaluation_seconds,
         "version": trial.version,
     }
+
+
+def _predicted(trial: Trial) -> dict[str, float] | None:
+    if trial.predicted is None:
+        return None
+    mean, std = trial.predicted
+    return {"mean": mean, "std": std}
 
 
 def print_trial(trial: Trial, form: Format, as_json: bool) -> None:
@@ -44,7 +57,12 @@ def print_trial(trial: Trial, form: Format, as_json: bool) -> None:
     if trial.value is not None:
         words.append(f"value {trial.value:g}")
     elif trial.reason:
-        words.append(f"({trial.reason})")
+        words.append(f"({_line(trial.reason)})")
+    if trial.predicted is not None:
+        mean, std = trial.predicted
+        words.append(f"predicted {mean:.4g} ± {std:.2g}")
+    if isinstance(acquisition := trial.certificate.get("value"), float):
+        words.append(f"acquisition {acquisition:.4g}")
     click.echo("  ".join([*words, form.encode(trial.graph)]))
 
 
@@ -92,9 +110,45 @@ def print_status(study: Study, file: StudyFile, as_json: bool) -> None:
     if seconds["evaluate"]:
         click.echo("  seconds " + ", ".join(f"{k} {v:.3g}" for k, v in seconds.items()))
     for trial in data["pending"]:
-        click.echo(f"  pending: trial {trial['id']}, worker {trial['worker']}, {trial['asked']}")
+        worker, asked = _line(trial["worker"]), _line(trial["asked"])
+        click.echo(f"  pending: trial {trial['id']}, worker {worker}, {asked}")
     for reason, n in data["failures"].items():
-        click.echo(f"  failed {n} times: {reason[:200]}")
+        click.echo(f"  failed {n} times: {_line(reason)[:200]}")
+
+
+def _line(text: object) -> str:
+    """A text from the database on one line, without anything a terminal would obey."""
+    return " ".join(printable(text).split())
+
+
+def print_preview(rows: Sequence[ImportedRow], form: Format, as_json: bool) -> None:
+    """Show what an import would do with each row of a file."""
+    if as_json:
+        print_json(
+            [
+                {
+                    "line": row.line,
+                    "graph": None if row.graph is None else form.plain(row.graph),
+                    "value": row.value,
+                    "outside": list(row.outside),
+                    "problem": row.problem,
+                }
+                for row in rows
+            ]
+        )
+        return
+    for row in rows:
+        if row.problem is not None or row.graph is None:
+            click.echo(f"line {row.line}  bad  {_line(row.problem)}")
+            continue
+        fate = f"outside ({'; '.join(row.outside)})" if row.outside else "inside"
+        click.echo(f"line {row.line}  {row.value:g}  {form.encode(row.graph)}  {_line(fate)}")
+    bad = sum(row.problem is not None for row in rows)
+    outside = sum(bool(row.outside) for row in rows)
+    click.echo(
+        f"{len(rows) - bad} of {len(rows)} rows can be imported, {outside} of them from outside "
+        f"the space; {bad} cannot. Nothing was imported"
+    )
 
 
 def print_json(data: Any) -> None:
@@ -103,4 +157,4 @@ def print_json(data: Any) -> None:
 
 
 def _total(trials: tuple[Trial, ...], key: str) -> float:
-    return float(sum(trial.certificate.get(key) or 0.0 for trial in trials))
+    return sum(finite(trial.certificate.get(key)) or 0.0 for trial in trials)

@@ -13,7 +13,15 @@
 `CycleRange`           number of independent cycles; 0 is a forest, or a tree when connected
 `Acyclic`              no cycle; a DAG when directed
 `LinearRule`           a weighted sum of edges, labels and features
+`TotalCost`            a budget for all edges, by their ends and their edge labels
+`TwoConnected`         no single node, or no single edge, whose failure cuts the graph in two
+`DisjointPaths`        so many paths between two named nodes that share no edge
+`MaximumDistance`      the length of a shortest path between two named nodes
 =====================  ========================================================================
+
+A rule refers to a node by its number, or by its name in a `GraphSpace(nodes=[...])`. In a space
+without names all numberings of a graph are one graph, so such a rule only asks for *some* numbering
+that satisfies it: ``RequiredEdge(0, 1)`` alone means "there is an edge".
 
 In a graph with too few nodes for the node a rule names, rules that *require or fix* something
 fail, and rules that *forbid or bound* something have nothing to say.
@@ -21,11 +29,16 @@ fail, and rules that *forbid or bound* something have nothing to say.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-from ..errors import InvalidSpaceError, UnsupportedError
+from ..errors import InvalidSpaceError
+from ..graph import Graph
+from .connectivity import DisjointPaths, MaximumDistance, TwoConnected
+from .cost import TotalCost
 from .linear import LinearRule
+from .names import NamedNodes
 from .parts import (
     DegreeRange,
     FixedLabel,
@@ -38,7 +51,7 @@ from .parts import (
 )
 from .paths import Acyclic, CycleRange, DiameterRange
 from .rows import Atom, Aux, Edge, EdgeLabel, HasFeature, HasLabel, Row, Shape, Within, edge, within
-from .rule import NamedLabel, Rule
+from .rule import NamedLabel, NamedNode, Rule
 
 __all__ = [
     "RULES",
@@ -48,6 +61,7 @@ __all__ = [
     "CycleRange",
     "DegreeRange",
     "DiameterRange",
+    "DisjointPaths",
     "Edge",
     "EdgeLabel",
     "FixedLabel",
@@ -57,15 +71,21 @@ __all__ = [
     "HasLabel",
     "LabelCount",
     "LinearRule",
+    "MaximumDistance",
     "NamedLabel",
+    "NamedNode",
+    "NamedNodes",
     "NumberOfEdges",
     "RequiredEdge",
     "RequiredSubgraph",
     "Row",
     "Rule",
     "Shape",
+    "TotalCost",
+    "TwoConnected",
     "Within",
     "edge",
+    "identity_of",
     "rule_from_dict",
     "within",
 ]
@@ -85,8 +105,25 @@ RULES: dict[str, type[Rule]] = {
         CycleRange,
         Acyclic,
         LinearRule,
+        TotalCost,
+        TwoConnected,
+        DisjointPaths,
+        MaximumDistance,
     )
 }
+
+
+def identity_of(graph: Graph, rules: Iterable[Rule]) -> str:
+    """A text that tells the graph apart from all that are not the same under these rules.
+
+    The first rule with an answer decides (`Rule.identify`); without one, isomorphic graphs are the
+    same.
+    """
+    for rule in rules:
+        text = rule.identify(graph)
+        if text is not None:
+            return text
+    return graph.canonical_key()
 
 
 def rule_from_dict(data: Any) -> Rule:
@@ -124,11 +161,5 @@ def _rule_named(name: str) -> type[Rule] | None:
         return RULES.get(name)
     if package not in _PACKAGES:
         return None
-    try:
-        rules: dict[str, type[Rule]] = import_module(f"bogrape.{package}").RULES
-    except ImportError as error:
-        raise UnsupportedError(
-            f"the rule {name} needs further packages ({error}); "
-            f"try pip install 'bogrape[{package}]'"
-        ) from None
+    rules: dict[str, type[Rule]] = import_module(f"bogrape.{package}").RULES
     return rules.get(short)

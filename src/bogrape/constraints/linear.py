@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import isfinite, lcm
-from numbers import Integral, Real
+from math import lcm
 from typing import Any, Self
 
 import numpy as np
 
 from ..batch import Batch
 from .rows import Atom, HasFeature, HasLabel, Row, Shape, bounded, edge
-from .rule import Excess, Label, Rule, over
+from .rule import Excess, Label, Node, Rule, over
 
 # The scaled sum stays far inside 64-bit integers, also after a solver has multiplied it further.
-_LARGEST_SUM = 10**12
+LARGEST_SUM = 10**12
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,7 +27,8 @@ class LinearRule(Rule):
     r"""``minimum <= sum_uv a_uv e_uv + sum_vl b_vl f_vl + sum_vm c_vm x_vm <= maximum``.
 
     Args:
-        edges: weights ``{(u, v): a}``; of arcs when directed.
+        edges: weights ``{(u, v): a}``; of arcs when directed. Nodes by number, or by name in a
+            space that names them.
         labels: weights ``{(node, label): b}``.
         features: weights ``{(node, feature): c}``, features counted from 0 after the labels.
         minimum, maximum: at least one of them.
@@ -48,9 +48,9 @@ class LinearRule(Rule):
     def __post_init__(self) -> None:
         checks = {
             "edges": lambda key: self._pair(key, "edges"),
-            "labels": lambda key: (self._whole(key[0], "a node"), self._label(key[1], "a label")),
+            "labels": lambda key: (self._node(key[0], "a node"), self._label(key[1], "a label")),
             "features": lambda key: (
-                self._whole(key[0], "a node"),
+                self._node(key[0], "a node"),
                 self._whole(key[1], "a feature"),
             ),
         }
@@ -77,12 +77,6 @@ class LinearRule(Rule):
             self.refuse(f"every pair of {field} once", "one of them twice", "adding the weights up")
         return tuple(sorted(made, key=repr))
 
-    def _number(self, value: object, what: str) -> int | float:
-        good = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-        if not good or not isfinite(value):  # type: ignore[arg-type]
-            self.refuse(f"{what} to be a finite number", repr(value), f"{what} as int or float")
-        return int(value) if isinstance(value, Integral) else float(value)  # type: ignore[arg-type]
-
     def _check_bounds(self) -> None:
         low, high = self.minimum, self.maximum
         if low is None and high is None:
@@ -91,10 +85,10 @@ class LinearRule(Rule):
             self.refuse("minimum <= maximum", f"{low} > {high}", "swapping them")
         if not self.edges and not self.labels and not self.features:
             self.refuse("at least one weight", "none", "edges={(0, 1): 1}")
-        size = sum(abs(_decimal(c)) for c in self._numbers())
-        if size * self.scale > _LARGEST_SUM:
+        size = sum(abs(decimal(c)) for c in self._numbers())
+        if size * self.scale > LARGEST_SUM:
             self.refuse(
-                f"weights whose sum is below {_LARGEST_SUM:.0e} once scaled to whole numbers",
+                f"weights whose sum is below {LARGEST_SUM:.0e} once scaled to whole numbers",
                 f"{float(size * self.scale):.1e} with the common factor {self.scale:.1e}",
                 "rounding them to fewer decimals",
             )
@@ -106,7 +100,7 @@ class LinearRule(Rule):
     @property
     def scale(self) -> int:
         """The least factor that makes all weights and bounds whole numbers."""
-        return lcm(*(_decimal(c).denominator for c in self._numbers()))
+        return lcm(*(decimal(c).denominator for c in self._numbers()))
 
     def nodes(self) -> frozenset[int]:
         """Every node with a weight."""
@@ -123,6 +117,15 @@ class LinearRule(Rule):
         spots = [((v, resolve(label)), weight) for (v, label), weight in self.labels]
         return replace(self, labels=_merged(spots))
 
+    def moved(self, locate: Callable[[Node], int]) -> Self:
+        """With every node replaced by its index."""
+        return replace(
+            self,
+            edges=_merged([((locate(u), locate(v)), weight) for (u, v), weight in self.edges]),
+            labels=_merged([((locate(v), label), weight) for (v, label), weight in self.labels]),
+            features=_merged([((locate(v), m), weight) for (v, m), weight in self.features]),
+        )
+
     def undirected(self) -> Self:
         """With ``u < v``, the weights of (u, v) and (v, u) added up."""
         pairs = [((min(pair), max(pair)), weight) for pair, weight in self.edges]
@@ -130,19 +133,20 @@ class LinearRule(Rule):
 
     def excess(self, batch: Batch) -> Excess:
         """How far the sum is outside its bounds; summed in whole numbers, so without rounding."""
+        self._check_located()
         self._check_features(batch.features.shape[2])
         n, scale = batch.n_nodes, self.scale
         value = np.zeros(len(batch), dtype=np.int64)
         for (u, v), weight in self.edges:
             if max(u, v) < n:
-                value += int(_decimal(weight) * scale) * batch.adjacency[:, u, v]
+                value += int(decimal(weight) * scale) * batch.adjacency[:, u, v]
         for (v, label), weight in self.labels:
             index = self.index(label)
             if v < n:
-                value += int(_decimal(weight) * scale) * (batch.labels[:, v] == index)
+                value += int(decimal(weight) * scale) * (batch.labels[:, v] == index)
         for (v, feature), weight in self.features:
             if v < n:
-                value += int(_decimal(weight) * scale) * batch.features[:, v, feature]
+                value += int(decimal(weight) * scale) * batch.features[:, v, feature]
         low, high = self._scaled_bounds()
         return over(value, -np.inf if low is None else low, high) / scale
 
@@ -156,27 +160,27 @@ class LinearRule(Rule):
         parts += [(HasFeature(v, feature), v, c) for (v, feature), c in self.features]
         for atom, top, weight in parts:
             if top < shape.n_nodes:
-                weights[atom] = weights.get(atom, 0) + int(_decimal(weight) * self.scale)
+                weights[atom] = weights.get(atom, 0) + int(decimal(weight) * self.scale)
         low, high = self._scaled_bounds()
         terms = tuple((atom, weight) for atom, weight in weights.items() if weight)
         yield from bounded("weighted sum", terms, low, high)
 
     def _scaled_bounds(self) -> tuple[int | None, int | None]:
         low, high = (
-            None if bound is None else int(_decimal(bound) * self.scale)
+            None if bound is None else int(decimal(bound) * self.scale)
             for bound in (self.minimum, self.maximum)
         )
         return low, high
 
 
-def _decimal(number: float) -> Fraction:
+def decimal(number: float) -> Fraction:
     """The number as it is written: 0.1 is 1/10."""
     return Fraction(repr(number))
 
 
-def _merged(items: list[tuple[tuple[int, int], float]]) -> dict[tuple[int, int], float]:
+def _merged(items: list[tuple[tuple[Any, Any], float]]) -> dict[tuple[Any, Any], float]:
     """Weights by pair, those of equal pairs added up."""
-    sums: dict[tuple[int, int], Fraction] = {}
+    sums: dict[tuple[Any, Any], Fraction] = {}
     for pair, weight in items:
-        sums[pair] = sums.get(pair, Fraction(0)) + _decimal(weight)
+        sums[pair] = sums.get(pair, Fraction(0)) + decimal(weight)
     return {pair: int(c) if c.denominator == 1 else float(c) for pair, c in sums.items()}

@@ -26,7 +26,7 @@ from .rows import (
     never,
     total,
 )
-from .rule import Excess, Label, Rule, over
+from .rule import Excess, Label, Node, Rule, over
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,16 +58,17 @@ class DegreeRange(Rule):
     """
 
     label_fields: ClassVar[tuple[str, ...]] = ("label",)
+    node_fields: ClassVar[tuple[str, ...]] = ("node",)
 
     minimum: int = 0
     maximum: int | None = None
-    node: int | None = None
+    node: Any = None
     label: Label | None = None
     direction: Literal["in", "out"] | None = None
 
     def __post_init__(self) -> None:
         self._check_range()
-        self._check_whole("node", optional=True)
+        self._check_node("node", optional=True)
         self._check_label("label", optional=True)
         if self.direction not in (None, "in", "out"):
             self.refuse("direction 'in', 'out' or None", repr(self.direction), "None for in + out")
@@ -82,13 +83,17 @@ class DegreeRange(Rule):
 
     def excess(self, batch: Batch) -> Excess:
         """Sum over the nodes concerned of the degree too low or too high."""
-        axes = {"out": (2,), "in": (1,), None: (1, 2)}[self.direction if batch.directed else "out"]
-        degree = np.sum([batch.adjacency.sum(axis=axis) for axis in axes], axis=0)
+        self._check_located()
+        n = batch.n_nodes
+        chosen = slice(0, n) if self.node is None else slice(self.node, self.node + 1)
+        leaving = batch.adjacency[:, chosen].sum(axis=2)
+        entering = batch.adjacency[:, :, chosen].sum(axis=1)
+        degree = leaving if not batch.directed or self.direction == "out" else entering
+        if batch.directed and self.direction is None:
+            degree = leaving + entering
         concerned = np.ones_like(degree, dtype=bool)
-        if self.node is not None:
-            concerned &= np.arange(batch.n_nodes) == self.node
         if self.label is not None:
-            concerned &= batch.labels == self.index(self.label)
+            concerned &= batch.labels[:, chosen] == self.index(self.label)
         wrong = over(degree, self.minimum, self.maximum) * concerned
         return np.asarray(wrong.sum(axis=1))
 
@@ -138,12 +143,13 @@ class FixedLabel(Rule):
     """Node ``node`` exists and has label ``label``."""
 
     label_fields: ClassVar[tuple[str, ...]] = ("label",)
+    node_fields: ClassVar[tuple[str, ...]] = ("node",)
 
-    node: int
+    node: Any
     label: Label
 
     def __post_init__(self) -> None:
-        self._check_whole("node")
+        self._check_node("node")
         self._check_label("label")
 
     def nodes(self) -> frozenset[int]:
@@ -152,6 +158,7 @@ class FixedLabel(Rule):
 
     def excess(self, batch: Batch) -> Excess:
         """1 when the label differs or the node is missing."""
+        self._check_located()
         label = self.index(self.label)
         if self.node >= batch.n_nodes:
             return np.ones(len(batch))
@@ -165,11 +172,13 @@ class FixedLabel(Rule):
 
 
 @dataclass(frozen=True, repr=False)
-class _NamedPair(Rule):
-    """Common ground of the two rules on one pair of nodes."""
+class NamedPair(Rule):
+    """Common ground of the rules on one pair of nodes."""
 
-    u: int
-    v: int
+    node_fields: ClassVar[tuple[str, ...]] = ("u", "v")
+
+    u: Any
+    v: Any
 
     def __post_init__(self) -> None:
         u, v = self._pair((self.u, self.v), "u, v")
@@ -186,11 +195,15 @@ class _NamedPair(Rule):
 
 
 @dataclass(frozen=True, repr=False)
-class RequiredEdge(_NamedPair):
-    """The edge between u and v exists (the arc from u to v when directed)."""
+class RequiredEdge(NamedPair):
+    """The edge between u and v exists (the arc from u to v when directed).
+
+    In a space without ``nodes=[...]`` nodes have no identity, and "some edge" is all it says.
+    """
 
     def excess(self, batch: Batch) -> Excess:
         """1 when the edge, or a node of it, is missing."""
+        self._check_located()
         if max(self.u, self.v) >= batch.n_nodes:
             return np.ones(len(batch))
         return (~batch.adjacency[:, self.u, self.v]).astype(float)
@@ -205,11 +218,12 @@ class RequiredEdge(_NamedPair):
 
 
 @dataclass(frozen=True, repr=False)
-class ForbiddenEdge(_NamedPair):
+class ForbiddenEdge(NamedPair):
     """There is no edge between u and v (no arc from u to v when directed)."""
 
     def excess(self, batch: Batch) -> Excess:
         """1 when the edge exists."""
+        self._check_located()
         if max(self.u, self.v) >= batch.n_nodes:
             return np.zeros(len(batch))
         return batch.adjacency[:, self.u, self.v].astype(float)
@@ -268,7 +282,8 @@ class RequiredSubgraph(Rule):
             self.refuse("induced to be True or False", repr(self.induced), "induced=False")
         if not isinstance(self.edges, (list, tuple, set, frozenset)):
             self.refuse("edges to be a list of pairs", repr(self.edges), "edges=[(0, 1)]")
-        self._set("edges", tuple(sorted({self._pair(e, "an edge") for e in self.edges})))
+        edges = {self._pair(e, "an edge") for e in self.edges}
+        self._set("edges", tuple(sorted(edges, key=_order)))
         try:
             labels = dict(self.labels or ())
         except (TypeError, ValueError):
@@ -276,8 +291,8 @@ class RequiredSubgraph(Rule):
         self._set(
             "labels",
             tuple(
-                (self._whole(v, "a node of labels"), self._label(labels[v], f"the label of {v}"))
-                for v in sorted(labels)
+                (self._node(v, "a node of labels"), self._label(labels[v], f"the label of {v}"))
+                for v in sorted(labels, key=_order)
             ),
         )
         if not self.nodes():
@@ -290,6 +305,14 @@ class RequiredSubgraph(Rule):
     def relabelled(self, resolve: Callable[[Label], int]) -> Self:
         """With every label replaced by its index."""
         return replace(self, labels={v: resolve(label) for v, label in self.labels})
+
+    def moved(self, locate: Callable[[Node], int]) -> Self:
+        """With every node replaced by its index."""
+        return replace(
+            self,
+            edges=[(locate(u), locate(v)) for u, v in self.edges],
+            labels={locate(v): label for v, label in self.labels},
+        )
 
     def undirected(self) -> Self:
         """With ``u < v`` in every edge."""
@@ -305,6 +328,7 @@ class RequiredSubgraph(Rule):
 
     def excess(self, batch: Batch) -> Excess:
         """Edges missing + labels missing or wrong + edges too many."""
+        self._check_located()
         n = batch.n_nodes
         out = np.zeros(len(batch))
         for pairs, wanted in ((self.edges, True), (self.forbidden(batch.directed), False)):
@@ -330,3 +354,9 @@ class RequiredSubgraph(Rule):
         if others:
             atoms = total(edge(u, v, shape.directed) for u, v in others)
             yield Row(f"{name}: no other edges", atoms, high=0)
+
+
+def _order(key: Any) -> Any:
+    """A sorting key for nodes or pairs of them: numbers by value, before names."""
+    parts = key if isinstance(key, tuple) else (key,)
+    return [(isinstance(part, str), part) for part in parts]

@@ -9,7 +9,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
-from numbers import Integral
+from difflib import get_close_matches
+from math import isfinite
+from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -18,19 +20,20 @@ from numpy.typing import NDArray
 from ..batch import Batch
 from ..errors import InvalidSpaceError
 from ..graph import Graph
-from .rows import Row, Shape
+from .rows import Aux, Row, Shape
 
 Label = int | str
+Node = int | str
 Excess = NDArray[np.float64]
 
 
-class NamedLabel(int):
-    """The index of a label that remembers its name, so that messages say 'C' and not 0."""
+class _Named(int):
+    """An index that remembers its name, so that messages can use it."""
 
     name: str
 
     def __new__(cls, index: int, name: str) -> Self:
-        """Label number ``index``, called ``name``."""
+        """Number ``index``, called ``name``."""
         made = super().__new__(cls, index)
         made.name = name
         return made
@@ -44,10 +47,19 @@ class NamedLabel(int):
     __str__ = __repr__
 
 
+class NamedLabel(_Named):
+    """A label as messages call it: 'C', not 0."""
+
+
+class NamedNode(_Named):
+    """A node as messages call it: 'core-1', not 0."""
+
+
 class Rule(ABC):
     """A rule about graphs: a frozen dataclass with one meaning and one encoding."""
 
     label_fields: ClassVar[tuple[str, ...]] = ()  # parameters that hold one label each
+    node_fields: ClassVar[tuple[str, ...]] = ()  # parameters that hold one node each
     derives_features: ClassVar[bool] = False  # whether `derive` decides all features
     package: ClassVar[str] = ""  # the part of bogrape that brings the rule, if not this one
 
@@ -69,6 +81,28 @@ class Rule(ABC):
         """The nodes the rule names; it treats all others alike."""
         return frozenset()
 
+    # -- which graphs are the same ------------------------------------------------------------
+
+    def identify(self, graph: Graph) -> str | None:  # noqa: ARG002
+        """A text that is equal for two graphs exactly when they stand for the same thing.
+
+        ``None``, the default, leaves the question to isomorphism. A rule that knows better (two
+        Kekulé forms are one molecule; named sites cannot be exchanged) answers for the whole space.
+        """
+        return None
+
+    def identity_version(self) -> str:
+        """What the texts of `identify` depend on: stored keys of another version are renewed."""
+        return type(self).__name__
+
+    def decides_helpers(self, shape: Shape) -> bool:  # noqa: ARG002
+        """Whether the rows leave one value only to each `Aux` of theirs, given the graph."""
+        return True
+
+    def helpers(self, graph: Graph) -> Mapping[Aux, bool]:  # noqa: ARG002
+        """Values of the helpers that the rows do not decide, for a graph that satisfies them."""
+        return {}
+
     # -- help for searches and samplers, for rules that tie attributes together ----------------
 
     def derive(self, batch: Batch) -> Batch:
@@ -89,6 +123,7 @@ class Rule(ABC):
 
     def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
         """The rule with label names resolved, checked against the largest shape of a space."""
+        self._check_located()
         if self.nodes() and max(self.nodes()) >= shape.n_nodes:
             self.refuse(
                 f"nodes 0..{shape.n_nodes - 1}", f"node {max(self.nodes())}", "a larger n_nodes"
@@ -102,6 +137,16 @@ class Rule(ABC):
         """The rule with every label replaced by its index."""
         given = {field: getattr(self, field) for field in self.label_fields}
         known = {field: resolve(label) for field, label in given.items() if label is not None}
+        return replace(self, **known) if known else self  # type: ignore[type-var]
+
+    def located(self, names: Mapping[str, int]) -> Self:
+        """The rule with the names of nodes replaced by indices that remember them."""
+        return self.moved(lambda node: self._locate(node, names))
+
+    def moved(self, locate: Callable[[Node], int]) -> Self:
+        """The rule with every node replaced by its index."""
+        given = {field: getattr(self, field) for field in self.node_fields}
+        known = {field: locate(node) for field, node in given.items() if node is not None}
         return replace(self, **known) if known else self  # type: ignore[type-var]
 
     def undirected(self) -> Self:
@@ -138,6 +183,32 @@ class Rule(ABC):
             self.refuse(f"labels below {shape.n_labels}", f"label {label!r}", remedy)
         names = {index: name for name, index in labels.items()}
         return NamedLabel(label, names[label]) if label in names else int(label)
+
+    def _locate(self, node: Node, names: Mapping[str, int]) -> int:
+        if isinstance(node, str):
+            if not names:
+                self.refuse(
+                    "nodes by number",
+                    f"the name {node!r}",
+                    "GraphSpace(nodes=[...]), which names them",
+                )
+            if node not in names:
+                near = get_close_matches(node, names, 1)
+                valid = ", ".join(map(repr, names))
+                self.refuse("a node of the space", repr(node), f"{near[0]!r}" if near else valid)
+            return NamedNode(names[node], node)
+        called = {index: name for name, index in names.items()}
+        return NamedNode(node, called[node]) if node in called else int(node)
+
+    def _check_located(self) -> None:
+        """Refuse names of nodes where there are only numbers."""
+        for node in self.nodes():
+            if isinstance(node, str):
+                self.refuse(
+                    "nodes by number, or in a GraphSpace that names them",
+                    f"the name {node!r} outside of a space",
+                    "space.violations(graph), or GraphSpace(nodes=[...])",
+                )
 
     def index(self, label: Label) -> int:
         """The index of a resolved label."""
@@ -214,13 +285,30 @@ class Rule(ABC):
             self.refuse(f"{what} to be a name or an integer >= 0", repr(value), f"{what}=0")
         return int(value)
 
-    def _pair(self, value: object, what: str) -> tuple[int, int]:
+    def _check_node(self, field: str, *, optional: bool = False) -> None:
+        value = getattr(self, field)
+        if value is not None or not optional:
+            self._set(field, self._node(value, field))
+
+    def _node(self, value: object, what: str) -> Any:
+        """A node: its number, or its name in a space that names nodes."""
+        if isinstance(value, (NamedNode, str)) and value != "":
+            return value
+        return self._whole(value, what)
+
+    def _pair(self, value: object, what: str) -> tuple[Any, Any]:
         if not isinstance(value, (tuple, list)) or len(value) != 2:
             self.refuse(f"{what} to be a pair of nodes", repr(value), f"{what}=(0, 1)")
-        u, v = (self._whole(node, f"a node of {what}") for node in value)
+        u, v = (self._node(node, f"a node of {what}") for node in value)
         if u == v:
             self.refuse(f"two different nodes in {what}", f"{u} twice", "removing the self-loop")
         return u, v
+
+    def _number(self, value: object, what: str) -> int | float:
+        good = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+        if not good or not isfinite(value):  # type: ignore[arg-type]
+            self.refuse(f"{what} to be a finite number", repr(value), f"{what} as int or float")
+        return int(value) if isinstance(value, Integral) else float(value)  # type: ignore[arg-type]
 
 
 def over(value: NDArray[Any], low: float, high: float | None) -> Excess:
@@ -242,4 +330,4 @@ def _show(value: object) -> str:
 def _plain(value: object) -> object:
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
-    return value.name if isinstance(value, NamedLabel) else value
+    return value.name if isinstance(value, _Named) else value

@@ -1,10 +1,11 @@
-"""All graphs of a structure up to isomorphism, from the encoding the exact engine uses."""
+"""All different graphs of a structure, from the encoding the exact engine uses."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from ortools.sat.python import cp_model
 
@@ -13,53 +14,92 @@ from .graph_encoding import GraphEncoding
 from .structure import Structure
 
 
-class _Collector(cp_model.CpSolverSolutionCallback):
-    """Keeps one graph of each isomorphism class, in canonical numbering."""
+class _Visit(cp_model.CpSolverSolutionCallback):
+    """Shows every solution's graph, until ``enough`` says that it has seen enough."""
 
-    def __init__(self, encoding: GraphEncoding, limit: int | None) -> None:
+    def __init__(self, encoding: GraphEncoding, enough: Callable[[Graph], bool]) -> None:
         super().__init__()
         self._encoding = encoding
-        self._limit = limit
+        self._enough = enough
         self._seen: set[Graph] = set()
-        self.found: dict[str, Graph] = {}
+        self.stopped = False
 
     def on_solution_callback(self) -> None:
         graph = self._encoding.decode(self.value)
-        if graph in self._seen:
+        if graph not in self._seen:
+            self._seen.add(graph)
+            if self._enough(graph):
+                self.stopped = True
+                self.stop_search()
+
+
+def visit_graphs(
+    encoding: GraphEncoding, enough: Callable[[Graph], bool], deadline: float = math.inf
+) -> None:
+    """Show each graph of a model once, until ``enough`` returns True.
+
+    Past the ``deadline`` (a `time.monotonic` value) `TimeoutError` is raised. The encoding should
+    be ``unique``; helpers that a rule leaves open would make many solutions of one graph, so then
+    every graph found is forbidden before the next is asked for.
+    """
+    if encoding.structure.decides_helpers:
+        visit = _Visit(encoding, enough)
+        solver = _solver(deadline)
+        solver.parameters.enumerate_all_solutions = True
+        _in_time(solver.solve(encoding.model, visit), encoding, stopped=visit.stopped)
+        return
+    while True:
+        solver = _solver(deadline)
+        if _in_time(solver.solve(encoding.model), encoding) == cp_model.INFEASIBLE:
             return
-        self._seen.add(graph)
-        self.found.setdefault(graph.canonical_key(), graph)
-        if self._limit is not None and len(self.found) >= self._limit:
-            self.stop_search()
+        graph = encoding.decode(solver.value)
+        if enough(graph):
+            return
+        encoding.forbid(graph)
+
+
+def _solver(deadline: float) -> Any:
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.catch_sigint_signal = False  # Ctrl-C belongs to Python
+    if deadline < math.inf:
+        solver.parameters.max_time_in_seconds = max(0.01, deadline - time.monotonic())
+    return solver
+
+
+def _in_time(status: Any, encoding: GraphEncoding, *, stopped: bool = False) -> Any:
+    if status not in (cp_model.OPTIMAL, cp_model.INFEASIBLE) and not stopped:
+        raise TimeoutError(
+            f"graphs were still being listed when time ran out: {encoding.structure}"
+        )
+    return status
 
 
 def enumerate_graphs(
     structure: Structure, limit: int | None = None, deadline: float = math.inf
 ) -> Iterator[Graph]:
-    """Every graph of the structure once up to isomorphism, sorted by diameter, then canonical key.
+    """Every graph of the structure once (`Structure.identity`), by diameter, then identity.
 
     Graphs come in canonical numbering, unless a rule names nodes and so tells numberings apart.
     With a ``limit`` at most so many are returned, which ones is left open. Past the ``deadline``
     (a `time.monotonic` value) `TimeoutError` is raised.
     """
     left = limit
+    known: set[str] = set()  # identities need not keep diameters apart
     for piece in structure.by_diameter():
         if left is not None and left <= 0:
             return
-        encoding = GraphEncoding(piece, unique=True)
-        collector = _Collector(encoding, left)
-        solver = cp_model.CpSolver()
-        solver.parameters.enumerate_all_solutions = True
-        solver.parameters.num_workers = 1
-        solver.parameters.catch_sigint_signal = False  # Ctrl-C belongs to Python
-        if deadline < math.inf:
-            solver.parameters.max_time_in_seconds = max(0.01, deadline - time.monotonic())
-        status = solver.solve(encoding.model, collector)
-        enough = left is not None and len(collector.found) >= left
-        if status not in (cp_model.OPTIMAL, cp_model.INFEASIBLE) and not enough:
-            raise TimeoutError(f"graphs were still being listed when time ran out: {piece}")
-        for key in sorted(collector.found):
-            graph = collector.found[key]
-            yield graph.canonical() if piece.all_alike else graph
+        found: dict[str, Graph] = {}
+
+        def enough(graph: Graph, found: dict[str, Graph] = found, left: int | None = left) -> bool:
+            identity = structure.identity(graph)
+            if identity not in known:
+                found.setdefault(identity, graph)
+            return left is not None and len(found) >= left
+
+        visit_graphs(GraphEncoding(piece, unique=True), enough, deadline)
+        known.update(found)
+        for key in sorted(found):
+            yield found[key].canonical() if piece.all_alike else found[key]
         if left is not None:
-            left -= len(collector.found)
+            left -= len(found)

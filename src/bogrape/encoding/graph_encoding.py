@@ -398,6 +398,22 @@ class GraphEncoding:
                     bonds[u, v] = next(k for k in orders if holds(self.bond(u, v, k)))
         return Graph(adjacency, labels, features, shape.directed, edge_labels=bonds)
 
+    def forbid(self, graph: Graph) -> None:
+        """Leave out this graph, as it is numbered."""
+        same: list[Literal] = []
+        for u, v in self.shape.pairs():
+            literal = self.edge(u, v)
+            same.append(literal if graph.adjacency[u, v] else self.negated(literal))
+            if graph.edge_labels is not None and graph.adjacency[u, v]:
+                same.append(self.bond(u, v, int(graph.edge_labels[u, v])))
+        if self.has_attributes:
+            for v in range(self.shape.n_nodes):
+                same.append(self.label(v, int(graph.labels[v])))
+                for m in range(self.shape.n_features):
+                    literal = self.feature(v, m)
+                    same.append(literal if graph.features[v, m] else self.negated(literal))
+        self.clause(*map(self.negated, same))
+
     def lift(self, graph: Graph) -> dict[Any, int]:
         """Values of all variables that the graph decides (helpers of rules are left to the solver).
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..constraints import Acyclic, DiameterRange, Rule, Shape
+from ..constraints import Acyclic, DiameterRange, Rule, Shape, identity_of
+from ..graph import Graph
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,15 @@ class Structure:
         """The nodes no rule names: renaming them leads to another graph of the structure."""
         named = frozenset[int]().union(*(rule.nodes() for rule in self.rules))
         return tuple(v for v in range(self.shape.n_nodes) if v not in named)
+
+    @property
+    def decides_helpers(self) -> bool:
+        """Whether the graph decides all helpers of the rules, so that it is one solution only."""
+        return all(rule.decides_helpers(self.shape) for rule in self.rules)
+
+    def identity(self, graph: Graph) -> str:
+        """A text that is equal for two graphs exactly when the rules call them the same."""
+        return identity_of(graph, self.rules)
 
     @property
     def all_alike(self) -> bool:

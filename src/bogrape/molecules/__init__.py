@@ -6,6 +6,15 @@ Needs RDKit: ``pip install 'bogrape[molecules]'``.
 from __future__ import annotations
 
 from ..constraints import Rule
+from ..errors import MissingExtraError
+
+try:
+    import rdkit as _rdkit  # noqa: F401
+except ImportError:
+    raise MissingExtraError(
+        "molecules need RDKit, which is not installed; try pip install 'bogrape[molecules]'"
+    ) from None
+
 from .composition import (
     BondCount,
     DataSetBounds,

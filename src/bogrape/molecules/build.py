@@ -1,8 +1,9 @@
-"""Random molecules, built directly: elements, a tree, rings, multiple bonds.
+"""Random molecules, built directly: required parts, elements, a tree, rings, multiple bonds.
 
 All molecules of a batch are built together; loops run over atoms and bonds, never over molecules.
-Valences, a scaffold and limits on ring sizes are always respected, counts of elements, rings and
-multiple bonds almost always; whatever else a space asks for is for the caller to check.
+Valences, a scaffold and limits on ring sizes are always respected; counts of elements, rings and
+multiple bonds and required substructures almost always; whatever else a space asks for is for the
+caller to check.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ from ..arrays import BoolArray, IntArray
 from ..constraints import CycleRange, LabelCount, Rule, Shape
 from ..counts import distances_batch
 from .composition import BondCount, DataSetBounds
+from .draft import Draft, drafts
 from .rings import LargestRing, SmallestRing
 from .scaffold import Scaffold
+from .smarts import RequiredSubstructure
 
+_DRAFTS = 64  # different drafts in a batch
 _REDRAWS = 20  # rounds of redrawing elements whose counts are out of range
 
 
@@ -25,17 +29,21 @@ def build(
     rules: Sequence[Rule], shape: Shape, valences: Sequence[int], k: int, rng: np.random.Generator
 ) -> tuple[IntArray, IntArray]:
     """Labels ``(k, n)`` and bond orders ``(k, n, n)`` of k random molecules."""
-    rules = list(_at(rules, shape.n_nodes))
+    n = shape.n_nodes
+    rules = list(_at(rules, n))
     scaffolds = [rule for rule in rules if isinstance(rule, Scaffold)]
-    site = _Site(_labels(rules, scaffolds, shape, k, rng), valences, rng)
-    for scaffold in scaffolds:
-        site.place(scaffold)
-    site.grow_tree()
-    fewest, most = _range(rules, CycleRange, shape.n_nodes // 2)
-    made = sum(len(s.bonds) - s.n_atoms + 1 for s in scaffolds)
-    site.close_rings(max(fewest - made, 0), max(most - made, 0), *_ring_sizes(rules, shape.n_nodes))
+    required = [rule for rule in rules if isinstance(rule, RequiredSubstructure)]
+    low, high = _label_range(rules, shape)
+    made = drafts(scaffolds, required, valences, high, n, min(k, _DRAFTS), rng)
+    which = rng.integers(len(made), size=k) if len(made) > 1 else np.zeros(k, dtype=np.int64)
+    given = np.stack([draft.labels for draft in made])[which]
+    site = _Site(_labels(given, low, high, rng), valences, made, which, rng)
+    site.grow_tree(first=max((s.n_atoms for s in scaffolds), default=0))
+    fewest, most = _range(rules, CycleRange, n // 2)
+    kept = [scaffold for scaffold in scaffolds if scaffold.keep_rings]
+    site.close_rings(fewest, most, *_ring_sizes(rules, n), kept)
     for order in range(2, shape.n_edge_labels + 1):
-        few, many = _range([r for r in rules if _counts(r, order)], BondCount, shape.n_nodes // 2)
+        few, many = _range([r for r in rules if _counts(r, order)], BondCount, n // 2)
         site.raise_bonds(order, few, many)
     return site.labels, site.order
 
@@ -65,30 +73,29 @@ def _ring_sizes(rules: Sequence[Rule], n: int) -> tuple[int, int]:
     return smallest, largest
 
 
-def _labels(
-    rules: Sequence[Rule],
-    scaffolds: Sequence[Scaffold],
-    shape: Shape,
-    k: int,
-    rng: np.random.Generator,
-) -> IntArray:
-    """Random elements, redrawn where their counts are out of range."""
-    n, n_labels = shape.n_nodes, shape.n_labels
-    low, high = np.zeros(n_labels, dtype=np.int64), np.full(n_labels, n)
+def _label_range(rules: Sequence[Rule], shape: Shape) -> tuple[IntArray, IntArray]:
+    """How many atoms of each element there are at least and at most."""
+    low = np.zeros(shape.n_labels, dtype=np.int64)
+    high = np.full(shape.n_labels, shape.n_nodes)
     for rule in rules:
         if isinstance(rule, LabelCount):
             label = rule.index(rule.label)
             low[label] = max(low[label], rule.minimum)
-            high[label] = min(high[label], n if rule.maximum is None else rule.maximum)
+            if rule.maximum is not None:
+                high[label] = min(high[label], rule.maximum)
+    return low, high
+
+
+def _labels(given: IntArray, low: IntArray, high: IntArray, rng: np.random.Generator) -> IntArray:
+    """Random elements where none is given, redrawn where their counts are out of range."""
+    (k, n), n_labels = given.shape, len(low)
     middle = np.maximum((low + np.minimum(high, n)) / 2.0, 1e-9)
     share = middle / middle.sum()
     labels = np.zeros((k, n), dtype=np.int64)
     again = np.arange(k)
     for _ in range(_REDRAWS):
-        labels[again] = rng.choice(n_labels, size=(len(again), n), p=share)
-        for scaffold in scaffolds:
-            fixed = [scaffold.index(label) for label in scaffold.labels]
-            labels[again, : len(fixed)] = fixed
+        drawn = rng.choice(n_labels, size=(len(again), n), p=share)
+        labels[again] = np.where(given[again] >= 0, given[again], drawn)
         counts = (labels[again][:, :, None] == np.arange(n_labels)).sum(axis=1)
         again = again[((counts < low) | (counts > high)).any(axis=1)]
         if not again.size:
@@ -97,28 +104,30 @@ def _labels(
 
 
 class _Site:
-    """Molecules under construction: bonds so far and the valence each atom has left."""
+    """Molecules under construction: bonds so far and the valence each atom has left.
 
-    def __init__(self, labels: IntArray, valences: Sequence[int], rng: np.random.Generator) -> None:
+    ``made[which[i]]`` is the draft of molecule i.
+    """
+
+    def __init__(
+        self,
+        labels: IntArray,
+        valences: Sequence[int],
+        made: Sequence[Draft],
+        which: IntArray,
+        rng: np.random.Generator,
+    ) -> None:
         self.labels, self.rng = labels, rng
-        k, n = labels.shape
-        self.order = np.zeros((k, n, n), dtype=np.int64)
-        self.spare = np.asarray(valences, dtype=np.int64)[labels]
-        self.joined = np.zeros((k, n), dtype=bool)
-        self.fixed = np.zeros((n, n), dtype=bool)  # bonds of a scaffold, not to be changed
-        self.everyone = np.arange(k)
-
-    def place(self, scaffold: Scaffold) -> None:
-        """The bonds of a scaffold; its closed atoms have nothing left."""
-        n_atoms = scaffold.n_atoms
-        for u, v, order in scaffold.bonds:
-            self.order[:, u, v] = self.order[:, v, u] = order
-            self.spare[:, [u, v]] -= order
-        self.fixed[:n_atoms, :n_atoms] = True
-        self.joined[:, :n_atoms] = True
-        closed = [v for v in range(n_atoms) if v not in scaffold.open]
-        self.spare[:, closed] = 0
-        np.maximum(self.spare, 0, out=self.spare)
+        self.order = np.stack([draft.order for draft in made])[which]
+        self.fixed = np.stack([draft.fixed for draft in made])[which]
+        self.piece = np.stack([draft.pieces() for draft in made])[which]
+        self.n_rings = np.array([draft.n_rings() for draft in made])[which]
+        hydrogens = np.stack([draft.hydrogens for draft in made])[which]
+        spare = np.asarray(valences, dtype=np.int64)[labels] - self.order.sum(axis=2)
+        self.spare = np.maximum(spare - np.maximum(hydrogens, 0), 0)
+        # an exact number of hydrogens leaves no choice: all else must become bonds
+        self.hungry = (hydrogens >= 0) & (self.spare > 0)
+        self.everyone = np.arange(len(labels))
 
     def _bond(self, graphs: IntArray, u: IntArray, v: IntArray) -> None:
         """One more bond, or one order more."""
@@ -127,24 +136,36 @@ class _Site:
         self.spare[graphs, u] -= 1
         self.spare[graphs, v] -= 1
 
-    def grow_tree(self) -> None:
-        """Atoms join in random order, those of valence 1 last: so a place is always left."""
+    def grow_tree(self, first: int) -> None:
+        """Pieces join in random order, those with one free valence last: so a place is always left.
+
+        A piece is an atom, or the atoms that the draft connects; atoms 0..first-1 are joined.
+        """
         k, n = self.labels.shape
-        ends = self.spare == 1
-        turn = np.argsort(self.rng.random((k, n)) + ends - 2.0 * self.joined, axis=1)
+        joined = np.tile(np.arange(n) < first, (k, 1))
+        same = self.piece[:, :, None] == self.piece[:, None, :]
+        ends = (same * self.spare[:, None, :]).sum(axis=2) == 1
+        turn = np.argsort(self.rng.random((k, n)) + ends - 2.0 * joined, axis=1)
         for step in range(n):
             node = turn[:, step]
-            open_ = self.joined & (self.spare > 0)
-            host = (self.rng.random((k, n)) * open_).argmax(axis=1)
-            new = ~self.joined[self.everyone, node] & open_.any(axis=1)
+            own = same[self.everyone, node]
+            room = self.spare > 0
+            key = self.rng.random((k, n)) + self.hungry
+            host = (key * (joined & room)).argmax(axis=1)
+            guest = (key * (own & room)).argmax(axis=1)
+            new = ~joined[self.everyone, node]
+            new &= (joined & room).any(axis=1) & (own & room).any(axis=1)
             graphs = self.everyone[new]
-            self._bond(graphs, host[new], node[new])
-            self.joined[self.everyone, node] = True
+            self._bond(graphs, host[new], guest[new])
+            joined |= own
 
-    def close_rings(self, fewest: int, most: int, smallest: int, largest: int) -> None:
+    def close_rings(
+        self, fewest: int, most: int, smallest: int, largest: int, kept: Sequence[Scaffold]
+    ) -> None:
         """A random number of bonds between atoms not bonded yet, that close rings of these sizes.
 
-        The new bond and all bonds that were in no ring before are then in a ring of that size.
+        The new bond and all bonds that were in no ring before are then in a ring of that size. The
+        rings of the scaffolds ``kept`` stay as they are.
         """
 
         def places() -> BoolArray:
@@ -152,9 +173,13 @@ class _Site:
             if smallest > 3 or largest < self.labels.shape[1]:
                 size = distances_batch(self.order > 0) + 1
                 free &= (size >= smallest) & (size <= largest)
+            for scaffold in kept:
+                free &= ~scaffold.bridges(self.order > 0)
             return free
 
-        self._repeat(fewest, most, places)
+        self._repeat(
+            np.maximum(fewest - self.n_rings, 0), np.maximum(most - self.n_rings, 0), places
+        )
 
     def raise_bonds(self, order: int, fewest: int, most: int) -> None:
         """A random number of bonds of one order less is raised to this order."""
@@ -163,15 +188,15 @@ class _Site:
 
     def _repeat(
         self,
-        fewest: int,
-        most: int,
+        fewest: IntArray | int,
+        most: IntArray | int,
         allowed: Callable[[], BoolArray],
         there: IntArray | int = 0,
     ) -> None:
         k, n = self.labels.shape
         # few more often than many: the sum over rings and orders is limited by the valences
         share = self.rng.random(k) ** 2
-        target = fewest + np.floor(share * (max(most, fewest) - fewest + 1)).astype(np.int64)
+        target = fewest + np.floor(share * (np.maximum(most, fewest) - fewest + 1)).astype(np.int64)
         target = np.minimum(target, most) - there
         upper = np.triu(np.ones((n, n), dtype=bool), 1)
         for step in range(int(target.max(initial=0))):
@@ -181,6 +206,8 @@ class _Site:
             some = np.flatnonzero(places.any(axis=(1, 2)))
             if not some.size:
                 return
-            keys = self.rng.random((len(some), n, n)) * places[some]
+            hungry = self.hungry[some]
+            keys = self.rng.random((len(some), n, n)) + hungry[:, :, None] + hungry[:, None, :]
+            keys *= places[some]
             u, v = np.divmod(keys.reshape(len(some), n * n).argmax(axis=1), n)
             self._bond(some, u, v)

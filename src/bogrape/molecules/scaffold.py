@@ -1,17 +1,32 @@
-"""`Scaffold`: a fixed part of a molecule, with positions where more may be attached."""
+"""`Scaffold`: a fixed part of a molecule, with positions where more may be attached.
+
+Take the scaffold away, and what is left of a molecule falls into connected *branches*. With
+``keep_rings``, a branch is bonded either to one ring atom of the scaffold, by one bond, or to one
+other atom of the scaffold, by any number of bonds. This is the same as to say that no ring with an
+atom outside the scaffold has a ring atom, or two atoms, of the scaffold: a path inside a branch
+closes such a ring if it ends at two atoms of the scaffold, or at one ring atom by two bonds.
+
+Aromatic atoms then stay aromatic. RDKit counts the electrons of a ring from the bonds of its atoms
+and from the rings it is fused to. Both stay as they are, because an aromatic atom has room for one
+more single bond at most, in place of a hydrogen.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Self
 
+import networkx as nx
 import numpy as np
 
+from ..arrays import BoolArray, IntArray
 from ..batch import Batch
-from ..constraints import Atom, HasLabel, Row, Shape, edge
+from ..constraints import Atom, Aux, Edge, HasLabel, Row, Shape, edge, within
 from ..constraints.rows import never, total
 from ..constraints.rule import Excess, Label
+from ..counts import distances_batch
 from .base import MoleculeRule, bond, orders
 
 
@@ -23,6 +38,8 @@ class Scaffold(MoleculeRule):
         labels: the elements of its atoms.
         bonds: triples ``(u, v, order)``.
         open: the atoms that may have bonds to the rest of the molecule.
+        keep_rings: whether its ring system stays as it is: no ring that reaches beyond the scaffold
+            has a ring atom, or two atoms, of the scaffold.
 
     `scaffold` makes one from SMILES.
     """
@@ -30,6 +47,7 @@ class Scaffold(MoleculeRule):
     labels: Any
     bonds: Any
     open: Any
+    keep_rings: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.labels, (list, tuple)) or not self.labels:
@@ -53,6 +71,10 @@ class Scaffold(MoleculeRule):
         if free and free[-1] >= self.n_atoms:
             self.refuse(f"open atoms below {self.n_atoms}", repr(free[-1]), "open=[0]")
         self._set("open", free)
+        if not isinstance(self.keep_rings, bool):
+            self.refuse("keep_rings to be True or False", repr(self.keep_rings), "keep_rings=True")
+        if self.keep_rings and not nx.is_connected(_skeleton(self.n_atoms, self.bonds)):
+            self.refuse("one connected fragment to keep rings of", "several", "keep_rings=False")
 
     @property
     def n_atoms(self) -> int:
@@ -81,11 +103,60 @@ class Scaffold(MoleculeRule):
         labels = [self.index(label) for label in self.labels]
         out = (batch.labels[:, :k] != labels).sum(axis=1)
         out = out + (orders(batch)[:, :k, :k] != wanted).sum(axis=(1, 2)) // 2
-        outside = batch.adjacency[:, self._closed(), k:].sum(axis=(1, 2))
-        return np.asarray(out + outside, dtype=float)
+        out = out + batch.adjacency[:, self._closed(), k:].sum(axis=(1, 2))
+        if self.keep_rings:
+            out = out + self.ties(batch.adjacency)
+        return np.asarray(out, dtype=float)
+
+    def ties(self, adjacency: BoolArray) -> IntArray:
+        """Bonds and atoms by which branches are tied to the scaffold more than once, ``(B,)``."""
+        if adjacency.shape[1] == self.n_atoms:
+            return np.zeros(len(adjacency), dtype=np.int64)
+        branch = self._same_branch(adjacency)
+        ring, chain = self._anchors()
+        to_rings = adjacency[:, self.n_atoms :, ring].sum(axis=2)
+        to_chain = adjacency[:, self.n_atoms :, chain].astype(np.int64)
+        ties = (branch @ to_rings[..., None])[..., 0] + (branch @ to_chain > 0).sum(axis=2)
+        first = branch.argmax(axis=2) == np.arange(branch.shape[1])  # each branch once
+        return np.asarray((np.maximum(ties - 1, 0) * first).sum(axis=1))
+
+    def _same_branch(self, adjacency: BoolArray) -> IntArray:
+        """Which atoms beyond the scaffold are connected without it, 0/1 ``(B, n - k, n - k)``."""
+        rest = adjacency[:, self.n_atoms :, self.n_atoms :]
+        return np.asarray(distances_batch(rest) < rest.shape[1], dtype=np.int64)
+
+    def _anchors(self) -> tuple[list[int], list[int]]:
+        """Open atoms in rings of the scaffold, and the other open atoms."""
+        rings = _ring_atoms(self.n_atoms, self.bonds)
+        return [v for v in self.open if v in rings], [v for v in self.open if v not in rings]
+
+    def bridges(self, adjacency: BoolArray) -> BoolArray:
+        """Pairs of atoms between which a new bond would change the rings, ``(B, n, n)``.
+
+        The graphs satisfy the rule so far.
+        """
+        k, (graphs, n, _) = self.n_atoms, adjacency.shape
+        group = np.tile(np.arange(n), (graphs, 1))  # a bond inside a group changes no ring
+        if n == k:
+            return np.asarray(group[:, :, None] != group[:, None, :])
+        branch = self._same_branch(adjacency)
+        group[:, k:] = k + branch.argmax(axis=2)
+        for v in self._anchors()[1]:
+            here = (branch @ adjacency[:, k:, v, None])[..., 0] > 0
+            group[:, k:][here] = v
+        return np.asarray(group[:, :, None] != group[:, None, :])
 
     def rows(self, shape: Shape) -> Iterator[Row]:
-        """Its elements and bonds; no other bonds between its atoms or from closed ones."""
+        """Its elements and bonds; no other bonds between its atoms or from closed ones.
+
+        With ``keep_rings``, ``branch[w,r] = 1`` exactly when the branch of atom w has the root r:
+        the atom bonded to a ring of the scaffold, or the other atom of the scaffold it is bonded to
+
+        * every w has one root;
+        * ``branch[w,w]`` is the number of bonds from w to rings of the scaffold, so at most one;
+        * a bond from w to another atom r of the scaffold makes r the root of w;
+        * bonded atoms have the same root.
+        """
         k, n = self.n_atoms, shape.n_nodes
         if n < k:
             yield never(f"scaffold of {k} atoms")
@@ -102,3 +173,44 @@ class Scaffold(MoleculeRule):
         shut = total(edge(u, v, False) for u in self._closed() for v in range(k, n))
         if shut:
             yield Row("scaffold: closed positions", shut, high=0)
+        if self.keep_rings:
+            yield from self._branches(shape)
+
+    def _branches(self, shape: Shape) -> Iterator[Row]:
+        ring, chain = self._anchors()
+        outside = range(self.n_atoms, shape.n_nodes)
+        roots = [*outside, *chain]
+
+        def branch(w: int, root: int) -> Aux:
+            return Aux(f"{self.name}.branch[{w},{root}]")
+
+        for w in outside:
+            one = total(branch(w, root) for root in roots)
+            if shape.connected:
+                yield Row(f"scaffold: one root[{w}]", one, 1, 1)
+            else:
+                reached = within(0, w, shape.n_nodes - 1, shape)
+                yield Row(f"scaffold: one root if attached[{w}]", (*one, (reached, -1)), 0, 0)
+            bonds = total(edge(u, w, False) for u in ring)
+            yield Row(f"scaffold: one bond to a ring[{w}]", (*bonds, (branch(w, w), -1)), 0, 0)
+            for root in chain:
+                terms = ((Edge(root, w), 1), (branch(w, root), -1))
+                yield Row(f"scaffold: bonded to its root[{w},{root}]", terms, high=0)
+            for x in outside:
+                for root in roots if x != w else ():
+                    same = ((branch(w, root), 1), (branch(x, root), -1), (edge(w, x, False), 1))
+                    yield Row(f"scaffold: same root[{w},{x},{root}]", same, high=1)
+
+
+def _skeleton(n_atoms: int, bonds: tuple[tuple[int, int, int], ...]) -> Any:
+    graph: Any = nx.Graph()
+    graph.add_nodes_from(range(n_atoms))
+    graph.add_edges_from(pair[:2] for pair in bonds)
+    return graph
+
+
+@cache
+def _ring_atoms(n_atoms: int, bonds: tuple[tuple[int, int, int], ...]) -> frozenset[int]:
+    """The atoms of a scaffold that are in one of its rings."""
+    blocks = nx.biconnected_components(_skeleton(n_atoms, bonds))
+    return frozenset().union(*(block for block in blocks if len(block) > 2))

@@ -3,11 +3,13 @@
 What a `Graph` cannot hold is refused with the reason, never dropped in silence: charges, radicals,
 isotopes, stereo marks, atom maps, several fragments, odd valences. Two things are put in another
 form: explicit hydrogens are counted, and aromatic rings become alternating double bonds
-(kekulisation), so that of two Kekulé forms of one molecule RDKit's choice is taken.
+(kekulisation). Of the Kekulé forms of a molecule, one that a given space contains is taken, else
+RDKit's choice.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,13 +19,14 @@ from ..errors import InvalidGraphError, InvalidInputError
 from ..graph import Graph
 from ..space import GraphSpace
 from .elements import VALENCES, Elements, elements_of
+from .identity import BONDS, unchecked_mol
 from .scaffold import Scaffold
 from .valence import N_FEATURES, Valence, features
 
 _LONGEST = 2_000  # characters
 _LARGEST = 200  # heavy atoms
-_BONDS = {1: Chem.BondType.SINGLE, 2: Chem.BondType.DOUBLE, 3: Chem.BondType.TRIPLE}
-_ORDERS = {kind: order for order, kind in _BONDS.items()}
+_FORMS = 64  # Kekulé forms that are looked at
+_ORDERS = {kind: order for order, kind in BONDS.items()}
 
 
 def from_smiles(smiles: str, elements: Elements = "qm7") -> Graph:
@@ -32,7 +35,8 @@ def from_smiles(smiles: str, elements: Elements = "qm7") -> Graph:
     Args:
         smiles: one uncharged closed-shell molecule, without stereo marks.
         elements: what labels 0, 1, ... stand for: "qm7", "qm9", a list of symbols or the space.
-            With a space that has a scaffold, the atoms of the scaffold come first.
+            With a space, a Kekulé form that the space contains is taken, if there is one, and the
+            atoms of a scaffold come first.
 
     >>> graph = from_smiles("CC=O")
     >>> graph.labels.tolist(), graph.edge_labels[1].tolist()
@@ -41,7 +45,7 @@ def from_smiles(smiles: str, elements: Elements = "qm7") -> Graph:
     mol = read_smiles(smiles)
     symbols = elements_of(elements)
     graph = from_mol(mol, symbols, f"{smiles!r:.80}")
-    return _scaffold_first(graph, elements) if isinstance(elements, GraphSpace) else graph
+    return _fitted(graph, mol, elements) if isinstance(elements, GraphSpace) else graph
 
 
 def to_smiles(graph: Graph, elements: Elements = "qm7") -> str:
@@ -59,21 +63,10 @@ def to_mol(graph: Graph, elements: Elements = "qm7") -> Any:
     if not isinstance(graph, Graph):
         raise InvalidInputError(f"expected a Graph, got {type(graph).__name__}; try from_smiles")
     _check(graph, symbols)
-    editable = Chem.RWMol()
-    for label in graph.labels:
-        editable.AddAtom(Chem.Atom(symbols[label]))
-    assert graph.edge_labels is not None
-    for u, v in graph.edges():
-        editable.AddBond(u, v, _BONDS[int(graph.edge_labels[u, v])])
-    mol = editable.GetMol()
-    with rdBase.BlockLogs():
-        try:
-            Chem.SanitizeMol(mol)
-        except Exception as error:
-            raise InvalidGraphError(
-                f"expected a molecule, got one RDKit refuses: {error}"
-            ) from None
-    return mol
+    try:
+        return unchecked_mol(graph, symbols)
+    except (ValueError, RuntimeError) as error:
+        raise InvalidGraphError(f"expected a molecule, got one RDKit refuses: {error}") from None
 
 
 def _check(graph: Graph, symbols: tuple[str, ...]) -> None:
@@ -130,7 +123,7 @@ def from_mol(mol: Any, elements: Elements = "qm7", name: str = "the molecule") -
         labels[v] = symbols.index(symbol)
     valences = [VALENCES[symbol] for symbol in symbols]
     bits = features(labels[None], order[None], valences)[0]
-    return Graph(order > 0, labels, bits, edge_labels=order)
+    return Graph(order > 0, labels, bits, edge_labels=order, label_names=symbols)
 
 
 def read_smiles(smiles: object) -> Any:
@@ -197,6 +190,33 @@ def _plain(mol: Any, name: str) -> Any:
     except Exception as error:
         _refuse(name, f"aromatic atoms without Kekulé form ({error})", "writing double bonds")
     return mol
+
+
+def _fitted(graph: Graph, mol: Any, space: GraphSpace) -> Graph:
+    """The molecule in a form that the space contains, or as it is if there is none."""
+    first = _scaffold_first(graph, space)
+    if space.contains(first):
+        return first
+    for form in _kekule_forms(mol):
+        other = _scaffold_first(from_mol(form, space), space)
+        if space.contains(other):
+            return other
+    return first
+
+
+def _kekule_forms(mol: Any) -> Iterator[Any]:
+    """Molecules with the same SMILES whose bonds alternate in other ways, `_FORMS` at most."""
+    if not any(bond.GetIsAromatic() for bond in mol.GetBonds()):
+        return
+    smiles = Chem.MolToSmiles(mol)
+    for form in Chem.ResonanceMolSupplier(mol, Chem.KEKULE_ALL, maxStructs=_FORMS):
+        if form is None:
+            return
+        same = Chem.Mol(form)
+        with rdBase.BlockLogs():
+            fine = Chem.SanitizeMol(same, catchErrors=True) == Chem.SANITIZE_NONE
+        if fine and Chem.MolToSmiles(same) == smiles:
+            yield form
 
 
 def _scaffold_first(graph: Graph, space: GraphSpace) -> Graph:

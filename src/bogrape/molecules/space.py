@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rdkit import Chem
+from rdkit import Chem, rdBase
 
 from ..constraints import Rule
 from ..errors import InvalidInputError, InvalidSpaceError
@@ -58,11 +58,15 @@ def molecule_space(
     )
 
 
-def scaffold(smiles: str) -> Scaffold:
+def scaffold(smiles: str, *, keep_rings: bool = False) -> Scaffold:
     """The rule that a molecule is built on this fragment.
 
-    ``*`` marks the open positions: an atom with a ``*`` attached may have further bonds. Without
-    any ``*``, all atoms are open as far as their valence allows.
+    Args:
+        smiles: the fragment. ``*`` marks the open positions: an atom with a ``*`` attached may have
+            further bonds. Without any ``*``, all atoms are open as far as their valence allows.
+        keep_rings: whether the ring system of the fragment stays as it is: no new ring is fused to
+            it, cages it or shares an atom with it, and aromatic atoms stay aromatic. New rings may
+            hang on it by a bond, or have one atom of the fragment that is in none of its rings.
 
     >>> scaffold("*C1CC1")
     Scaffold(labels=('C', 'C', 'C'), bonds=((0, 1, 1), (0, 2, 1), (1, 2, 1)), open=(0,))
@@ -85,12 +89,20 @@ def scaffold(smiles: str) -> Scaffold:
     for v in sorted(marked):
         lost = sum(1 for other in mol.GetAtomWithIdx(v).GetNeighbors() if other.GetIdx() in stars)
         atom = editable.GetAtomWithIdx(v)
-        if atom.GetNoImplicit():
+        # what an aromatic heteroatom loses is not filled up with hydrogens by itself
+        if atom.GetNoImplicit() or (atom.GetIsAromatic() and atom.GetSymbol() != "C"):
             atom.SetNumExplicitHs(atom.GetNumExplicitHs() + lost)
     for v in reversed(stars):
         editable.RemoveAtom(v)
     fragment = editable.GetMol()
-    Chem.SanitizeMol(fragment)
+    with rdBase.BlockLogs():
+        try:
+            Chem.SanitizeMol(fragment)
+        except ValueError as error:
+            raise InvalidInputError(
+                f"scaffold {smiles!r:.80}: without its '*' it is no molecule ({error}); try "
+                "Kekulé bonds, as in 'C1=CC=CC=C1*'"
+            ) from None
     symbols = tuple(dict.fromkeys(atom.GetSymbol() for atom in fragment.GetAtoms()))
     graph = from_mol(fragment, elements_of(symbols), f"scaffold {smiles!r:.80}")
     assert graph.edge_labels is not None
@@ -98,4 +110,5 @@ def scaffold(smiles: str) -> Scaffold:
         labels=tuple(symbols[label] for label in graph.labels),
         bonds=[(u, v, int(graph.edge_labels[u, v])) for u, v in graph.edges()],
         open=sorted(renamed[v] for v in marked) if stars else list(range(len(renamed))),
+        keep_rings=keep_rings,
     )

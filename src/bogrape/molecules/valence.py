@@ -9,39 +9,44 @@ Notation: ``c_v`` is the valence of the element of atom v, ``d_v`` its number of
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from rdkit import rdBase
 
 from ..arrays import BoolArray, IntArray
 from ..batch import Batch
 from ..constraints import HasFeature, HasLabel, Row, Rule, Shape, edge
 from ..constraints.rows import Terms, total
 from ..constraints.rule import Excess
+from ..graph import Graph
 from .base import MoleculeRule, bond, orders
 from .build import build
+from .elements import VALENCES
+from .identity import BONDS, canonical_smiles
 
 N_FEATURES = 11
 NEIGHBOURS, HYDROGENS, DOUBLE, TRIPLE = 0, 4, 9, 10  # where each block of features begins
 
 
 def features(labels: IntArray, order: IntArray, valences: Sequence[int]) -> BoolArray:
-    """The eleven features of every atom, ``(B, n, 11)``, from elements and bonds.
+    """The eleven features of every atom, ``(..., n, 11)``, from elements and bonds.
 
     An overloaded atom has no hydrogens; one without neighbours has no neighbour bit.
     """
-    degree = (order > 0).sum(axis=2)
-    hydrogens = np.asarray(valences)[labels] - order.sum(axis=2)
+    degree = (order > 0).sum(axis=-1)
+    hydrogens = np.asarray(valences)[labels] - order.sum(axis=-1)
     return np.concatenate(
         [
             degree[..., None] == np.arange(1, 5),
             np.maximum(hydrogens, 0)[..., None] == np.arange(5),
-            (order == 2).any(axis=2)[..., None],
-            (order == 3).any(axis=2)[..., None],
+            (order == 2).any(axis=-1)[..., None],
+            (order == 3).any(axis=-1)[..., None],
         ],
-        axis=2,
+        axis=-1,
     )
 
 
@@ -49,12 +54,14 @@ def features(labels: IntArray, order: IntArray, valences: Sequence[int]) -> Bool
 class Valence(MoleculeRule):
     """Atoms have as many bonds as their element's valence, and the features say which.
 
-    ``valences`` gives the valence of every label.
+    ``valences`` gives the valence of every label. In a space whose labels are elements, graphs with
+    the same canonical SMILES are the same molecule.
     """
 
     derives_features: ClassVar[bool] = True
 
     valences: Any
+    elements: Any = field(default=(), compare=False)  # of the space, set by `bind`
 
     def __post_init__(self) -> None:
         if not isinstance(self.valences, (list, tuple)) or not self.valences:
@@ -63,6 +70,10 @@ class Valence(MoleculeRule):
         if not all(1 <= c <= 4 for c in made):
             self.refuse("valences 1..4", repr(made), "other elements")
         self._set("valences", made)
+
+    def parameters(self) -> dict[str, Any]:
+        """The valences: elements are those of the space."""
+        return {"valences": self.valences}
 
     def features_named(self) -> frozenset[int]:
         """All eleven."""
@@ -80,7 +91,23 @@ class Valence(MoleculeRule):
                 f"features={shape.n_features} and edge_labels={shape.n_edge_labels}",
                 "molecule_space",
             )
-        return super().bind(labels, shape)
+        fit = len(labels) == len(self.valences) and all(
+            VALENCES.get(name) == valence
+            for name, valence in zip(labels, self.valences, strict=True)
+        )
+        named = replace(self, elements=tuple(labels)) if fit else self
+        return super(Valence, named).bind(labels, shape)
+
+    def identify(self, graph: Graph) -> str | None:
+        """The canonical SMILES; for a graph that is no molecule, its canonical key, marked as such.
+
+        ``None`` where the labels do not stand for elements.
+        """
+        return _identity(graph, self.elements) if self.elements else None
+
+    def identity_version(self) -> str:
+        """SMILES are canonical for one version of RDKit."""
+        return f"RDKit {rdBase.rdkitVersion}"
 
     def excess(self, batch: Batch) -> Excess:
         """Bonds too many, summed over the atoms, + features that say otherwise."""
@@ -137,6 +164,25 @@ class Valence(MoleculeRule):
         labels, order = build(rules, shape, self.valences, k, rng)
         bits = features(labels, order, self.valences)
         return Batch(order > 0, labels, bits, order, False)
+
+
+@lru_cache(maxsize=4096)  # observed and excluded graphs are asked for again and again
+def _identity(graph: Graph, elements: tuple[str, ...]) -> str:
+    text = canonical_smiles(graph, elements) if _is_molecule(graph, elements) else None
+    return f"graph {graph.canonical_key()}" if text is None else text  # SMILES have no space
+
+
+def _is_molecule(graph: Graph, elements: tuple[str, ...]) -> bool:
+    """Whether bonds fit the elements and features say so: `Valence.excess` for one graph."""
+    order, labels = graph.edge_labels, graph.labels
+    if order is None or graph.directed or graph.n_features != N_FEATURES:
+        return False
+    if labels.max() >= len(elements) or order.max() > max(BONDS):
+        return False
+    valences = [VALENCES[symbol] for symbol in elements]
+    if (order.sum(axis=1) > np.asarray(valences)[labels]).any():
+        return False
+    return bool((features(labels, order, valences) == graph.features).all())
 
 
 def _relieved(labels: IntArray, order: IntArray, valences: NDArray[np.int64]) -> IntArray:

@@ -1,6 +1,7 @@
 """How the next graph is found: one file a method, one `Proposal` type, one `propose` function."""
 
-from .portfolio import propose
+from .portfolio import Method, propose
 from .proposal import Proposal
+from .request import Stage
 
-__all__ = ["Proposal", "propose"]
+__all__ = ["Method", "Proposal", "Stage", "propose"]

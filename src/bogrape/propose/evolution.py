@@ -7,7 +7,6 @@ dropped, and the best survive. It is kept simple on purpose; `search` is the str
 
 from __future__ import annotations
 
-import math
 import time
 
 import numpy as np
@@ -27,8 +26,8 @@ _PARENTS = 10
 
 def propose_evolve(objective: Objective, request: Request) -> Proposal:
     """The best graph that mutation and selection find; no bound."""
-    elite = Elite(request.excluded)
     space = objective.space
+    elite = Elite(request.excluded, identify=space.identity)
     rng = np.random.default_rng(request.seed)
     for n in space.sizes:
         known = [graph for graph in request.exclude if space.contains(graph)]
@@ -45,7 +44,7 @@ def propose_evolve(objective: Objective, request: Request) -> Proposal:
         elite.offer(population, values)
         elite.n_evaluations += len(values)
         for _ in range(_GENERATIONS if len(moves) else 0):
-            if time.monotonic() > request.deadline:
+            if time.monotonic() >= request.deadline:
                 break
             parents = np.argsort(values, kind="stable")[:_PARENTS]
             chosen = rng.choice(parents, _POPULATION)
@@ -67,6 +66,10 @@ def propose_evolve(objective: Objective, request: Request) -> Proposal:
             'method="exact" to learn whether one exists'
         )
     graph = next(iter(elite.ties.values()))
-    return Proposal(
-        graph, elite.value, -math.inf, "heuristic", request.seconds, "evolve", elite.n_evaluations
+    return objective.proposal(
+        graph,
+        objective.of_graph(graph),
+        seconds=request.seconds,
+        method="evolve",
+        n_evaluations=elite.n_evaluations,
     )

@@ -17,18 +17,23 @@ Matrix = NDArray[np.bool_]
 
 
 def landmarks(space: GraphSpace, n: int) -> Batch | None:
-    """Landmarks with n nodes, each once a label; none where edges carry directions or labels."""
+    """Landmarks with n nodes, once per label; none where edges have directions or labels.
+
+    Where the space fixes the labels of its nodes, once with those.
+    """
     if n < 3 or space.directed or space.n_edge_labels:
         return None
     matrices = np.stack([*_classics(n), *(m for d in range(2, n - 1) for m in brooms(n, d))])
-    labels = np.repeat(np.arange(space.n_labels), len(matrices))
-    return Batch(
-        np.tile(matrices, (space.n_labels, 1, 1)),
+    n_copies = 1 if space.fixed_labels else space.n_labels
+    labels = np.repeat(np.arange(n_copies), len(matrices))
+    batch = Batch(
+        np.tile(matrices, (n_copies, 1, 1)),
         np.repeat(labels[:, None], n, axis=1),
         np.zeros((len(labels), n, space.n_features), dtype=bool),
         None,
         False,
     )
+    return space.derived(batch) if space.fixed_labels else batch
 
 
 def _classics(n: int) -> list[Matrix]:

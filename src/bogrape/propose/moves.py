@@ -50,7 +50,7 @@ class MoveTable:
         blocks = [(FLIP, pairs, 1.0), (REWIRE, triples[distinct], 0.5)]
         if space.directed:
             blocks.append((REVERSE, pairs, 0.5))
-        if space.n_labels > 1:
+        if space.n_labels > 1 and not space.fixed_labels:
             blocks.append((RELABEL, _grid(n, space.n_labels), 1.0))
             blocks.append((SWAP, swaps, 0.5))
         if space.n_features and not any(rule.derives_features for rule in space.rules):

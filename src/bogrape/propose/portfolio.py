@@ -8,10 +8,8 @@ Riche and Carraro, 2010).
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -26,12 +24,14 @@ from ..space import GraphSpace
 from .evolution import propose_evolve
 from .objective import Objective
 from .proposal import Proposal
-from .request import Request
+from .request import Request, Stage
 from .sampling import propose_sample
 from .search import search
 from .ties import break_tie
+from .units import RECOMPUTED, room
 
 Proposer = Callable[[Objective, Request], Proposal]
+Method = Literal["auto", "exact", "mip", "search", "sample", "evolve"]
 
 _FOREVER = 1e8  # seconds: what solvers and clocks still understand
 
@@ -45,6 +45,7 @@ def propose_search(objective: Objective, request: Request) -> Proposal:
         deadline=request.deadline,
         seed=request.seed,
         starts=request.exclude,
+        stop=request.stop,
     )
     if not elite.ties:
         raise SearchSpaceExhausted(
@@ -52,14 +53,12 @@ def propose_search(objective: Objective, request: Request) -> Proposal:
             'use method="exact" to learn whether one exists'
         )
     graph = break_tie(elite.ties, request.exclude, request.seed)
-    return Proposal(
+    return objective.proposal(
         graph,
         objective.of_graph(graph),
-        -math.inf,
-        "heuristic",
-        request.seconds,
-        "search",
-        elite.n_evaluations,
+        seconds=request.seconds,
+        method="search",
+        n_evaluations=elite.n_evaluations,
     )
 
 
@@ -84,7 +83,7 @@ def propose_mip(objective: Objective, request: Request) -> Proposal:
     return solve(objective, request)
 
 
-METHODS: dict[str, Proposer] = {
+METHODS: dict[Method, Proposer] = {
     "auto": propose_auto,
     "exact": propose_exact,
     "mip": propose_mip,
@@ -99,7 +98,7 @@ def propose(
     space: GraphSpace,
     gp: GraphGP | Posterior,
     acquisition: Acquisition = ...,
-    method: str = ...,
+    method: Method = ...,
     time_limit: float = ...,
     exclude: Sequence[Graph] = ...,
     n: Literal[1] = ...,
@@ -108,13 +107,15 @@ def propose(
     *,
     pending: Sequence[Graph] = ...,
     options: Mapping[str, Any] | None = ...,
+    stop: Callable[[], bool] | None = ...,
+    watch: Callable[[Stage], None] | None = ...,
 ) -> Proposal: ...
 @overload
 def propose(
     space: GraphSpace,
     gp: GraphGP | Posterior,
     acquisition: Acquisition = ...,
-    method: str = ...,
+    method: Method = ...,
     time_limit: float = ...,
     exclude: Sequence[Graph] = ...,
     n: int = ...,
@@ -123,12 +124,14 @@ def propose(
     *,
     pending: Sequence[Graph] = ...,
     options: Mapping[str, Any] | None = ...,
+    stop: Callable[[], bool] | None = ...,
+    watch: Callable[[Stage], None] | None = ...,
 ) -> Proposal | list[Proposal]: ...
 def propose(
     space: GraphSpace,
     gp: GraphGP | Posterior,
     acquisition: Acquisition | None = None,
-    method: str = "auto",
+    method: Method = "auto",
     time_limit: float = 60.0,
     exclude: Sequence[Graph] = (),
     n: int = 1,
@@ -137,6 +140,8 @@ def propose(
     *,
     pending: Sequence[Graph] = (),
     options: Mapping[str, Any] | None = None,
+    stop: Callable[[], bool] | None = None,
+    watch: Callable[[Stage], None] | None = None,
 ) -> Proposal | list[Proposal]:
     """Find the graph of the space with the smallest acquisition value.
 
@@ -148,12 +153,15 @@ def propose(
             mixed-integer program, for small graphs; ``search``, ``evolve`` and ``sample`` (best of
             20 random graphs) are heuristics without a bound.
         time_limit: seconds for the whole call.
-        exclude: graphs that must not be proposed again, up to isomorphism.
+        exclude: graphs that must not be proposed again (the same ones: see `GraphSpace.identity`).
         n: how many graphs; more than one gives a list, chosen one after another.
         seed: same seed, same answer, whenever the clock did not cut it short.
         solver: which solver, for methods that offer several: ``scip`` or ``gurobi`` for ``mip``.
         pending: graphs under evaluation: excluded, and believed to come out at their mean.
         options: further choices of a method; for ``mip`` see `bogrape.propose.mip.MipOptions`.
+        stop: asked several times per second; once it returns true, the best graph so far is
+            returned with the bound proved so far, and no further ones are sought.
+        watch: called with a `Stage` whenever more is known about the proposal.
     """
     _check(method, time_limit, n, seed)
     for graph in (*exclude, *pending):
@@ -166,15 +174,28 @@ def propose(
     if pending:
         posterior = posterior.believe(pending)
     taken = [*exclude, *pending]
+    hooks: dict[str, Any] = {"stop": stop, "watch": watch}
+    hooks = {name: hook for name, hook in hooks.items() if hook is not None}
     proposals: list[Proposal] = []
     deadline = time.monotonic() + min(time_limit, _FOREVER)
     for i in range(n):
         objective = Objective(space, posterior, chosen_acquisition)
         share = (deadline - time.monotonic()) / (n - i)
-        request = Request(taken, max(0.0, share), _step_seed(seed, i), solver, options=options)
+        request = Request(
+            taken,
+            max(0.0, share),
+            _step_seed(seed, i),
+            solver,
+            options=options,
+            identify=space.identity,
+            **hooks,
+        )
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
             proposal = METHODS[method](objective, request)
-        proposals.append(_rechecked(proposal, objective, request))
+        _recheck(proposal, objective, request)
+        proposals.append(proposal)
+        if request.stop():
+            break
         if i + 1 < n:
             posterior = posterior.believe([proposal.graph])
             taken = [*taken, proposal.graph]
@@ -185,25 +206,26 @@ def _step_seed(seed: int, i: int) -> int:
     return seed if i == 0 else int(np.random.default_rng([seed, i]).integers(2**31))
 
 
-def _rechecked(proposal: Proposal, objective: Objective, request: Request) -> Proposal:
-    """The last gate: in the space, not excluded, value recomputed. Nothing wrong passes."""
+def _recheck(proposal: Proposal, objective: Objective, request: Request) -> None:
+    """The last gate: in the space, not excluded, value and bound right. Nothing wrong passes."""
     broken = objective.space.violations(proposal.graph)
     if broken:
         raise EngineError(
             f"method {proposal.method} returned a graph outside the space ({'; '.join(broken)}); "
             "please report this"
         )
-    if proposal.graph.canonical_key() in request.excluded:
+    if objective.space.identity(proposal.graph) in request.excluded:
         raise EngineError(
             f"method {proposal.method} returned an excluded graph; please report this"
         )
-    value = objective.of_graph(proposal.graph)
-    if abs(value - proposal.value) > 1e-6 * max(1.0, abs(value)):
+    standard, units = objective.of_graph(proposal.graph), objective.units
+    value = units.value(standard)
+    near = room(RECOMPUTED, standard) + units.rounding(value)
+    if abs(value - proposal.value) > near * units.scale or proposal.bound > proposal.value:
         raise EngineError(
-            f"method {proposal.method} claimed the value {proposal.value:.9g}, but its graph has "
-            f"{value:.9g}; please report this"
+            f"method {proposal.method} claimed the value {proposal.value:.17g} and the bound "
+            f"{proposal.bound:.17g}, but its graph has {value:.17g}; please report this"
         )
-    return replace(proposal, value=value, bound=min(proposal.bound, value))
 
 
 def _check(method: str, time_limit: float, n: int, seed: int) -> None:

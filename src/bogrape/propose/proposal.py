@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,17 +17,23 @@ class Proposal:
 
     Attributes:
         graph: the graph to evaluate next; it is in the space and not excluded.
-        value: its acquisition value, recomputed in floating point (minimised; for LCB in the
-            objective's own units).
+        value: its acquisition value, recomputed in floating point (minimised; in the objective's
+            own units).
         bound: no graph of the space that is not excluded has a lower value than this.
-        status: ``optimal`` (the gap is closed), ``time_limit`` (the bound is valid, the gap is
-            open: left so by the clock, a gap limit or a solver's tolerance) or ``heuristic`` (no
-            bound was sought: ``bound`` is minus infinity).
+        status: ``optimal`` (proved: the bound meets the value but for rounding, or for the
+            tolerance of the solver of ``method="mip"``), ``time_limit`` (the bound is valid, the
+            gap is open: left so by the clock, a gap limit or a solver's tolerance) or
+            ``heuristic`` (no bound was sought: ``bound`` is minus infinity).
         seconds: wall-clock time of the whole proposal.
         method: what found it and what proved it, e.g. ``search`` or ``search+cp-sat``.
         n_evaluations: acquisition values computed on the way.
         claimed: the value a solver claimed for its best answer, where it may differ from the truth
             (``method="mip"``); ``value`` is always recomputed.
+        scale: one standard deviation of the observed values, in the objective's own units (for an
+            acquisition function of your own, how far apart its values lie): what the gap is
+            measured in.
+        standard_gap: ``(value - bound) / scale`` before value and bound were rounded to numbers in
+            the objective's own units, which can be coarse: 1e9 +- 1e-3.
     """
 
     graph: Graph
@@ -39,13 +44,21 @@ class Proposal:
     method: str
     n_evaluations: int = 0
     claimed: float | None = None
+    scale: float = 1.0
+    standard_gap: float | None = None
 
     @property
     def gap(self) -> float:
-        """``(value - bound) / max(|value|, 1e-9)``; zero when proved optimal."""
-        if math.isinf(self.bound):
-            return math.inf
-        return max(0.0, self.value - self.bound) / max(abs(self.value), 1e-9)
+        """By how many standard deviations of the observed values another graph may be better.
+
+        Zero if the status is ``optimal``, infinite without a bound, else ``(value - bound) /
+        scale``. It does not depend on the units of the objective.
+        """
+        if self.status == "optimal":
+            return 0.0
+        if self.standard_gap is not None:
+            return self.standard_gap
+        return max(0.0, self.value - self.bound) / self.scale
 
     def _repr_html_(self) -> str | None:
         return display.html(self)

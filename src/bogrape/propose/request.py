@@ -1,14 +1,40 @@
-"""`Request`: what is asked of a proposer beyond the objective itself."""
+"""`Request`: what is asked of a proposer beyond the objective itself.
+
+A proposal can be watched and cut short while it is being made: the proposer calls ``watch`` with a
+`Stage` whenever it knows more, and looks at ``stop`` every fraction of a second. Once ``stop`` says
+so the deadline is now, and the best graph so far is returned with the bound proved so far.
+"""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from ..graph import Graph
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """How far a proposal has come."""
+
+    step: Literal["search", "proof"]
+    value: float  # of the best graph so far; infinite when there is none
+    bound: float  # proved so far; minus infinity when there is none
+    n_open: int = 0  # parts of the space that are not settled
+    seconds: float = 0.0  # spent so far
+    time_limit: float = math.inf
+
+
+def _never() -> bool:
+    return False
+
+
+def _unseen(stage: Stage) -> None:
+    """For those who do not watch."""
 
 
 @dataclass(frozen=True)
@@ -22,18 +48,37 @@ class Request:
     n_evaluations: int = 300_000  # of the local search: work, not time, shapes the answer
     started: float = field(default_factory=time.monotonic)
     options: Mapping[str, Any] | None = None  # choices that only some methods know
+    identify: Callable[[Graph], str] = Graph.canonical_key  # of the space
+    stop: Callable[[], bool] = _never
+    watch: Callable[[Stage], None] = _unseen
 
     @cached_property
     def excluded(self) -> frozenset[str]:
-        """Canonical keys that must not be proposed."""
-        return frozenset(graph.canonical_key() for graph in self.exclude)
+        """Identities that must not be proposed."""
+        return frozenset(map(self.identify, self.exclude))
 
     @property
     def deadline(self) -> float:
-        """`time.monotonic` value by which the answer is due."""
-        return self.started + self.time_limit
+        """`time.monotonic` value by which the answer is due: at once, when told to stop."""
+        due = self.started + self.time_limit
+        return min(due, time.monotonic()) if self.stop() else due
 
     @property
     def seconds(self) -> float:
         """Time spent so far."""
         return time.monotonic() - self.started
+
+    def report(
+        self, step: Literal["search", "proof"], value: float, bound: float, n_open: int
+    ) -> None:
+        """Tell whoever watches how far the proposal has come."""
+        self.watch(
+            Stage(
+                step=step,
+                value=value,
+                bound=bound,
+                n_open=n_open,
+                seconds=self.seconds,
+                time_limit=self.time_limit,
+            )
+        )

@@ -23,6 +23,10 @@ def propose_sample(objective: Objective, request: Request) -> Proposal:
     values = [float(objective.of_batch(Batch.of([graph]))[0]) for graph in graphs]
     best = int(np.argmin(values))
     seconds = time.monotonic() - start
-    return Proposal(
-        graphs[best], values[best], -np.inf, "heuristic", seconds, "sample", len(graphs)
+    return objective.proposal(
+        graphs[best],
+        values[best],
+        seconds=seconds,
+        method="sample",
+        n_evaluations=len(graphs),
     )

@@ -8,13 +8,14 @@ how far they are from the space (`GraphSpace.excess`), then by value, so that a 
 outside.
 
 The budget is a number of evaluations, so the answer depends on the seed and not on the machine; the
-deadline only cuts off. Graphs isomorphic to an excluded one are passed through but never returned.
+deadline only cuts off. Graphs that are the same as an excluded one are passed through but never
+returned.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -28,12 +29,13 @@ from ..graph import Graph
 from ..space import GraphSpace
 from .landmarks import landmarks
 from .moves import MoveTable
+from .units import STEP, TIE, room
 
 _CHAINS = 24
 _CANDIDATES = 4000  # a round's batch: large enough for numpy, small enough for the cache
 _LEAST_ROUND = 1500  # what a round costs of the budget at least: small ones are all overhead
 _STUCK_AFTER = 2  # rounds without improvement before a chain restarts
-_PENALTY = 1e9  # a unit of excess outweighs every acquisition value
+_PENALTY = 1e300  # a unit of excess outweighs every acquisition value
 _TIES_KEPT = 32
 _PASSED_KEPT = 50_000
 
@@ -58,19 +60,20 @@ class CountObjective(Protocol):
 
 @dataclass
 class Elite:
-    """The best graphs seen so far that are not excluded, up to isomorphism, and their ties."""
+    """The best graphs seen so far that are not excluded, and their ties, by identity."""
 
     excluded: Collection[str]
     value: float = np.inf
     ties: dict[str, Graph] = field(default_factory=dict)
     n_evaluations: int = 0
+    identify: Callable[[Graph], str] = Graph.canonical_key
     # excluded or known graphs as they were numbered: chains meet them again and again
     _passed: set[bytes] = field(default_factory=set, repr=False)
 
     @property
     def tolerance(self) -> float:
         """Values closer than this are one value."""
-        return 1e-9 * max(1.0, abs(self.value)) if np.isfinite(self.value) else 0.0
+        return room(TIE, self.value) if np.isfinite(self.value) else 0.0
 
     def offer(self, batch: Batch, values: NDArray[np.float64]) -> None:
         """Take in the graphs of a batch; infinite values mark those outside the space."""
@@ -85,7 +88,7 @@ class Elite:
             if (raw := _raw(batch, int(i))) in self._passed:
                 continue
             graph = batch.graph(int(i))
-            key = graph.canonical_key()
+            key = self.identify(graph)
             if key in self.excluded or key in self.ties:
                 if len(self._passed) < _PASSED_KEPT:
                     self._passed.add(raw)
@@ -112,18 +115,20 @@ def search(
     deadline: float = np.inf,
     seed: int = 0,
     starts: Sequence[Graph] = (),
+    stop: Callable[[], bool] = lambda: False,
 ) -> Elite:
     """Search all sizes of the space; the sizes that do best get a second helping.
 
     Args:
         objective: what to minimise, and over which space.
-        excluded: canonical keys that must not be returned.
+        excluded: identities that must not be returned.
         n_evaluations: acquisition values to compute in all.
         deadline: `time.monotonic` value at which to stop, whatever has been found.
         seed: fixes the answer unless the deadline cuts it short.
         starts: graphs to begin some chains from, e.g. the best observed ones.
+        stop: asked in every round; once it says so, what has been found is returned.
     """
-    elite = Elite(excluded)
+    elite = Elite(excluded, identify=objective.space.identity)
     sizes = list(objective.space.sizes)
     reached = dict.fromkeys(sizes, np.inf)
     shares = [n_evaluations] if len(sizes) == 1 else [n_evaluations // 2, n_evaluations // 2]
@@ -132,9 +137,9 @@ def search(
         for n in chosen:
             rng = np.random.default_rng([seed, turn, n])
             chains = _Chains(objective, n, rng, [g for g in starts if g.n_nodes == n])
-            best = chains.run(elite, budget // len(chosen), deadline)
+            best = chains.run(elite, budget // len(chosen), deadline, stop)
             reached[n] = min(reached[n], best)
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or stop():
                 return elite
     return elite
 
@@ -178,11 +183,11 @@ class _Chains:
         order = np.argsort(self._objective.of_batch(batch), kind="stable")
         return [batch.graph(int(i)) for i in order[: _CHAINS // 3]]
 
-    def run(self, elite: Elite, budget: int, deadline: float) -> float:
+    def run(self, elite: Elite, budget: int, deadline: float, stop: Callable[[], bool]) -> float:
         """Spend the budget; returns the best value seen at this size, excluded graphs included."""
         self._score = self._evaluate(self._current, elite)
         used, best = len(self._current), float(self._score.min())
-        while used < budget and len(self._moves) and time.monotonic() < deadline:
+        while used < budget and len(self._moves) and time.monotonic() < deadline and not stop():
             used += self._round(elite)
             best = min(best, float(self._score.min()))
         return best
@@ -209,7 +214,7 @@ class _Chains:
         scores = self._evaluate(candidates, elite).reshape(n_chains, per_chain)
 
         best = scores.argmin(axis=1)
-        gain = scores[np.arange(n_chains), best] < self._score - 1e-12
+        gain = scores[np.arange(n_chains), best] < self._score - STEP
         chosen = candidates.select(np.arange(n_chains) * per_chain + best)
         self._current = _where(gain, chosen, self._current)
         self._score = np.where(gain, scores[np.arange(n_chains), best], self._score)

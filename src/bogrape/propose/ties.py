@@ -17,7 +17,7 @@ from ..graph import Graph
 
 
 def break_tie(ties: Mapping[str, Graph], seen: Sequence[Graph], seed: int) -> Graph:
-    """The tied graph least like the graphs already seen (keys are canonical keys)."""
+    """The tied graph least like the graphs already seen (keys are identities)."""
     keys = sorted(ties)
     order = np.random.default_rng(seed).permutation(len(keys))
     graphs = [ties[keys[i]] for i in order]

@@ -6,11 +6,15 @@ A chart becomes a file, or an SVG element of a page that takes the colours of th
 from __future__ import annotations
 
 import io
+import math
 import re
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .draw import PALETTE, new_figure, save
 
@@ -30,6 +34,7 @@ THEMED = {
     BLUE: "var(--blue)",
 }
 WIDTH, HEIGHT = 4.8, 3.2  # inches: small, so that text stays readable on a phone
+_HUGE = 1e100
 MANY = 300  # points beyond which marks become small and faint
 
 
@@ -89,6 +94,18 @@ def _embedded(text: str, prefix: str, themed: bool) -> str:
         for colour, variable in THEMED.items():
             text = re.sub(f"{colour}(?![0-9a-fA-F])", variable, text, flags=re.IGNORECASE)
     return text.strip()
+
+
+def drawing_unit(*values: NDArray[np.float64]) -> tuple[float, str]:
+    """What to divide values by before they are drawn, and how to write that on an axis.
+
+    Axes cannot hold numbers near the largest float: their margins would lie beyond it.
+    """
+    top = max((float(np.nanmax(np.abs(v), initial=0.0)) for v in values), default=0.0)
+    if top <= _HUGE:
+        return 1.0, ""
+    power = math.floor(math.log10(top))
+    return 10.0**power, f" / 1e{power}"
 
 
 def new_axes() -> tuple[Figure, Axes]:

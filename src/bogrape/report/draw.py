@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..errors import InvalidInputError, UnsupportedError
 from ..graph import Graph
 from .layout import is_layered, layer_numbers, positions
+from .text import plural, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,6 +41,7 @@ FORMATS = (".png", ".svg", ".pdf")
 _EDGE = "#6B7280"
 _INK = "#1F2937"
 _LONGEST_NAME = 24
+MOST_DRAWN = 200  # nodes of a graph that is drawn; a larger one is described instead
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,11 @@ def draw_graph(
             in use, there is no legend.
         node_names: a text for each node; its number when left out.
         title: written above.
+
+    A graph with more than 200 nodes is described in words instead.
     """
+    if graph.n_nodes > MOST_DRAWN:
+        return _describe(graph, axes, title)
     used = np.unique(graph.labels)
     names = _names(label_names, int(used[-1]) + 1, "label")
     texts = _names(node_names, graph.n_nodes, "")
@@ -164,26 +170,30 @@ def draw_graph(
             [f"{names[v]}  ×{n}" for v, n in zip(used, n_members, strict=True)],
         )
     _frame(target, xy)
-    target.set_title(_shown(title, 80), fontsize=11, color=_INK, parse_math=False)
+    target.set_title(shown(title, 80), fontsize=11, color=_INK, parse_math=False)
+    return target
+
+
+def _describe(graph: Graph, axes: Axes | None, title: str) -> Axes:
+    """The number of nodes and edges, where a drawing would show nothing but ink."""
+    target = new_figure(5.0, 4.5).add_subplot() if axes is None else axes
+    edges = plural(graph.n_edges, "arc" if graph.directed else "edge")
+    words = f"{plural(graph.n_nodes, 'node')}, {edges}\n(too large to draw)"
+    target.text(0.5, 0.5, words, ha="center", va="center", color=_INK, transform=target.transAxes)
+    target.set_axis_off()
+    target.set_title(shown(title, 80), fontsize=11, color=_INK, parse_math=False)
     return target
 
 
 def _names(given: Sequence[str] | None, n: int, what: str) -> list[str]:
     if given is None:
         return [f"{what} {i}".strip() for i in range(n)]
-    names = [_shown(str(name), _LONGEST_NAME) for name in given]
+    names = [shown(str(name), _LONGEST_NAME) for name in given]
     if len(names) < n:
         raise InvalidInputError(
             f"expected a name for each of {n} {what or 'node'}s, got {len(names)}"
         )
     return names
-
-
-def _shown(text: str, longest: int) -> str:
-    """One printable line of bounded length, whatever came."""
-    line = "".join(c if c.isprintable() else " " for c in text).strip()
-    line = " ".join(line.split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 def _palette(n: int) -> list[Any]:
@@ -344,13 +354,13 @@ def draw_convergence(
     target.legend(
         frameon=False, fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2
     )
-    target.set_title(_shown(title, 80), fontsize=11, color=_INK, parse_math=False)
+    target.set_title(shown(title, 80), fontsize=11, color=_INK, parse_math=False)
     return target
 
 
 def _draw_curve(axes: Axes, curve: Curve, colour: Any) -> None:
     evaluations = np.arange(1, curve.runs.shape[1] + 1)
-    best, name = curve.best, _shown(curve.name, 60)
+    best, name = curve.best, shown(curve.name, 60)
     if len(best) == 1:
         axes.scatter(evaluations, curve.runs[0], s=14, color=colour, alpha=0.45, linewidths=0)
         axes.step(evaluations, best[0], where="post", color=colour, linewidth=2.2, label=name)

@@ -7,13 +7,13 @@ figure that needs more observations than there are raises `StudyError`, which sa
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import wrap
 from typing import final
 
 import numpy as np
 
 from ..errors import InvalidInputError, StudyError
-from ..kernels import get_kernel
-from ..study import Study, Trial
+from ..study import Study
 from .chart import (
     BLUE,
     GREEN,
@@ -29,15 +29,16 @@ from .chart import (
     Chart,
     add_legend,
     clean,
+    drawing_unit,
     mark_size,
     new_axes,
 )
 from .draw import draw_graph, new_figure
 from .survey import Survey
-from .text import duration, number, percent, shown
-from .words import STATUSES, driver_name
+from .text import duration, number, percent, plus_minus, shown
+from .words import STATUSES, effects_in_words, exchange_in_words
 
-_SHOWN_DRIVERS = 12
+_SHOWN_EFFECTS = 12
 
 
 # -- how it went ------------------------------------------------------------------------------
@@ -48,9 +49,12 @@ def convergence(survey: Survey) -> Chart:
     survey.need(1, "the convergence")
     figure, axes = new_axes()
     at = np.arange(1, len(survey.values) + 1)
+    unit, unit_words = drawing_unit(survey.values)
+    values = survey.values / unit
     size, alpha = mark_size(len(at))
     initial = np.array([trial.origin == "initial" for trial in survey.complete])
-    axes.step(at, survey.best_so_far, where="post", color=BLUE, linewidth=2.2, label="best so far")
+    best = survey.best_so_far / unit
+    axes.step(at, best, where="post", color=BLUE, linewidth=2.2, label="best so far")
     for chosen, marker, colour, name in (
         (initial, "s", ORANGE, "initial design"),
         (~initial, "o", BLUE, "evaluation"),
@@ -58,7 +62,7 @@ def convergence(survey: Survey) -> Chart:
         if chosen.any():
             axes.scatter(
                 at[chosen],
-                survey.values[chosen],
+                values[chosen],
                 s=size,
                 marker=marker,
                 color=colour,
@@ -67,10 +71,10 @@ def convergence(survey: Survey) -> Chart:
                 label=name,
             )
     top = int(np.argmin(survey.sign * survey.values))
-    axes.scatter([at[top]], [survey.values[top]], s=130, marker="*", color=RED, zorder=4)
+    axes.scatter([at[top]], [values[top]], s=130, marker="*", color=RED, zorder=4)
     axes.annotate(
         number(float(survey.values[top])),
-        (at[top], survey.values[top]),
+        (at[top], values[top]),
         xytext=(0, -13 if survey.sign > 0 else 8),
         textcoords="offset points",
         ha="center",
@@ -80,7 +84,8 @@ def convergence(survey: Survey) -> Chart:
     )
     axes.margins(y=0.14)
     axes.set_xlabel("evaluation")
-    axes.set_ylabel(f"value ({'smaller' if survey.sign > 0 else 'larger'} is better)")
+    better = "smaller" if survey.sign > 0 else "larger"
+    axes.set_ylabel(f"value{unit_words} ({better} is better)")
     add_legend(axes)
     words = (
         f"Best value so far after each of {len(at)} evaluations, from "
@@ -121,28 +126,30 @@ def predictions(survey: Survey) -> Chart:
     """Predicted against observed, each from all the others."""
     loo = survey.left_out
     figure, axes = new_axes()
-    size, alpha = mark_size(len(loo.mean))
-    low = float(min(loo.observed.min(), loo.mean.min()))
-    high = float(max(loo.observed.max(), loo.mean.max()))
+    unit, unit_words = drawing_unit(loo.observed, loo.mean, loo.std)
+    observed, mean, std = loo.observed / unit, loo.mean / unit, loo.std / unit
+    size, alpha = mark_size(len(mean))
+    low = float(min(observed.min(), mean.min()))
+    high = float(max(observed.max(), mean.max()))
     pad = 0.05 * (high - low) or 1.0
     axes.plot([low - pad, high + pad], [low - pad, high + pad], color=MUTED, linewidth=1, zorder=1)
     axes.errorbar(
-        loo.observed,
-        loo.mean,
-        yerr=2 * loo.std,
+        observed,
+        mean,
+        yerr=2 * std,
         fmt="none",
         ecolor=BLUE,
         elinewidth=0.8,
-        alpha=0.35 if len(loo.mean) <= MANY else 0.08,
+        alpha=0.35 if len(mean) <= MANY else 0.08,
         zorder=2,
     )
-    axes.scatter(loo.observed, loo.mean, s=size, color=BLUE, alpha=alpha, linewidths=0, zorder=3)
+    axes.scatter(observed, mean, s=size, color=BLUE, alpha=alpha, linewidths=0, zorder=3)
     axes.set_xlim(low - pad, high + pad)
-    axes.set_xlabel("observed value")
-    axes.set_ylabel("predicted without it (± 2 std)")
+    axes.set_xlabel(f"observed value{unit_words}")
+    axes.set_ylabel(f"predicted without it{unit_words} (± 2 std)")
     words = (
         f"Predicted against observed value of {len(loo.mean)} graphs, each left out in turn: mean "
-        f"error {number(loo.error, 2)}, {percent(loo.inside)} within two standard deviations."
+        f"error {number(loo.error, 2)}, {percent(loo.inside)} inside their 95% intervals."
     )
     return Chart("Predicted against observed", words, figure)
 
@@ -157,15 +164,18 @@ def certificates(survey: Survey) -> Chart:
     for axes in (upper, lower):
         clean(axes)
     at = np.array([trial.id for trial in trials])
-    value = np.array([trial.certificate["value"] for trial in trials], dtype=float)
-    bound = np.array([_number(trial, "bound") for trial in trials])
+    found = [survey.certificate(trial) for trial in trials]
+    value = np.array([c.value for c in found], dtype=float)
+    bound = np.array([np.nan if c.bound is None else c.bound for c in found])
+    unit, unit_words = drawing_unit(value, bound)
+    value, bound = value / unit, bound / unit
     seconds = np.array([survey.seconds(trial)[1] for trial in trials])
     size, alpha = mark_size(len(at))
     if np.isfinite(bound).any():
         upper.vlines(at, bound, value, color=MUTED, linewidth=1.2, alpha=0.6)
         upper.scatter(at, bound, s=size, marker="_", color=INK, linewidths=1.2, label="bound")
     marks = {"optimal": ("o", GREEN), "time_limit": ("^", ORANGE), "heuristic": ("s", BLUE)}
-    statuses = [str(trial.certificate.get("status")) for trial in trials]
+    statuses = [c.status for c in found]
     for status, (marker, colour) in marks.items():
         chosen = np.array([found == status for found in statuses])
         if chosen.any():
@@ -180,7 +190,7 @@ def certificates(survey: Survey) -> Chart:
                 label=STATUSES[status],
                 zorder=3,
             )
-    upper.set_ylabel("acquisition value")
+    upper.set_ylabel(f"acquisition value{unit_words}")
     add_legend(upper, below=False)
     edges = np.stack([at - 0.4, at + 0.4, at + 0.4])
     bars = np.stack([seconds, seconds, np.zeros_like(seconds)])
@@ -193,8 +203,7 @@ def certificates(survey: Survey) -> Chart:
     lower.set_ylim(bottom=0)
     lower.set_ylabel("seconds")
     lower.set_xlabel("trial")
-    gaps = [_number(trial, "gap") for trial in trials]
-    known = [gap for gap in gaps if np.isfinite(gap)]
+    known = [c.gap for c in found if c.gap is not None]
     counted = ", ".join(
         f"{statuses.count(status)} {STATUSES[status]}" for status in marks if status in statuses
     )
@@ -210,6 +219,8 @@ def plane(survey: Survey) -> Chart:
     xy, trials = survey.plane, survey.kept
     figure, axes = new_axes()
     values = np.array([trial.value for trial in trials], dtype=float)
+    unit, unit_words = drawing_unit(values)
+    values = values / unit
     size, _ = mark_size(len(trials))
     low, high = np.quantile(values, [0.0, 1.0])
     shown_map = "viridis" if survey.sign > 0 else "viridis_r"
@@ -238,7 +249,7 @@ def plane(survey: Survey) -> Chart:
     bar = figure.colorbar(dots, ax=axes, pad=0.02)
     bar.ax.tick_params(colors=MUTED, labelsize=8)
     bar.outline.set_visible(False)
-    bar.set_label("value", color=INK)
+    bar.set_label(f"value{unit_words}", color=INK)
     axes.set_xticks([])
     axes.set_yticks([])
     axes.margins(0.1)
@@ -253,33 +264,43 @@ def plane(survey: Survey) -> Chart:
 
 
 def drivers(survey: Survey) -> Chart:
-    """Which paths and labels drive the prediction."""
-    found = survey.drivers[:_SHOWN_DRIVERS]
+    """How the prediction changes with small exchanges in the evaluated graphs."""
+    found = survey.effects[:_SHOWN_EFFECTS]
     if not found:
-        raise StudyError("nothing drives the prediction: all values, or all graphs, are alike")
-    figure = new_figure(WIDTH, 0.9 + 0.3 * len(found))
+        raise StudyError(effects_in_words(survey, 1)[0])
+    figure = new_figure(WIDTH, 0.9 + 0.42 * len(found))
     axes = figure.add_subplot()
     clean(axes)
     axes.grid(visible=False, axis="y")
     axes.grid(axis="x", color=LINE, linewidth=0.8)
-    effects = np.array([driver.effect for driver in found])
+    unit, unit_words = drawing_unit(np.array([abs(e.mean) + 2 * e.std for e in found]))
+    effects = np.array([effect.mean for effect in found]) / unit
     at = np.arange(len(found))[::-1]
     good = survey.sign * effects < 0
-    axes.barh(at, effects, color=np.where(good, GREEN, ORANGE).tolist(), height=0.66)
+    axes.barh(
+        at,
+        effects,
+        xerr=[2 * effect.std / unit for effect in found],
+        color=np.where(good, GREEN, ORANGE).tolist(),
+        ecolor=INK,
+        error_kw={"elinewidth": 1.0, "capsize": 2.5},
+        height=0.6,
+    )
     axes.axvline(0, color=MUTED, linewidth=1)
-    axes.set_yticks(at, [shown(driver_name(d, survey.look), 40) for d in found])
+    look, directed = survey.look, survey.space.directed
+    names = [exchange_in_words(effect.exchange, look, directed) for effect in found]
+    axes.set_yticks(at, ["\n".join(wrap(shown(name, 90), 30)) for name in names], fontsize=8)
     for text in axes.get_yticklabels():
         text.set_parse_math(False)
-    axes.set_xlabel("change of the value with more of it")
-    linear = not get_kernel(survey.settings.kernel).exponential
+    axes.set_xlabel(f"change of the predicted value{unit_words} (± 2 std)")
     words = (
-        "Effect on the predicted value of one standard deviation more of each count: "
-        + "; ".join(f"{driver_name(d, survey.look)} {number(d.effect, 2)}" for d in found[:5])
-    )
-    if not linear:
-        words += (
-            f". The kernel {survey.settings.kernel} has no weights; these are its linear part's"
+        "Change of the predicted value with an exchange at a fixed number of nodes, on average "
+        "over evaluated graphs, ± one standard deviation: "
+        + "; ".join(
+            f"{name} {plus_minus(effect.mean, effect.std)}"
+            for name, effect in zip(names[:5], found, strict=False)
         )
+    )
     return Chart("What drives the prediction", f"{words}.", figure)
 
 
@@ -357,7 +378,7 @@ class Plots:
         return plane(Survey(self._study))
 
     def drivers(self) -> Chart:
-        """Which paths and labels drive the prediction."""
+        """How the prediction changes with small exchanges in the evaluated graphs."""
         return drivers(Survey(self._study))
 
     def times(self) -> Chart:
@@ -366,11 +387,6 @@ class Plots:
 
     def __repr__(self) -> str:
         return f"Plots({self._study!r}): " + ", ".join(["gallery", *FIGURES])
-
-
-def _number(trial: Trial, key: str) -> float:
-    found = trial.certificate.get(key)
-    return float("nan") if found is None else float(found)
 
 
 __all__ = ["FIGURES", "Chart", "Plots"]

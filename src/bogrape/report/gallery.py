@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..study import Trial
-from .picture import Look, graph_svg, legend_html, smiles_of
+from .picture import graph_svg, legend_html, smiles_of
 from .survey import Survey
-from .text import esc, number
+from .text import esc, number, plus_minus
 from .words import ORIGINS
 
 _CARDS = 6
@@ -29,11 +29,11 @@ def gallery_html(survey: Survey) -> str:
     out = []
     ranked = survey.ranked[:_CARDS]
     if ranked:
-        cards = [_card(trial, survey.look, number(value)) for trial, value in ranked]
+        cards = [_card(trial, survey, number(value)) for trial, value in ranked]
         out.append(f'<h3>The best</h3><div class="cards">{"".join(cards)}</div>')
     latest = [trial for trial in reversed(survey.trials) if trial.state != "queued"][:_CARDS]
     if latest:
-        cards = [_card(trial, survey.look, _result(trial)) for trial in latest]
+        cards = [_card(trial, survey, _result(trial)) for trial in latest]
         out.append(f'<h3>The latest</h3><div class="cards">{"".join(cards)}</div>')
     legend = legend_html(survey.look)
     return "".join(out) + (f'<p class="legend">{legend}</p>' if legend and out else "")
@@ -43,9 +43,16 @@ def _result(trial: Trial) -> str:
     return number(trial.value) if trial.value is not None else trial.state
 
 
-def _card(trial: Trial, look: Look, result: str) -> str:
+def _card(trial: Trial, survey: Survey, result: str) -> str:
+    predicted = survey.certificate(trial).predicted
+    below = (
+        ""
+        if predicted is None
+        else f'<br/>predicted <span class="nowrap">{esc(plus_minus(*predicted))}</span>'
+    )
+    smiles = smiles_of(trial.graph, survey.look)
     return (
-        f'<figure class="card">{graph_svg(trial.graph, look, size=220)}<figcaption>'
+        f'<figure class="card">{graph_svg(trial.graph, survey.look, size=220)}<figcaption>'
         f"<strong>{esc(result)}</strong> trial {trial.id}, {esc(ORIGINS[trial.origin])}"
-        "</figcaption></figure>"
+        f"{below}{f'<br/><code>{esc(smiles)}</code>' if smiles else ''}</figcaption></figure>"
     )

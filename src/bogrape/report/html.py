@@ -24,11 +24,11 @@ from . import words
 from .draw import has_matplotlib
 from .figures import FIGURES
 from .gallery import best_picture, gallery_html
-from .survey import Survey
-from .tables import failures_table, time_in_words, trials_table
+from .survey import MOST_NODES, Survey
+from .tables import failures_table, scores_table, time_in_words, trials_table
 from .text import esc, number, plural
 
-_SHOWN_DRIVERS = 5
+_SHOWN_EFFECTS = 5
 
 
 def report_html(study: Study, *, source: str = "", refresh: int | None = None) -> str:
@@ -57,7 +57,7 @@ def report_html(study: Study, *, source: str = "", refresh: int | None = None) -
         '<a class="skip" href="#summary">Skip to the summary</a>'
         f'<header><h1>{name}</h1><p class="goal">{esc(words.goal_in_words(survey))}</p>'
         f"{_navigation()}</header><main>"
-        f"{_summary(survey)}{_charts(survey)}{_graphs(survey)}{_trials(survey)}"
+        f"{_summary(survey)}{_settings(survey)}{_charts(survey)}{_graphs(survey)}{_trials(survey)}"
         f"{_space(survey)}{_failures(survey)}{_reproduce(survey, source)}"
         f"</main>{_footer(refresh)}<script>{script}</script></body></html>\n"
     )
@@ -96,19 +96,26 @@ def _summary(survey: Survey) -> str:
     """What was optimised, the best graph and value, how many evaluations, how sure."""
     value = number(survey.ranked[0][1]) if survey.complete else "none yet"
     kind = "smallest" if survey.sign > 0 else "largest"
-    sure = "".join(f"<p>{esc(line)}</p>" for line in words.certainty_in_words(survey))
+    lines = words.certainty_in_words(survey)
+    if survey.too_large:
+        lines.append(
+            f"{plural(survey.too_large, 'graph')} with more than {MOST_NODES} nodes are left out "
+            "of the predictions in this report."
+        )
+    if (blind := words.blind_spot(survey)) is not None:
+        lines.append(blind)
+    sure = "".join(f"<p>{esc(line)}</p>" for line in lines)
     picture = best_picture(survey)
     shown = (
         f'<div class="box"><h2>Best graph{_which(survey)}</h2>{picture}</div>' if picture else ""
     )
-    drivers = _drivers(survey)
     return (
         f'<section id="summary" class="summary" aria-label="Summary">{shown}<div class="facts">'
         f'<div class="box"><h2>Best value ({kind})</h2><p class="big">{esc(value)}</p>'
         f"<p>{esc(words.improvement_in_words(survey))}</p></div>"
         f'<div class="box"><h2>Evaluations</h2><p class="big">{len(survey.complete)}</p>'
         f"<p>{esc(words.progress_in_words(survey))}</p></div>"
-        f'<div class="box whole"><h2>How sure</h2>{sure}</div>{drivers}</div></section>'
+        f'<div class="box whole"><h2>How sure</h2>{sure}</div>{_effects(survey)}</div></section>'
     )
 
 
@@ -116,18 +123,35 @@ def _which(survey: Survey) -> str:
     return f" (trial {survey.best.id})" if survey.best is not None else ""
 
 
-def _drivers(survey: Survey) -> str:
+def _effects(survey: Survey) -> str:
+    """What drives the prediction, with uncertainties."""
     try:
-        found = survey.drivers[:_SHOWN_DRIVERS]
+        lines = words.effects_in_words(survey, _SHOWN_EFFECTS)
+        n_effects = len(survey.effects)
     except StudyError:
         return ""
-    lines = [esc(words.driver_in_words(driver, survey.look)) for driver in found]
-    if not lines:
+    items = "".join(f"<li>{esc(line)}</li>" for line in lines) if n_effects else ""
+    body = f'<ul class="plain">{items}</ul>' if items else f"<p>{esc(lines[0])}</p>"
+    if n_effects:
+        body += (
+            '<p class="note">On average over exchanges in the evaluated graphs, with the number of '
+            "nodes unchanged; ± one standard deviation.</p>"
+        )
+    return f'<div class="box whole"><h2>What drives the prediction</h2>{body}</div>'
+
+
+def _settings(survey: Survey) -> str:
+    """Other settings tested on the same observations, where the present ones predict badly."""
+    try:
+        loo = survey.left_out
+        if not loo.too_narrow and loo.knows_something:
+            return ""
+        body = scores_table(survey)
+    except StudyError:
         return ""
-    items = "".join(f"<li>{line}</li>" for line in lines)
     return (
-        '<div class="box whole"><h2>What drives the prediction</h2>'
-        f'<ul style="margin:6px 0 0;padding-left:1.2em">{items}</ul></div>'
+        '<section id="settings"><h2>Other settings, tested on this study</h2>'
+        f"<p>{esc(words.remedy_in_words(survey))}</p>{body}</section>"
     )
 
 
@@ -176,8 +200,8 @@ def _trials(survey: Survey) -> str:
 def _space(survey: Survey) -> str:
     lines = "".join(f"<li>{esc(line)}</li>" for line in words.space_in_words(survey.space))
     return (
-        '<section id="space"><h2>The space and its rules</h2><p>Every graph that was tried '
-        f"satisfies all of this:</p><ul>{lines}</ul></section>"
+        '<section id="space"><h2>The space and its rules</h2><p>Every graph that is '
+        f"proposed satisfies all of this:</p><ul>{lines}</ul></section>"
     )
 
 

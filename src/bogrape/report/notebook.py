@@ -1,4 +1,4 @@
-"""What notebooks show of a graph, a proposal or a study: small HTML that needs nothing else."""
+"""What notebooks show of graphs, proposals, trials and studies: self-contained HTML."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from functools import singledispatch
 
 from ..graph import Graph
 from ..propose import Proposal
-from ..study import Study
+from ..study import Study, Trial, TrialList
 from . import words
-from .picture import Look, graph_svg, in_words, legend_html
-from .survey import Survey
-from .text import duration, esc, number
+from .picture import Look, graph_svg, in_words, legend_html, smiles_of
+from .survey import Certificate, Survey
+from .text import duration, esc, number, plus_minus, shown
+
+_MOST_CARDS = 60  # trials of a list that are drawn
 
 
 @singledispatch
@@ -21,7 +23,7 @@ def notebook_html(thing: object) -> str | None:  # noqa: ARG001
 
 @notebook_html.register
 def _graph(graph: Graph) -> str:
-    look = Look(n_labels=int(graph.labels.max()) + 1)
+    look = Look.of_graph(graph)
     used = sorted(set(graph.labels.tolist()))
     return f"<div>{graph_svg(graph, look)}<div>{legend_html(look, used)}</div></div>"
 
@@ -37,6 +39,66 @@ def _proposal(proposal: Proposal) -> str:
         ("time", duration(proposal.seconds)),
     ]
     return _beside(graph_svg(proposal.graph), _table(rows), in_words(proposal.graph))
+
+
+@notebook_html.register
+def _trial(trial: Trial) -> str:
+    look = _look(trial)
+    legend = legend_html(look, sorted(set(trial.graph.labels.tolist())))
+    picture = f"{graph_svg(trial.graph, look)}<div>{legend}</div>"
+    return _beside(picture, _table(_facts(trial, look)), f"trial {trial.id}")
+
+
+@notebook_html.register
+def _trials(trials: TrialList) -> str:
+    if not trials:
+        return "<div>no trials</div>"
+    cards = "".join(_card(trial) for trial in trials[:_MOST_CARDS])
+    more = len(trials) - _MOST_CARDS
+    rest = f"<div>and {more} more</div>" if more > 0 else ""
+    look = _look(trials[0])
+    used = sorted({label for t in trials[:_MOST_CARDS] for label in t.graph.labels.tolist()})
+    return (
+        f'<div aria-label="{len(trials)} trials">'
+        f'<div style="display:flex;flex-wrap:wrap;gap:12px">{cards}</div>'
+        f"<div>{legend_html(look, used)}</div>{rest}</div>"
+    )
+
+
+def _card(trial: Trial) -> str:
+    look = _look(trial)
+    facts = [text for name, text in _facts(trial, look) if name not in ("trial", "origin", "proof")]
+    lines = "".join(f"<div>{esc(text)}</div>" for text in facts)
+    return (
+        '<div style="width:190px;border:1px solid #8884;border-radius:8px;padding:8px;'
+        f'text-align:center;overflow-wrap:anywhere">{graph_svg(trial.graph, look, size=170)}'
+        f"<strong>trial {trial.id}</strong>{lines}</div>"
+    )
+
+
+def _facts(trial: Trial, look: Look) -> list[tuple[str, str]]:
+    """Names and texts: state or value, prediction, acquisition value, SMILES."""
+    found = Certificate.of(trial)
+    state = trial.state if trial.value is None else f"value {number(trial.value, 6)}"
+    if trial.state == "failed" and trial.reason:
+        state = f"failed: {trial.reason}"
+    rows = [("trial", str(trial.id)), ("state", shown(state, 120))]
+    rows.append(("origin", words.ORIGINS[trial.origin]))
+    if found.predicted is not None:
+        rows.append(("predicted", f"predicted {plus_minus(*found.predicted)}"))
+    if found.value is not None:
+        rows.append(("acquisition", f"acquisition {number(found.value)}"))
+    if found.status:
+        rows.append(("proof", words.STATUSES[found.status]))
+    if smiles := smiles_of(trial.graph, look):
+        rows.append(("SMILES", smiles))
+    return rows
+
+
+def _look(trial: Trial) -> Look:
+    if trial.space is None:
+        return Look(n_labels=int(trial.graph.labels.max()) + 1)
+    return Look.of(trial.space)
 
 
 @notebook_html.register

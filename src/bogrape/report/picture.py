@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..errors import BoGrapeError
 from ..graph import Graph
 from ..space import GraphSpace
-from .draw import PALETTE
+from .draw import MOST_DRAWN, PALETTE
 from .layout import is_layered, layer_numbers
 from .placement import place
 from .text import esc, plural, shown
@@ -38,19 +38,28 @@ _ATOM_FEATURES = (
     *("atoms in a double bond", "atoms in a triple bond"),
 )
 
+_MOST_NAMED = 40  # nodes whose names are written into a picture
+
 
 @dataclass(frozen=True)
 class Look:
-    """How graphs of one study are drawn: names of their labels, and whether they are molecules."""
+    """How graphs of one study are drawn: names of labels and nodes, and whether as molecules."""
 
     label_names: tuple[str, ...] | None = None
     n_labels: int = 1
     molecules: Any = None  # the function that draws them, or None
+    node_names: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, space: GraphSpace) -> Look:
         """The look of the graphs of a space."""
-        return cls(space.label_names, space.n_labels, _molecule_drawer(space))
+        return cls(space.label_names, space.n_labels, _molecule_drawer(space), space.nodes)
+
+    @classmethod
+    def of_graph(cls, graph: Graph) -> Look:
+        """The look of a graph alone, which may know the names of its labels."""
+        n_labels = int(graph.labels.max(initial=0)) + 1
+        return cls(graph.label_names, n_labels, _drawer_of_graph(graph))
 
     def name(self, label: int) -> str:
         """Name of a label, in one short line."""
@@ -100,8 +109,12 @@ def graph_svg(
         size: width in pixels; the height follows.
         text: whether nodes show their label, and edges labels above 3.
         xy: positions, where they are known already.
+
+    A graph with more than 200 nodes is described in words instead.
     """
-    look = look or Look(n_labels=int(graph.labels.max()) + 1)
+    look = look or Look.of_graph(graph)
+    if graph.n_nodes > MOST_DRAWN:
+        return _description(graph, look, size)
     if look.molecules is not None:
         drawn = _molecule_svg(graph, look, size)
         if drawn is not None:
@@ -119,14 +132,39 @@ def graph_svg(
             f'<path d="{discs}" stroke="{look.colour(label)}" stroke-width="{2 * radius:.0f}" '
             'stroke-linecap="round"/>'
         )
-    if text and look.n_labels > 1:
+    if (
+        text
+        and look.node_names is not None
+        and len(look.node_names) == graph.n_nodes <= _MOST_NAMED
+    ):
+        parts.append(_names(look.node_names, at, width, radius))
+    elif text and look.n_labels > 1:
         parts.append(_texts(graph, look, at, radius))
     return "".join([*parts, "</svg>"])
 
 
+def _description(graph: Graph, look: Look, size: int) -> str:
+    """Numbers of nodes and edges in a frame, where a drawing would show nothing but ink."""
+    edges = plural(graph.n_edges, "arc" if graph.directed else "edge")
+    height = round(0.45 * size)
+    lines = (plural(graph.n_nodes, "node"), edges, "too large to draw")
+    texts = "".join(
+        f'<text x="{size // 2}" y="{round((k + 1) * height / 4 + 2)}">{esc(line)}</text>'
+        for k, line in enumerate(lines)
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {height}" width="{size}" '
+        f'height="{height}" role="img" aria-label="{esc(in_words(graph, look))}">'
+        f'<rect x="1" y="1" width="{size - 2}" height="{height - 2}" rx="6" fill="none" '
+        'stroke="currentColor" stroke-opacity=".4"/>'
+        f'<g font-size="{max(8, size // 12)}" text-anchor="middle" fill="currentColor" '
+        f'font-family="sans-serif">{texts}</g></svg>'
+    )
+
+
 def in_words(graph: Graph, look: Look | None = None) -> str:
     """What the picture shows, for those who cannot see it."""
-    look = look or Look(n_labels=int(graph.labels.max()) + 1)
+    look = look or Look.of_graph(graph)
     arcs = "arc" if graph.directed else "edge"
     kind = "graph" if look.molecules is None else "molecule"
     words = f"{kind} with {plural(graph.n_nodes, 'node')} and {plural(graph.n_edges, arcs)}"
@@ -262,6 +300,24 @@ def _texts(graph: Graph, look: Look, at: FloatArray, radius: float) -> str:
     )
 
 
+def _names(names: tuple[str, ...], at: FloatArray, width: int, radius: float) -> str:
+    """The names of nodes across their discs, kept inside the picture."""
+    out = []
+    for name, (x, y) in zip(names, at, strict=True):
+        side = "middle"
+        if len(name) > 2 and not 0.15 * width < x < 0.85 * width:
+            side = "start" if x < width / 2 else "end"
+            x += -radius if side == "start" else radius
+        out.append(
+            f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{side}">{esc(shown(name, 12))}</text>'
+        )
+    return (
+        f'<g font-size="{max(8.0, radius * 0.95):.1f}" dominant-baseline="central" fill="{_INK}" '
+        'stroke="#fff" stroke-width="2.5" paint-order="stroke" font-family="sans-serif" '
+        f'aria-hidden="true">{"".join(out)}</g>'
+    )
+
+
 def readable_on(colour: str) -> str:
     """White or dark, whichever can be read on a colour."""
     if not colour.startswith("#"):
@@ -292,6 +348,18 @@ def _molecule_drawer(space: GraphSpace) -> Any:
         return None
 
 
+def _drawer_of_graph(graph: Graph) -> Any:
+    """The function that draws a graph which is a molecule of the elements it names."""
+    if graph.label_names is None or graph.edge_labels is None:
+        return None
+    try:
+        molecules = import_module("bogrape.molecules")
+        molecules.to_mol(graph, graph.label_names)
+    except (ImportError, BoGrapeError):
+        return None
+    return molecules.draw
+
+
 def smiles_of(graph: Graph, look: Look) -> str:
     """The molecule as SMILES; empty for graphs that are none."""
     if look.molecules is None:
@@ -311,10 +379,12 @@ def _molecule_svg(graph: Graph, look: Look, size: int) -> str | None:
         except (BoGrapeError, ValueError, RuntimeError):
             return None
         text = file.read_text(encoding="utf-8")
+    tall = re.search(r"height='(\d+)px'", text)
+    height = int(tall[1]) if tall else size
     body = re.sub(r"<!--.*?-->", "", text[text.index("<svg") :], flags=re.DOTALL)
     body = re.sub(r" class='[^']*'", "", body)
     body = " ".join(body[body.index(">") + 1 :].split())  # the root is written anew
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {size}" width="{size}" '
-        f'height="{size}" role="img" aria-label="{esc(in_words(graph, look))}">{body}'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {height}" width="{size}" '
+        f'height="{height}" role="img" aria-label="{esc(in_words(graph, look))}">{body}'
     )

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..counts import distances_batch
 from ..graph import Graph
+from .draw import MOST_DRAWN
 from .layout import is_layered, positions
 
 FloatArray = NDArray[np.float64]
@@ -34,11 +35,13 @@ def place(graph: Graph) -> FloatArray:
 
 
 def place_all(graphs: Sequence[Graph]) -> list[FloatArray]:
-    """Coordinates of each graph."""
+    """Coordinates of each graph; zeros for graphs that are too large to draw."""
     out: list[FloatArray] = [np.zeros((graph.n_nodes, 2)) for graph in graphs]
     by_size: dict[int, list[int]] = defaultdict(list)
     for i, graph in enumerate(graphs):
         n = graph.n_nodes
+        if n > MOST_DRAWN:
+            continue
         near = graph.adjacency | graph.adjacency.T
         if graph.directed and is_layered(graph):
             out[i] = positions(graph)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from statistics import fmean
 from typing import final
 
 import numpy as np
@@ -13,54 +12,60 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from ..counts import Counts
+from ..display import finite
 from ..errors import BoGrapeError, StudyError
-from ..gp import GraphGP
-from ..kernels import get_kernel
-from ..posterior import WeightPosterior
+from ..gp import STUDY_CLIP, GraphGP
 from ..study import Study, Trial
+from ..study.results import mean_value
+from .effects import Effect, find_effects
 from .picture import Look
+from .validation import Inverse, LeaveOneOut, Score, scores
 
 FloatArray = NDArray[np.float64]
 
 _MOST_FITTED = 200  # observations for a fit of hyperparameters; more take minutes
-_MOST_KEPT = 1200  # observations for a posterior: its matrix has so many rows and columns
+_MOST_KEPT = 1200  # observations for a posterior: its matrix has as many rows and columns
+MOST_COMPARED = 100  # observations for the comparison of settings, which fits eight of them
+MOST_NODES = 300  # of a graph in the posterior: counting paths in larger ones takes minutes
+_LONGEST = 1e9  # seconds, thirty years: a longer time in a database is no time
+_WIDEST = 1e12  # gap: likewise
+_SMALLEST = {"alpha": 1e-12, "beta": 0.0, "noise": 1e-12}  # of recorded hyperparameters
+_LARGEST = 1e6
 
 
 @dataclass(frozen=True)
-class LeaveOneOut:
-    """Each observation as predicted from all others, in the user's units."""
+class Certificate:
+    """What a stored trial says about its proposal; whatever is not as expected is left out."""
 
-    trials: tuple[Trial, ...]
-    observed: FloatArray
-    mean: FloatArray
-    std: FloatArray
+    value: float | None
+    bound: float | None
+    gap: float | None
+    status: str
+    fit_seconds: float
+    seconds: float
+    predicted: tuple[float, float] | None
 
-    @property
-    def error(self) -> float:
-        """Mean absolute error."""
-        return float(np.abs(self.mean - self.observed).mean())
+    @classmethod
+    def of(cls, trial: Trial) -> Certificate:
+        """Read with suspicion: databases come from anywhere."""
+        found = trial.certificate
+        status = found.get("status")
+        mean, std = finite(found.get("mean")), finite(found.get("std"))
+        gap = finite(found.get("gap"))
+        return cls(
+            finite(found.get("value")),
+            finite(found.get("bound")),
+            gap if gap is not None and 0 <= gap <= _WIDEST else None,
+            status if status in ("optimal", "time_limit", "heuristic") else "",
+            _seconds(found.get("fit_seconds")),
+            _seconds(found.get("seconds")),
+            None if mean is None or std is None or std < 0 else (mean, std),
+        )
 
-    @property
-    def inside(self) -> float:
-        """Share of the observations within two standard deviations."""
-        return float((np.abs(self.mean - self.observed) <= 2 * self.std + 1e-12).mean())
 
-    @property
-    def correlation(self) -> float:
-        """Correlation of predicted and observed; not a number where one of them is constant."""
-        if len(self.mean) < 3 or self.mean.std() < 1e-12 or self.observed.std() < 1e-12:
-            return float("nan")
-        return float(np.corrcoef(self.mean, self.observed)[0, 1])
-
-
-@dataclass(frozen=True)
-class Driver:
-    """One coordinate of the linear posterior: how the prediction changes with it."""
-
-    distance: int  # 0 for a label or feature of nodes
-    labels: tuple[int, ...]  # of the two ends; one label for a label of nodes; none if unlabelled
-    feature: int | None
-    effect: float  # of one standard deviation more of it, in the user's units
+def _seconds(value: object) -> float:
+    found = finite(value) or 0.0
+    return found if 0.0 <= found <= _LONGEST else 0.0
 
 
 @final
@@ -77,6 +82,7 @@ class Survey:
         self.failed = [trial for trial in self.trials if trial.state == "failed"]
         self.values: FloatArray = np.array([trial.value for trial in self.complete], dtype=float)
         self.look = Look.of(study.space)
+        self._certificates: dict[int, Certificate] = {}
 
     @property
     def sign(self) -> float:
@@ -88,8 +94,8 @@ class Survey:
         """The different graphs with a value, the best first: their first trial and mean value."""
         groups: dict[str, list[Trial]] = {}
         for trial in self.complete:
-            groups.setdefault(trial.graph.canonical_key(), []).append(trial)
-        means = [(group[0], fmean(t.value or 0.0 for t in group)) for group in groups.values()]
+            groups.setdefault(self.settings.space.identity(trial.graph), []).append(trial)
+        means = [(group[0], mean_value(group)) for group in groups.values()]
         return sorted(means, key=lambda pair: self.sign * pair[1])
 
     @property
@@ -105,17 +111,33 @@ class Survey:
     @property
     def proposals(self) -> list[Trial]:
         """Trials with a certificate."""
-        return [trial for trial in self.trials if trial.certificate.get("value") is not None]
+        return [trial for trial in self.trials if self.certificate(trial).value is not None]
+
+    def certificate(self, trial: Trial) -> Certificate:
+        """What is known about the proposal of a trial."""
+        if trial.id not in self._certificates:
+            self._certificates[trial.id] = Certificate.of(trial)
+        return self._certificates[trial.id]
 
     # -- the posterior ------------------------------------------------------------------------
 
     @cached_property
     def kept(self) -> list[Trial]:
-        """The observations a posterior is made of: all, or so many spread evenly, and the best."""
-        some = _spread(self.complete, _MOST_KEPT)
-        if self.best is None or any(trial.id == self.best.id for trial in some):
+        """Observations the posterior is made of: all, or many spread evenly, and the best.
+
+        Graphs too large to count their paths in passing are left out; see `too_large`.
+        """
+        small = [trial for trial in self.complete if trial.graph.n_nodes <= MOST_NODES]
+        some = _spread(small, _MOST_KEPT)
+        best = next((trial for trial, _ in self.ranked if trial.graph.n_nodes <= MOST_NODES), None)
+        if best is None or any(trial.id == best.id for trial in some):
             return some
-        return sorted([*some, self.best], key=lambda trial: trial.id)
+        return sorted([*some, best], key=lambda trial: trial.id)
+
+    @property
+    def too_large(self) -> int:
+        """Number of evaluated graphs that are too large for the posterior of a report."""
+        return sum(trial.graph.n_nodes > MOST_NODES for trial in self.complete)
 
     def need(self, n: int, what: str) -> None:
         """Refuse while there are too few observations."""
@@ -124,44 +146,45 @@ class Survey:
                 f"{what} needs {n} evaluated graphs, and there are {len(self.complete)} so far"
             )
 
+    def _need_small(self, n: int, what: str) -> None:
+        """The same for graphs that are small enough for a posterior."""
+        self.need(n, what)
+        if len(self.kept) < n:
+            raise StudyError(
+                f"{what} needs {n} evaluated graphs with at most {MOST_NODES} nodes, and there are "
+                f"{len(self.kept)} so far"
+            )
+
     @cached_property
     def gp(self) -> GraphGP:
         """The Gaussian process of the observations, with the study's kernel."""
-        self.need(2, "a prediction")
-        return self._fit(self.settings.kernel)
+        self._need_small(2, "a prediction")
+        return self._fit()
 
-    @cached_property
-    def linear_gp(self) -> GraphGP:
-        """The same with the linear kernel that sees what the study's kernel sees."""
-        kernel = get_kernel(self.settings.kernel)
-        if not kernel.exponential:
-            return self.gp
-        self.need(2, "a prediction")
-        return self._fit("sp" if kernel.labelled else "ssp", recorded=False)
-
-    def _fit(self, kernel: str, *, recorded: bool = True) -> GraphGP:
+    def _fit(self) -> GraphGP:
         """Hyperparameters from the last proposal, or fitted to a part where there are many."""
-        trials, noise = self.kept, self.settings.noise
+        settings, trials = self.settings, self.kept
         some = _spread(trials, _MOST_FITTED)
-        n_labels, seed = self.space.n_labels, self.settings.seed
-        known = [t.hyperparameters for t in self.proposals if "alpha" in t.hyperparameters]
+        n_labels, seed = self.space.n_labels, settings.seed
         try:
-            if len(trials) <= _MOST_FITTED or not (recorded and known):
-                found = GraphGP(kernel, noise, n_labels=n_labels, seed=seed)
+            values = _recorded(self.proposals) if len(trials) > _MOST_FITTED else None
+            if values is None:
+                found = GraphGP(
+                    settings.kernel, settings.noise, n_labels=n_labels, seed=seed, clip=STUDY_CLIP
+                )
                 found.fit([t.graph for t in some], self._targets(some))
                 if len(some) == len(trials):
                     return found
                 values = found.hyperparameters
-            else:
-                values = dict(known[-1])
             fixed = GraphGP(
-                kernel,
+                settings.kernel,
                 noise=values["noise"],
                 n_labels=n_labels,
                 alpha=values["alpha"],
                 beta=values["beta"],
                 feature_kernel=values["beta"] > 0,
                 seed=seed,
+                clip=STUDY_CLIP,
             )
             return fixed.fit([t.graph for t in trials], self._targets(trials))
         except BoGrapeError as error:
@@ -171,29 +194,64 @@ class Survey:
         return self.sign * np.array([trial.value for trial in trials], dtype=float)
 
     @cached_property
-    def left_out(self) -> LeaveOneOut:
-        r"""Leave-one-out predictions at fixed hyperparameters, in closed form.
+    def _inverse(self) -> Inverse:
+        return Inverse(self.gp.posterior.model)
 
-        .. math:: \mu_i = y_i - [K^{-1}y]_i / [K^{-1}]_{ii}, \qquad \sigma_i^2 = 1/[K^{-1}]_{ii}
+    @cached_property
+    def left_out(self) -> LeaveOneOut:
+        """Each observation as predicted from all others, at the fitted hyperparameters."""
+        self._need_small(3, "a leave-one-out prediction")
+        return LeaveOneOut.of(self._inverse, self.sign)
+
+    @property
+    def clipped(self) -> list[Trial]:
+        """Trials whose values lie too far out for the model to take them as they are."""
+        return [self.kept[i] for i in self.gp.clipped]
+
+    @cached_property
+    def scores(self) -> list[Score]:
+        """How other settings would predict left-out observations, the present ones first.
+
+        Computed from at most `MOST_COMPARED` observations, spread evenly.
         """
-        self.need(3, "a leave-one-out prediction")
-        model = self.gp.posterior.model
-        with threadpool_limits(1):
-            values, vectors = np.linalg.eigh(model.cross(model.counts))
-        inverse = 1.0 / (np.maximum(values, 0.0) + model.noise)
-        diagonal = (vectors**2) @ inverse
-        mean = model.y - (vectors @ (inverse * (vectors.T @ model.y))) / diagonal
-        return LeaveOneOut(
-            tuple(self.kept),
-            np.array([trial.value for trial in self.kept], dtype=float),
-            self.sign * (model.y_mean + model.y_scale * mean),
-            model.y_scale / np.sqrt(diagonal),
+        self._need_small(3, "a comparison of settings")
+        some, settings = self.compared, self.settings
+        return scores(
+            [trial.graph for trial in some],
+            self._targets(some),
+            kernel=settings.kernel,
+            noise=settings.noise,
+            n_labels=self.space.n_labels,
+            seed=settings.seed,
+            sign=self.sign,
         )
+
+    @property
+    def compared(self) -> list[Trial]:
+        """The observations that `scores` uses."""
+        return _spread(self.kept, MOST_COMPARED)
+
+    @cached_property
+    def effects(self) -> list[Effect]:
+        """What drives the prediction: exchanges whose effect exceeds its uncertainty.
+
+        Empty if leave-one-out says that the model knows nothing.
+        """
+        if not self.left_out.knows_something:
+            return []
+        found = find_effects(
+            self._inverse,
+            self.space,
+            [trial.graph for trial in self.kept],
+            widening=self.left_out.widening,
+            seed=self.settings.seed,
+        )
+        return [replace(effect, mean=self.sign * effect.mean) for effect in found]
 
     @cached_property
     def plane(self) -> FloatArray:
         """The observed graphs on a plane (T, 2): the main axes of what the kernel sees."""
-        self.need(3, "a map")
+        self._need_small(3, "a map")
         model = self.gp.posterior.model
         z = _coordinates(model.counts, self.gp)
         z = z - z.mean(axis=0)
@@ -207,43 +265,26 @@ class Survey:
         out[:, : xy.shape[1]] = xy
         return out
 
-    @cached_property
-    def drivers(self) -> list[Driver]:
-        """Coordinates of the linear posterior, the most telling first."""
-        self.need(3, "the weights of a prediction")
-        posterior = self.linear_gp.posterior
-        assert isinstance(posterior, WeightPosterior)
-        model = posterior.model
-        z = posterior.features(model.counts)
-        effect = self.sign * model.y_scale * posterior.weights * z.std(axis=0)
-        shape = posterior.path_shape
-        n_paths = int(np.prod(shape))
-        paths = effect[:n_paths].reshape(shape)
-        out = _path_drivers(paths, self.space.directed)
-        for m, found in enumerate(effect[n_paths:].tolist()):
-            label = m < model.counts.n_labels
-            if label and model.counts.n_labels == 1:
-                continue  # every node has it
-            where = ((m,), None) if label else ((), m - model.counts.n_labels)
-            out.append(Driver(0, where[0], where[1], found))
-        sums: dict[tuple[int, tuple[int, ...], int | None], float] = {}
-        for driver in out:  # a label counts among paths of length 0 and among the features
-            key = (driver.distance, driver.labels, driver.feature)
-            sums[key] = sums.get(key, 0.0) + driver.effect
-        least = 1e-9 * model.y_scale
-        merged = [Driver(*key, found) for key, found in sums.items() if abs(found) > least]
-        return sorted(merged, key=lambda driver: -abs(driver.effect))
-
     # -- times --------------------------------------------------------------------------------
 
     def seconds(self, trial: Trial) -> tuple[float, float, float]:
         """Time for the fit, the proposal and the evaluation of a trial."""
-        certificate = trial.certificate
-        return (
-            float(certificate.get("fit_seconds") or 0.0),
-            float(certificate.get("seconds") or 0.0),
-            trial.evaluation_seconds or 0.0,
-        )
+        certificate = self.certificate(trial)
+        return certificate.fit_seconds, certificate.seconds, trial.evaluation_seconds or 0.0
+
+
+def _recorded(proposals: Sequence[Trial]) -> dict[str, float] | None:
+    """Hyperparameters of the last proposal that has all of them, in the range of fitted ones."""
+    for trial in reversed(proposals):
+        found = {name: finite(trial.hyperparameters.get(name)) for name in _SMALLEST}
+        known = {
+            name: value
+            for name, value in found.items()
+            if value is not None and _SMALLEST[name] <= value <= _LARGEST
+        }
+        if len(known) == len(found):
+            return known
+    return None
 
 
 def _spread(trials: Sequence[Trial], most: int) -> list[Trial]:
@@ -259,22 +300,3 @@ def _coordinates(counts: Counts, gp: GraphGP) -> FloatArray:
     paths = model.kernel.features(counts).reshape(len(counts), -1)
     nodes = counts.features / (counts.sizes[:, None] * np.sqrt(model.n_features))
     return np.concatenate([np.sqrt(model.alpha) * paths, np.sqrt(model.beta) * nodes], axis=1)
-
-
-def _path_drivers(paths: FloatArray, directed: bool) -> list[Driver]:
-    """Effects by distance, or by distance and pair of labels; both orders of a pair are one."""
-    if paths.ndim == 1:
-        return [Driver(s, (), None, float(paths[s])) for s in range(1, len(paths))]
-    out = []
-    n_lengths, n_labels, _ = paths.shape
-    for s in range(n_lengths):
-        for a in range(n_labels):
-            for b in range(n_labels):
-                if s == 0:
-                    if a == b and n_labels > 1:
-                        out.append(Driver(0, (a,), None, float(paths[0, a, a])))
-                elif directed or a == b:
-                    out.append(Driver(s, (a, b), None, float(paths[s, a, b])))
-                elif a < b:
-                    out.append(Driver(s, (a, b), None, float(paths[s, a, b] + paths[s, b, a])))
-    return out

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ..study import Trial
-from .picture import graph_svg
+from .picture import graph_svg, smiles_of
 from .placement import place_all
 from .survey import Survey
-from .text import duration, esc, number, plural
+from .text import duration, esc, number, percent, plural, plus_minus
+from .validation import best_remedy
 from .words import ORIGINS, STATUSES
 
 _MOST_REASONS = 50
@@ -19,10 +20,13 @@ _COLUMNS = (
     ("Trial", "number", ""),
     ("Graph", "", ""),
     ("Value", "number", ""),
+    ("Predicted", "number", "wide"),
+    ("SMILES", "text", "wide"),
     ("State", "text", ""),
     ("Origin", "text", "wide"),
     ("Nodes", "number", "wide"),
     ("Edges", "number", "wide"),
+    ("Acquisition", "number", "wide"),
     ("Proof", "text", "wide"),
     ("Gap %", "number", "wide"),
     ("Seconds", "number", "wide"),
@@ -32,7 +36,8 @@ _COLUMNS = (
 def trials_table(survey: Survey) -> str:
     """All trials; the best one is marked, and scripts sort it by any column with numbers or text.
 
-    Graphs are drawn without text here: colours are those of the legend.
+    Graphs are drawn without text here: colours are those of the legend. A column that would be
+    empty is left out.
     """
     if not survey.trials:
         return "<p>No trials yet.</p>"
@@ -40,16 +45,24 @@ def trials_table(survey: Survey) -> str:
     best, look = survey.best, survey.look
     if len(survey.trials) > _MOST_MOLECULES:
         look = replace(look, molecules=None)  # such pictures are large: labelled graphs instead
-    head = "".join(_head(*column) for column in _COLUMNS)
+    hidden = set() if survey.look.molecules is not None else {"SMILES"}
+    if not any(survey.certificate(trial).predicted for trial in survey.trials):
+        hidden.add("Predicted")
+    if not survey.proposals:
+        hidden.add("Acquisition")
+    columns = [column for column in _COLUMNS if column[0] not in hidden]
     rows = []
     for trial, xy in zip(survey.trials, places, strict=True):
         picture = graph_svg(trial.graph, look, size=96, text=False, xy=xy)
         mark = ' class="best"' if best is not None and trial.id == best.id else ""
-        rows.append(f"<tr{mark}>{_cells(trial, picture)}</tr>")
+        cells = _cells(trial, survey, picture)
+        rows.append(
+            f"<tr{mark}>{''.join(_cell(cells[name], css) for name, _, css in columns)}</tr>"
+        )
     return (
         '<div class="scroll" role="region" aria-label="All trials" tabindex="0">'
-        f'<table id="trials-table"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
+        f'<table id="trials-table"><thead><tr>{"".join(_head(*column) for column in columns)}</tr>'
+        f"</thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
 
 
@@ -63,31 +76,78 @@ def _head(title: str, kind: str, style: str) -> str:
     )
 
 
-def _cells(trial: Trial, picture: str) -> str:
-    certificate = trial.certificate
-    status, gap = certificate.get("status"), certificate.get("gap")
-    seconds = trial.evaluation_seconds
-    texts = (
-        (str(trial.id), trial.id, ""),
-        (picture, None, ""),
-        (_value(trial), trial.value, ""),
-        (trial.state, None, f' class="{trial.state}"'),
-        (ORIGINS[trial.origin], None, ' class="wide"'),
-        (str(trial.graph.n_nodes), trial.graph.n_nodes, ' class="wide"'),
-        (str(trial.graph.n_edges), trial.graph.n_edges, ' class="wide"'),
-        (STATUSES.get(str(status), "") if status else "", None, ' class="wide"'),
-        (number(100 * gap, 2) if gap is not None else "", gap, ' class="wide"'),
-        (number(seconds, 3) if seconds is not None else "", seconds, ' class="wide"'),
+@dataclass(frozen=True)
+class _Content:
+    """A cell: HTML, and the number it is sorted by."""
+
+    html: str
+    key: float | None = None
+    css: str = ""
+
+
+def _cell(content: _Content, css: str) -> str:
+    style = " ".join(filter(None, (css, content.css)))
+    style = f' class="{style}"' if style else ""
+    data = "" if content.key is None else f' data-v="{content.key!r}"'
+    return f"<td{style}{data}>{content.html}</td>"
+
+
+def _cells(trial: Trial, survey: Survey, picture: str) -> dict[str, _Content]:
+    found, seconds = survey.certificate(trial), trial.evaluation_seconds
+    predicted = found.predicted
+    gap = None if found.gap is None else 100 * found.gap
+    smiles = smiles_of(trial.graph, survey.look)
+    return {
+        "Trial": _Content(str(trial.id), trial.id),
+        "Graph": _Content(picture),
+        "Value": _Content(_numeral(trial.value, 6), trial.value),
+        "Predicted": (
+            _Content("")
+            if predicted is None
+            else _Content(esc(plus_minus(*predicted)), predicted[0], "nowrap")
+        ),
+        "SMILES": _Content(f"<code>{esc(smiles)}</code>" if smiles else ""),
+        "State": _Content(esc(trial.state), css=trial.state),
+        "Origin": _Content(esc(ORIGINS[trial.origin])),
+        "Nodes": _Content(str(trial.graph.n_nodes), trial.graph.n_nodes),
+        "Edges": _Content(str(trial.graph.n_edges), trial.graph.n_edges),
+        "Acquisition": _Content(_numeral(found.value), found.value),
+        "Proof": _Content(STATUSES.get(found.status, "")),
+        "Gap %": _Content(_numeral(gap, 2), gap),
+        "Seconds": _Content(_numeral(seconds, 3), seconds),
+    }
+
+
+def _numeral(value: float | None, digits: int = 4) -> str:
+    return "" if value is None else number(value, digits)
+
+
+def scores_table(survey: Survey) -> str:
+    """Leave-one-out predictions with the present settings and with others."""
+    found = survey.scores
+    better = best_remedy(found)
+    rows = []
+    for score in found:
+        loo, noise = score.left_out, "fitted" if score.noise == "fit" else f"{score.noise:g}"
+        mark = ' class="best"' if score is better else ""
+        note = "present" if score.present else "try this" if score is better else ""
+        rows.append(
+            f"<tr{mark}><td>{esc(score.kernel)}</td><td>{esc(noise)}</td>"
+            f"<td>{esc(number(loo.rmse, 3))}</td>"
+            f'<td class="wide">{esc(number(loo.density, 3))}</td>'
+            f"<td>{esc(percent(loo.inside))}</td><td>{note}</td></tr>"
+        )
+    heads = ("Kernel", "Noise", "RMSE", "Log density", "Within 95%", "Remark")
+    head = "".join(_head(title, "", "wide" if "density" in title else "") for title in heads)
+    n, most = len(survey.compared), len(survey.complete)
+    which = f"the {n}" if n == most else f"{n} of {most}, spread evenly,"
+    return (
+        '<div class="scroll" role="region" aria-label="Settings" tabindex="0"><table><thead><tr>'
+        f"{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+        f'<p class="note">Each of {which} observations predicted from the others: root mean square '
+        "error, mean log predictive density (larger is better) and share inside the 95% intervals "
+        "(it should be near 95%).</p>"
     )
-    out = []
-    for k, (text, value, css) in enumerate(texts):
-        data = "" if value is None else f' data-v="{value!r}"'
-        out.append(f"<td{css}{data}>{text if k == 1 else esc(text)}</td>")
-    return "".join(out)
-
-
-def _value(trial: Trial) -> str:
-    return "" if trial.value is None else number(trial.value, 6)
 
 
 def failures_table(survey: Survey) -> str:

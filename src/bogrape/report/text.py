@@ -5,11 +5,12 @@ from __future__ import annotations
 import html
 import math
 
+from ..display import printable
+
 
 def shown(text: object, longest: int = 300) -> str:
     """One printable line of bounded length, whatever came."""
-    line = "".join(c if c.isprintable() else " " for c in str(text)[: 10 * longest])
-    line = " ".join(line.split())
+    line = " ".join(printable(str(text)[: 10 * longest]).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
@@ -23,6 +24,20 @@ def number(value: float | None, digits: int = 4) -> str:
     if value is None or not math.isfinite(value):
         return "–"
     return f"{value:.{digits}g}".replace("-", "\u2212")
+
+
+def plus_minus(mean: float, std: float) -> str:
+    """A number and its uncertainty, e.g. ``−0.124 ± 0.041``: digits as the uncertainty allows.
+
+    >>> plus_minus(1234.5678, 0.0456)
+    '1234.568 ± 0.046'
+    """
+    if not (math.isfinite(mean) and math.isfinite(std)) or std <= 0:
+        return f"{number(mean)} ± {number(std, 2)}"
+    places = 1 - math.floor(math.log10(std))
+    if not 0 <= places <= 6 or abs(mean) >= 1e6:
+        return f"{number(mean, 4)} ± {number(std, 2)}"
+    return f"{mean:.{places}f} ± {std:.{places}f}".replace("-", "\u2212")
 
 
 def duration(seconds: float) -> str:

@@ -25,9 +25,11 @@ from ..constraints import (
 )
 from ..errors import StudyError
 from ..space import GraphSpace
+from .effects import Effect, Exchange
 from .picture import Look, is_molecular
-from .survey import Driver, Survey
-from .text import number, percent, plural, shown
+from .survey import Survey
+from .text import number, percent, plural, plus_minus, shown
+from .validation import Score, best_remedy
 
 ORIGINS = {
     "initial": "initial design",
@@ -44,7 +46,6 @@ STATUSES = {
 }
 
 
-_TRUSTED = 0.8  # share of observations within two standard deviations; 0.95 if all assumptions hold
 _LOOSE = 0.5  # gap beyond which a bound says too little to be repeated in the summary
 
 
@@ -152,26 +153,139 @@ _RULES: dict[type[Rule], Callable[[Any, Look, str], str]] = {
 # -- the prediction ---------------------------------------------------------------------------
 
 
-def driver_name(driver: Driver, look: Look) -> str:
-    """What is counted, e.g. ``pairs C–O at distance 2``."""
-    if driver.feature is not None:
-        return look.feature(driver.feature)
-    if driver.distance == 0:
-        return f"nodes labelled {_label(driver.labels[0], look)}"
-    if not driver.labels:
-        return "edges" if driver.distance == 1 else f"pairs of nodes at distance {driver.distance}"
-    ends = "–".join(look.name(label) for label in driver.labels)
-    if look.label_names is None:
-        ends = "of labels " + "–".join(map(str, driver.labels))
+def exchange_in_words(exchange: Exchange, look: Look, directed: bool = False) -> str:
+    """What is exchanged, e.g. ``an O instead of a C``."""
+    edge = "arc" if directed else "bond" if look.molecules is not None else "edge"
+    match exchange.kind, exchange.parts:
+        case "label", (gone, come):
+            return f"{_one(come, look)} instead of {_one(gone, look)}"
+        case "bond", (gone, come):
+            if look.molecules is not None:
+                return f"a {_BONDS[come]} bond instead of a {_BONDS[gone]} bond"
+            return f"an {edge} labelled {come} instead of {gone}"
+        case "neighbours", (first, second):
+            ends = f"{look.name(first)} and {look.name(second)}"
+            return f"two labels swapped so that more {edge}s join {ends}"
+        case "feature", (m,):
+            return f"{_singular(look.feature(m))} instead of one without"
+        case "closer", _:
+            return f"one {edge} moved so that nodes lie closer together"
+        case _:
+            return f"one more {edge}"
+
+
+def effect_in_words(effect: Effect, look: Look, directed: bool = False) -> str:
+    """E.g. ``An O instead of a C changes the prediction by −0.12 ± 0.04.``"""
+    what = exchange_in_words(effect.exchange, look, directed)
+    change = plus_minus(effect.mean, effect.std)
+    sign = "+" if effect.mean > 0 else ""
+    return f"{what[:1].upper()}{what[1:]} changes the prediction by {sign}{change}."
+
+
+def effects_in_words(survey: Survey, most: int) -> list[str]:
+    """What drives the prediction, as far as it can be told; otherwise why not."""
+    if not survey.left_out.knows_something:
+        return [_nothing_known(survey)]
+    found = survey.effects[:most]
+    if not found:
+        out = (
+            "No single exchange (of a label, an edge, a feature) changes the prediction by more "
+            "than its uncertainty. What to try: more observations"
+        )
+        if survey.left_out.too_narrow:
+            out += ", and settings with honest error bars; those of the present ones are too narrow"
+        return [f"{out}."]
+    return [effect_in_words(effect, survey.look, survey.space.directed) for effect in found]
+
+
+def _nothing_known(survey: Survey) -> str:
+    how = (
+        "no better than the mean of all values"
+        if not survey.left_out.beats_the_mean
+        else "not better than the mean of all values by more than chance explains"
+    )
+    out = (
+        f"Predictions of left-out graphs are {how}: the model knows nothing yet that would hold "
+        "for other graphs, so nothing is said about what drives the value."
+    )
+    better = best_remedy(survey.scores)
+    if better is not None and better.left_out.knows_something:
+        return f"{out} What to try: {settings_in_words(better)}, which does better on these data."
     return (
-        f"edges {ends}" if driver.distance == 1 else f"pairs {ends} at distance {driver.distance}"
+        f"{out} What to try: more observations; or, if the value depends on something that the "
+        "nodes' labels and features do not show yet, a space with such labels or features."
     )
 
 
-def driver_in_words(driver: Driver, look: Look) -> str:
-    """E.g. ``More pairs C–O at distance 2 lower the value``."""
-    verb = "lower" if driver.effect < 0 else "raise"
-    return f"More {driver_name(driver, look)} {verb} the value."
+def settings_in_words(score: Score) -> str:
+    """Settings as one would type them."""
+    return f'kernel="{score.kernel}", noise={_noise(score)}'
+
+
+def _noise(score: Score) -> str:
+    return '"fit"' if score.noise == "fit" else f"{score.noise:g}"
+
+
+def remedy_in_words(survey: Survey) -> str:
+    """What to do about predictions that are off by more than they promise, or know nothing."""
+    found = survey.scores
+    now = next((score.left_out for score in found if score.present), None)
+    better = best_remedy(found)
+    if better is None or now is None:
+        return (
+            "None of these settings does better on this study's observations. Repeated evaluations "
+            "of some graphs would show how much of the error is noise; labels or features that "
+            "matter to the objective would help every kernel."
+        )
+    then = better.left_out
+    out = (
+        f"Tested on this study's own observations, {settings_in_words(better)} does better: "
+        f"{percent(then.inside)} instead of {percent(now.inside)} of the left-out values lie "
+        f"inside their 95% intervals, and predictions are off by {number(then.rmse, 2)} instead of "
+        f"{number(now.rmse, 2)} (root mean square)."
+    )
+    if not then.knows_something:
+        out += (
+            " Its error bars are honest, but it does not predict better than the mean of all "
+            "values either: more observations are needed."
+        )
+    return out
+
+
+def blind_spot(survey: Survey) -> str | None:
+    """What the model cannot see of the graphs of this space, if there is anything."""
+    if survey.space.n_edge_labels < 2:
+        return None
+    if any(rule.derives_features for rule in survey.space.rules):
+        return (
+            "The model cannot see the labels of edges (bond orders) themselves, only what follows "
+            "from them for the features of the nodes (hydrogens, double and triple bonds): two "
+            "graphs that differ only in where the double bonds of such nodes lie get the same "
+            "prediction."
+        )
+    return (
+        "The model cannot see the labels of edges: two graphs that differ only in them get the "
+        "same prediction. If they matter, say it by labels or features of the nodes."
+    )
+
+
+_BONDS = {1: "single", 2: "double", 3: "triple"}
+_SPOKEN_WITH_VOWEL = "AEFHILMNORSX"  # letters whose names begin with a vowel: an F, but a U
+
+
+def _one(label: int, look: Look) -> str:
+    """A node of that label, with its article."""
+    name = look.name(label)
+    if look.label_names is None:
+        return f"a node with {name}"
+    vowel = name.upper() in _SPOKEN_WITH_VOWEL if len(name) == 1 else name[:1].lower() in "aeiou"
+    return f"{'an' if vowel else 'a'} {name}"
+
+
+def _singular(nodes: str) -> str:
+    """``nodes with feature 2`` as one of them."""
+    kind, _, rest = nodes.partition(" ")
+    return f"a{'n' if kind == 'atoms' else ''} {kind.removesuffix('s')} {rest}"
 
 
 # -- the summary ------------------------------------------------------------------------------
@@ -211,7 +325,8 @@ def improvement_in_words(survey: Survey) -> str:
     value = survey.ranked[0][1]
     if initial and best.origin not in ("initial", "added"):
         first = survey.sign * min(survey.sign * v for v in initial)
-        out += f", {number(abs(first - value), 3)} better than the best of the initial design"
+        if math.isfinite(first - value):
+            out += f", {number(abs(first - value), 3)} better than the best of the initial design"
     return out + "."
 
 
@@ -226,20 +341,29 @@ def certainty_in_words(survey: Survey) -> list[str]:
         if survey.complete:
             out.append("Too little is known to say how good the predictions are.")
         return out or ["Nothing is known yet."]
-    words = f"Predictions of left-out graphs are off by {number(loo.error, 2)} on average"
+    words = (
+        f"Predictions of left-out graphs are off by {number(loo.error, 2)} on average, the mean of "
+        f"all values by {number(loo.error_of_the_mean, 2)}"
+    )
     if math.isfinite(loo.correlation):
         words += f" (correlation {number(loo.correlation, 2)})"
-    words += f"; {percent(loo.inside)} lie within two standard deviations"
-    if loo.inside < _TRUSTED:
-        words += ", fewer than they should: do not trust the error bars too much"
+    words += f"; {percent(loo.inside)} lie inside their 95% intervals"
+    if survey.clipped:
+        ids = ", ".join(str(trial.id) for trial in survey.clipped[:10])
+        out.append(
+            f"The model does not believe values that lie very far from all others, and takes the "
+            f"nearest of the others instead (trials {ids}). Correct them if they are slips."
+        )
+    if loo.too_narrow:
+        words += ", fewer than they should: do not trust the error bars; see below for a remedy"
     return [*out, f"{words}."]
 
 
 def _certificate(survey: Survey) -> str:
     """What the last proposal was known to be."""
-    last = survey.proposals[-1].certificate
-    bound, gap, status = last.get("bound"), last.get("gap"), last.get("status")
-    if bound is None or gap is None or status == "heuristic":
+    last = survey.certificate(survey.proposals[-1])
+    bound, gap, status = last.bound, last.gap, last.status
+    if bound is None or gap is None or status in ("heuristic", ""):
         return "The last proposal came from a search, without a proof that none is better."
     if status == "optimal":
         out = "The last proposal was proved to be the best possible next graph"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -33,6 +34,59 @@ def checked_sizes(n_nodes: object) -> int | tuple[int, int]:
             f"expected n_nodes=(smallest, largest), got {(low, high)}; try {(high, low)}"
         )
     return low if low == high else (low, high)
+
+
+def checked_nodes(nodes: object) -> tuple[str, ...] | None:
+    """Names of the nodes, or ``None`` where they have none."""
+    if nodes is None:
+        return None
+    names = tuple(nodes) if isinstance(nodes, (tuple, list)) else ()
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise InvalidSpaceError(
+            f"expected nodes to be a list of non-empty names, got {nodes!r}; "
+            "try nodes=['core-1', 'core-2'], or n_nodes=... for nodes without names"
+        )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidSpaceError(f"expected different names for the nodes, got {twice!r} twice")
+    return names
+
+
+def checked_named_sizes(n_nodes: object, nodes: tuple[str, ...] | None) -> int | tuple[int, int]:
+    """The number of nodes: that of their names, where they have some."""
+    if nodes is None:
+        return checked_sizes(10 if n_nodes is None else n_nodes)
+    if n_nodes is not None and checked_sizes(n_nodes) != len(nodes):
+        raise InvalidSpaceError(
+            f"expected n_nodes to be the number of nodes {len(nodes)}, got {n_nodes!r}; "
+            "leave n_nodes out"
+        )
+    return len(nodes)
+
+
+def labels_of_nodes(
+    labels: Mapping[Any, Any], nodes: tuple[str, ...] | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The alphabet in order of first appearance, and the label of every node."""
+    if nodes is None:
+        raise InvalidSpaceError(
+            "expected labels by node only together with nodes=[...], got no names of nodes; "
+            "try nodes=list(labels), or labels=('C', 'N', 'O')"
+        )
+    missing = [name for name in nodes if name not in labels]
+    unknown = [name for name in labels if name not in nodes]
+    if missing or unknown:
+        wrong = f"none for {missing[0]!r}" if missing else f"one for {unknown[0]!r}"
+        raise InvalidSpaceError(
+            f"expected labels to have one label for each of the {len(nodes)} nodes, got {wrong}"
+        )
+    each = tuple(labels[name] for name in nodes)
+    for label in each:
+        if not isinstance(label, str) or not label:
+            raise InvalidSpaceError(
+                f"expected the label of a node to be a non-empty name, got {label!r}"
+            )
+    return tuple(dict.fromkeys(each)), each
 
 
 def checked_labels(labels: object) -> int | tuple[str, ...] | None:

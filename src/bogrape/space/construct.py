@@ -2,8 +2,9 @@
 
 A graph is put together in the order labels, required edges, a random spanning tree (or ears, when
 strongly connected), further edges up to a random number. Edges no rule allows, label counts, the
-number of edges and upper bounds on degrees are respected on the way as far as a greedy builder
-can; whatever it misses is left to `sampler`. All graphs of a batch are built together: loops run
+number of edges, upper bounds on degrees and a budget are respected on the way as far as a greedy
+builder can, and no node is left with one edge where graphs must be two-connected; whatever it
+misses is left to `sampler`. All graphs of a batch are built together: loops run
 over nodes or places for edges, never over graphs.
 """
 
@@ -30,6 +31,8 @@ from ..constraints import (
     LabelCount,
     Rule,
     Shape,
+    TotalCost,
+    TwoConnected,
 )
 from .propagation import Known
 
@@ -89,6 +92,36 @@ class Recipe:
                 out[a, b] = out[b, a] = True
         return out
 
+    @cached_property
+    def labels_fixed(self) -> bool:
+        """Whether the rules decide the label of every node."""
+        decided = {
+            atom.v
+            for atom, value in self.known.value.items()
+            if isinstance(atom, HasLabel) and value
+        }
+        return len(decided) == self.shape.n_nodes
+
+    @cached_property
+    def two_connected(self) -> bool:
+        """Whether every node needs two edges, for the failure of one not to cut it off."""
+        wanted = any(isinstance(rule, TwoConnected) for rule in self.rules)
+        return wanted and self.shape.n_nodes > 2
+
+    @cached_property
+    def budget(self) -> TotalCost | None:
+        """The rule on the total cost that is first to bite."""
+        rules = [rule for rule in self.rules if isinstance(rule, TotalCost)]
+        return min(rules, key=lambda rule: rule.maximum, default=None)
+
+    @cached_property
+    def costs(self) -> IntArray:
+        """What an edge costs with each edge label, ``(edge labels or 1, n, n)``, if it matters."""
+        n = self.shape.n_nodes
+        if self.budget is None:
+            return np.zeros((1, n, n), dtype=np.int64)
+        return self.budget.table(n, self.shape.directed)
+
     def caps(self, labels: IntArray, direction: str | None) -> IntArray:
         """Largest degree the rules allow each node, ``(B, n)``."""
         out = np.full(labels.shape, 2 * self.shape.n_nodes)
@@ -118,6 +151,8 @@ def build(recipe: Recipe, k: int, rng: np.random.Generator, skew: float = 1.0) -
         site.join()
     elif recipe.forest:
         site.join(target)
+    if recipe.two_connected:
+        site.fill(target, least_degree=2)
     if not recipe.forest:
         site.fill(target)
     return site.batch(_features(recipe, k, rng), rng)
@@ -186,7 +221,19 @@ class _Site:
         self.component = np.tile(np.arange(n), (k, 1))
         self.everyone = np.arange(k)
         self.allowed = self._allowed(rng)
-        self.sequence = np.argsort(rng.random(self.allowed.shape), axis=1)
+        self.sequence = np.argsort(self._keys(rng), axis=1)
+        self.cheapest = recipe.costs.min(axis=0)
+        self.left = np.full(k, 0 if recipe.budget is None else recipe.budget.scaled_maximum)
+
+    def _keys(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Places with small keys are tried first: random ones, under a budget rather cheap ones."""
+        keys = rng.random(self.allowed.shape)
+        if self.recipe.budget is not None:
+            u, v = self.recipe.slots.T
+            costs = self.recipe.costs.min(axis=0)[u, v] / max(1.0, float(self.recipe.costs.mean()))
+            taste = rng.choice([0.0, 1.0, 2.0, 4.0], size=(len(keys), 1))
+            keys = -np.log1p(-keys) * np.maximum(costs, 1e-6) ** taste
+        return keys
 
     def _allowed(self, rng: np.random.Generator) -> BoolArray:
         """Places where an edge may go, ``(k, P)``: by the rules, the labels, the order of a DAG."""
@@ -209,6 +256,7 @@ class _Site:
 
     def place(self, graphs: IntArray, u: IntArray, v: IntArray) -> None:
         """Add the edge u, v to the given graphs."""
+        self.left[graphs] -= self.cheapest[u, v]
         self.adjacency[graphs, u, v] = True
         if not self.recipe.shape.directed:
             self.adjacency[graphs, v, u] = True
@@ -299,13 +347,23 @@ class _Site:
         new = self.allowed[graphs, place] & ~self.adjacency[graphs, u, v]
         self.place(graphs[new], u[new], v[new])
 
-    def fill(self, target: IntArray) -> None:
-        """Further edges in random order, up to ``target``."""
+    def fill(self, target: IntArray, least_degree: int | None = None) -> None:
+        """Further edges in random order, up to ``target`` and as far as a budget allows.
+
+        With ``least_degree``, only where an end has fewer edges, whatever the target is.
+        """
         b = self.everyone
-        if self.capped:
+        if self.capped or least_degree is not None or self.recipe.budget is not None:
             for place in self.sequence.T:
                 u, v = self.recipe.slots[place].T
-                ok = self.allowed[b, place] & ~self.adjacency[b, u, v] & (self.n_edges < target)
+                ok = self.allowed[b, place] & ~self.adjacency[b, u, v]
+                if least_degree is None:
+                    ok &= self.n_edges < target
+                else:
+                    degree = self.adjacency.sum(axis=2)
+                    ok &= np.minimum(degree[b, u], degree[b, v]) < least_degree
+                if self.recipe.budget is not None:
+                    ok &= self.left >= self.cheapest[u, v]
                 graphs = np.flatnonzero(ok & self.room(u, v))
                 self.place(graphs, u[graphs], v[graphs])
             return
@@ -321,7 +379,26 @@ class _Site:
     def batch(self, features: BoolArray, rng: np.random.Generator) -> Batch:
         """The finished graphs."""
         bonds = draw_edge_labels(self.adjacency, self.recipe.shape, rng)
+        if bonds is not None and len(self.recipe.costs) > 1:
+            bonds = self._affordable(bonds, rng)
         return Batch(self.adjacency, self.labels, features, bonds, self.recipe.shape.directed)
+
+    def _affordable(self, bonds: IntArray, rng: np.random.Generator) -> IntArray:
+        """With the cheapest label on as many random edges as it takes to stay within budget."""
+        u, v = self.recipe.slots[np.argsort(rng.random(len(self.recipe.slots)))].T
+        costs = self.recipe.costs[:, u, v]
+        drawn = bonds[:, u, v]
+        there = drawn > 0
+        price = np.take_along_axis(costs[None], np.maximum(drawn - 1, 0)[:, None], axis=1)[:, 0]
+        saving = np.where(there, price - costs.min(axis=0), 0)
+        over = saving.sum(axis=1) - self.left  # `left` counts the cheapest label on every edge
+        changed = there & (np.cumsum(saving, axis=1) - saving < over[:, None])
+        drawn = np.where(changed, costs.argmin(axis=0) + 1, drawn)
+        out = bonds.copy()
+        out[:, u, v] = drawn
+        if not self.recipe.shape.directed:
+            out[:, v, u] = drawn
+        return out
 
 
 def draw_edge_labels(

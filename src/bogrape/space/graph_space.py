@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
+from importlib.metadata import version
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..batch import Batch
-from ..constraints import RULES, Acyclic, Rule, Shape, rule_from_dict
+from ..constraints import (
+    RULES,
+    Acyclic,
+    NamedNodes,
+    Rule,
+    Shape,
+    identity_of,
+    rule_from_dict,
+)
 from ..errors import (
     InvalidInputError,
     InvalidSpaceError,
@@ -20,8 +29,17 @@ from ..errors import (
     SamplingError,
 )
 from ..graph import Graph
-from .checks import checked_connected, checked_labels, checked_sizes, span, whole
+from .checks import (
+    checked_connected,
+    checked_labels,
+    checked_named_sizes,
+    checked_nodes,
+    labels_of_nodes,
+    span,
+    whole,
+)
 from .connectivity import unreached
+from .exchange import from_networkx, to_networkx
 from .propagation import Known, propagate
 from .sampler import sample
 
@@ -31,25 +49,39 @@ class GraphSpace:
     """All graphs of some size, attributes and connectivity that satisfy some rules.
 
     Args:
-        n_nodes: number of nodes, or ``(smallest, largest)``.
-        labels: number of node labels, or their names, or ``None`` for unlabelled nodes.
+        n_nodes: number of nodes, or ``(smallest, largest)``; 10, or that of ``nodes``.
+        labels: number of node labels, or their names, or ``None`` for unlabelled nodes. With
+            ``nodes`` also ``{node: label}``, which fixes the label of each.
         features: number of further binary features a node.
         directed: whether edges have a direction.
         connected: ``True`` for connected graphs (weakly, when directed), ``"strong"`` for strongly
             connected ones, ``False`` for any.
         rules: declarative rules from `bogrape.constraints`.
-        edge_labels: number of edge labels (1..edge_labels), 0 for edges without labels.
+        edge_labels: number of edge labels (1..edge_labels), 0 for edges without labels. Rules see
+            edge labels; kernels do not: two graphs that differ in nothing else get the same
+            prediction.
         acyclic: short for the rule ``Acyclic()``: DAGs, or forests when undirected.
+        nodes: names of the nodes, for sites that are not interchangeable. Rules may use these
+            names, and two graphs are the same only if they are equal node by node. Without names,
+            isomorphic graphs are the same. Kernels see the labels of nodes, not their names: where
+            it matters to the objective which of two sites has an edge, give them different labels.
 
     >>> from bogrape.constraints import DegreeRange
     >>> space = GraphSpace(4, labels=("C", "O"), rules=[DegreeRange(maximum=2, label="O")])
     >>> star = Graph([[0, 1, 1, 1], [1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]], labels=[1, 0, 0, 0])
     >>> space.violations(star)
     ["DegreeRange(maximum=2, label='O')"]
+
+    >>> from bogrape.constraints import RequiredEdge
+    >>> sites = {"core-1": "router", "core-2": "router", "desk": "switch"}
+    >>> stays = RequiredEdge("core-1", "core-2")
+    >>> space = GraphSpace(nodes=list(sites), labels=sites, rules=[stays])
+    >>> space.count()  # of the four connected graphs on these nodes, all but one have that edge
+    3
     """
 
-    n_nodes: int | tuple[int, int] = 10
-    labels: int | tuple[str, ...] | None = None
+    n_nodes: int | tuple[int, int] = None  # type: ignore[assignment]  # that of nodes, else 10
+    labels: int | tuple[str, ...] | Mapping[str, str] | None = None
     features: int = 0
     directed: bool = False
     connected: bool | Literal["strong", "weak"] = True
@@ -57,9 +89,15 @@ class GraphSpace:
     _: KW_ONLY
     edge_labels: int = 0
     acyclic: bool = False
+    nodes: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        self._set("n_nodes", checked_sizes(self.n_nodes))
+        self._set("nodes", checked_nodes(self.nodes))
+        self._set("n_nodes", checked_named_sizes(self.n_nodes, self.nodes))
+        by_node: tuple[str, ...] | None = None
+        if isinstance(self.labels, Mapping):
+            alphabet, by_node = labels_of_nodes(self.labels, self.nodes)
+            self._set("labels", alphabet)
         self._set("labels", checked_labels(self.labels))
         self._set("features", whole(self.features, "features", 0))
         self._set("edge_labels", whole(self.edge_labels, "edge_labels", 0))
@@ -69,13 +107,13 @@ class GraphSpace:
                 raise InvalidSpaceError(f"expected {flag} to be True or False, got {value!r}")
             self._set(flag, bool(value))
         self._set("connected", checked_connected(self.connected, self.directed))
-        self._bind_rules()
+        self._bind_rules(by_node)
         self._refuse_contradictions()
 
     def _set(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)  # frozen: only while it is being built
 
-    def _bind_rules(self) -> None:
+    def _bind_rules(self, by_node: tuple[str, ...] | None) -> None:
         if isinstance(self.rules, (str, Rule)) or not isinstance(self.rules, Iterable):
             raise InvalidSpaceError(
                 f"expected rules to be a list of rules, got {self.rules!r}; "
@@ -90,10 +128,22 @@ class GraphSpace:
                 )
         if self.acyclic and Acyclic() not in rules:
             rules.append(Acyclic())
+        if self.nodes is not None:
+            rules = [self._named_nodes(rules, by_node)] + [
+                rule for rule in rules if not isinstance(rule, NamedNodes)
+            ]
         names = {name: i for i, name in enumerate(self.label_names or ())}
-        bound = (rule.bind(names, self.shape(self.n_max)) for rule in rules)
+        sites = {name: i for i, name in enumerate(self.nodes or ())}
+        bound = (rule.located(sites).bind(names, self.shape(self.n_max)) for rule in rules)
         self._set("rules", tuple(dict.fromkeys(bound)))  # a rule given twice says nothing new
         self._set("acyclic", Acyclic() in self.rules)
+
+    def _named_nodes(self, rules: list[Rule], by_node: tuple[str, ...] | None) -> NamedNodes:
+        """The rule that keeps nodes apart: with these labels, or those of a copied space."""
+        kept = next((rule for rule in rules if isinstance(rule, NamedNodes)), None)
+        if by_node is None and kept is not None and kept.names == self.nodes:
+            return kept
+        return NamedNodes(self.nodes, by_node or ())
 
     def _refuse_contradictions(self) -> None:
         reasons: set[str] = set()
@@ -129,12 +179,19 @@ class GraphSpace:
         """Number of node labels; 1 when nodes are unlabelled."""
         if isinstance(self.labels, tuple):
             return len(self.labels)
-        return 1 if self.labels is None else self.labels
+        return self.labels if isinstance(self.labels, int) else 1
 
     @property
     def label_names(self) -> tuple[str, ...] | None:
         """Names of the labels, if they have any."""
         return self.labels if isinstance(self.labels, tuple) else None
+
+    @property
+    def fixed_labels(self) -> tuple[str, ...]:
+        """The label of each named node, if ``labels`` fixed them; else empty."""
+        own = next((rule for rule in self.rules if isinstance(rule, NamedNodes)), None)
+        names = self.label_names
+        return () if own is None or names is None else tuple(names[int(k)] for k in own.labels)
 
     @property
     def n_features(self) -> int:
@@ -162,9 +219,28 @@ class GraphSpace:
         named = frozenset[int]().union(*(rule.nodes() for rule in self.rules))
         return tuple(v for v in range(n) if v not in named)
 
+    def identity(self, graph: Graph) -> str:
+        """A text that is equal for two graphs exactly when they are the same in this space.
+
+        That means isomorphic, unless a rule knows better: molecules are the same when their
+        canonical SMILES are.
+        """
+        return identity_of(graph, self.rules)
+
+    @property
+    def identity_version(self) -> str:
+        """What the texts of `identity` depend on; texts of different versions do not compare."""
+        wiser = [rule for rule in self.rules if type(rule).identify is not Rule.identify]
+        made_by = [f"igraph {version('igraph')}", *(rule.identity_version() for rule in wiser)]
+        return ", ".join(made_by)
+
     def with_rules(self, rules: Iterable[Rule]) -> GraphSpace:
-        """The same space under exactly these rules (``Acyclic`` included only if it is given)."""
-        return replace(self, rules=tuple(rules), acyclic=False)
+        """The same space under exactly these rules (``Acyclic`` included only if it is given).
+
+        What is known of single nodes stays: their names and their labels.
+        """
+        own = [rule for rule in self.rules if isinstance(rule, NamedNodes)]
+        return replace(self, rules=(*own, *rules), acyclic=False)
 
     def known(self, n: int) -> Known:
         """What the rules decide for all graphs with n nodes, as far as that is cheap to see."""
@@ -201,7 +277,7 @@ class GraphSpace:
             )
 
     def enumerate(self, limit: int | None = None) -> list[Graph]:
-        """All graphs of the space up to isomorphism, the smallest first; at most ``limit``.
+        """All different graphs of the space, the smallest first; at most ``limit``.
 
         Meant for small spaces: the number of graphs grows faster than exponentially with n_nodes.
 
@@ -258,6 +334,17 @@ class GraphSpace:
             out.append((words, unreached(batch, strong=self.connected == "strong")))
         return out
 
+    def oddities(self, graph: Graph) -> list[str]:
+        """Why a model of this space cannot read the graph; empty if it can.
+
+        Graphs of the right kind and alphabet of labels can be learnt from, whatever their size and
+        whichever rules they break.
+        """
+        out = self._odd_kind(graph)
+        if graph.labels.max() >= self.n_labels:
+            out.append(f"node labels below {self.n_labels}, got {graph.labels.max()}")
+        return out
+
     def _odd_kind(self, graph: Graph) -> list[str]:
         """Differences that make the rules meaningless for the graph."""
         if not isinstance(graph, Graph):
@@ -288,9 +375,9 @@ class GraphSpace:
         Args:
             k: how many.
             seed: an integer ``>= 0``.
-            distinct: whether no two of them may be isomorphic.
+            distinct: whether no two of them may be the same (see `identity`).
             n_nodes: one size to draw from, instead of all.
-            exclude: canonical keys of graphs not to return.
+            exclude: identities of graphs not to return.
 
         Raises:
             InfeasibleSpaceError: if there are none; it names the rules that contradict each other.
@@ -332,20 +419,55 @@ class GraphSpace:
         if self.n_features:
             lines.append(f"binary features a node: {self.n_features}")
         if self.n_edge_labels:
-            lines.append(f"edge labels: 1..{self.n_edge_labels}")
-        return "\n  ".join(lines + [f"rule: {rule.name}" for rule in self.rules])
+            lines.append(
+                f"edge labels: 1..{self.n_edge_labels} (kernels do not see them: predictions do "
+                "not depend on edge labels)"
+            )
+        if self.nodes:
+            sites = zip(self.nodes, self.fixed_labels or self.nodes, strict=True)
+            said = (name if name == label else f"{name} ({label})" for name, label in sites)
+            lines.append(f"nodes: {', '.join(said)} (kernels see labels, not names)")
+        rules = [rule for rule in self.rules if not isinstance(rule, NamedNodes)]
+        return "\n  ".join(lines + [f"rule: {rule.name}" for rule in rules])
+
+    def to_networkx(self, graph: Graph) -> Any:
+        """The graph as a networkx graph, with the names this space has for nodes and labels.
+
+        >>> space = GraphSpace(nodes=["a", "b"], labels={"a": "router", "b": "switch"})
+        >>> space.to_networkx(space.sample(1)[0]).nodes(data=True)
+        NodeDataView({'a': {'label': 'router'}, 'b': {'label': 'switch'}})
+        """
+        self.check(graph)
+        return to_networkx(graph, self.nodes, self.label_names)
+
+    def from_networkx(
+        self, graph: Any, *, ignore: Sequence[str] = (), edge_label: str | None = None
+    ) -> Graph:
+        """Read a networkx graph whose nodes have the names of this space, in any order.
+
+        Node attribute ``label`` is the name of a label, or its number; it may be left out where
+        the space fixes the labels. For the rest see `Graph.from_networkx`. Whether the graph is in
+        the space is for `check` to say.
+        """
+        names, fixed = self.label_names, self.fixed_labels
+        return from_networkx(graph, self.nodes, names, fixed, ignore, edge_label)
 
     def to_json(self) -> str:
         """A JSON text that `from_json` reads back as an equal space."""
-        data = {
+        rules = [rule for rule in self.rules if not isinstance(rule, NamedNodes)]
+        data: dict[str, Any] = {
             "n_nodes": self.n_nodes,
             "labels": self.labels,
             "features": self.features,
             "directed": self.directed,
             "connected": self.connected,
-            "rules": [rule.to_dict() for rule in self.rules],
+            "rules": [rule.to_dict() for rule in rules],
             "edge_labels": self.edge_labels,
         }
+        if self.nodes is not None:
+            data["nodes"] = self.nodes
+            if fixed := self.fixed_labels:
+                data["labels"] = dict(zip(self.nodes, fixed, strict=True))
         return json.dumps(data, separators=(",", ":"))
 
     @classmethod
@@ -355,7 +477,8 @@ class GraphSpace:
             data: Any = json.loads(text)
         except (ValueError, TypeError, RecursionError) as error:
             raise InvalidSpaceError(f"expected the JSON text of a space: {error}") from None
-        known = {"n_nodes", "labels", "features", "directed", "connected", "rules", "edge_labels"}
+        known = {"n_nodes", "labels", "features", "directed", "connected", "rules"}
+        known |= {"edge_labels", "nodes"}
         if not isinstance(data, dict) or not set(data) <= known:
             raise InvalidSpaceError(f"expected an object with {', '.join(sorted(known))}")
         rules = data.pop("rules", [])

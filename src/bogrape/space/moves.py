@@ -10,11 +10,20 @@ from ..constraints import Shape
 from .construct import draw_edge_labels
 
 
-def variants(batch: Batch, shape: Shape, tries: int, rng: np.random.Generator) -> Batch:
+def variants(
+    batch: Batch,
+    shape: Shape,
+    tries: int,
+    rng: np.random.Generator,
+    *,
+    labels_fixed: bool = False,
+    relabel_edges: bool = False,
+) -> Batch:
     """``tries`` random neighbours of every graph, in the order of the graphs.
 
     A neighbour differs by one or two moves: an edge more or less, an edge moved, a node relabelled,
-    two labels exchanged, a feature flipped. Edge labels are drawn anew only on new edges.
+    two labels exchanged, a feature flipped. New edges get random labels; with ``relabel_edges`` a
+    third of the neighbours also have one edge drawn with another label.
     """
     adjacency = np.repeat(batch.adjacency, tries, axis=0)
     labels = np.repeat(batch.labels, tries, axis=0)
@@ -22,7 +31,8 @@ def variants(batch: Batch, shape: Shape, tries: int, rng: np.random.Generator) -
     for share in (1.0, 0.3):
         kind = rng.integers(5, size=len(labels))
         kind[rng.random(len(labels)) >= share] = -1
-        kind[(kind >= 2) & (kind <= 3) & (shape.n_labels == 1)] = 0
+        if labels_fixed or shape.n_labels == 1:
+            kind[(kind >= 2) & (kind <= 3)] = 0
         kind[(kind == 4) & (shape.n_features == 0)] = 1
         if shape.n_nodes > 1:
             _toggle(adjacency, np.flatnonzero(kind == 0), shape, rng)
@@ -33,7 +43,11 @@ def variants(batch: Batch, shape: Shape, tries: int, rng: np.random.Generator) -
     bonds = draw_edge_labels(adjacency, shape, rng)
     if bonds is not None and batch.edge_labels is not None:
         old = np.repeat(batch.edge_labels, tries, axis=0)
-        bonds = np.where(adjacency & (old > 0), old, bonds)
+        redrawn = np.zeros_like(adjacency)
+        if relabel_edges:
+            some = np.flatnonzero(rng.random(len(adjacency)) < 1 / 3)
+            redrawn[some] = _one_of(adjacency[some], shape, rng)
+        bonds = np.where(adjacency & (old > 0) & ~redrawn, old, bonds)
     return Batch(adjacency, labels, features, bonds, batch.directed)
 
 
@@ -61,6 +75,14 @@ def _shift(adjacency: BoolArray, index: IntArray, shape: Shape, rng: np.random.G
         flat = (keys * there).reshape(len(index), n * n).argmax(axis=1)
         some = there.any(axis=(1, 2))
         _set(adjacency, index[some], flat[some] // n, flat[some] % n, shape)
+
+
+def _one_of(edges: BoolArray, shape: Shape, rng: np.random.Generator) -> BoolArray:
+    """One random edge of every graph that has one."""
+    keys = rng.random(edges.shape) * edges
+    if not shape.directed:
+        keys = np.triu(keys) + np.triu(keys).transpose(0, 2, 1)
+    return np.asarray((keys > 0) & (keys == keys.max(axis=(1, 2), keepdims=True)))
 
 
 def _relabel(labels: IntArray, index: IntArray, shape: Shape, rng: np.random.Generator) -> None:

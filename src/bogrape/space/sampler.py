@@ -44,6 +44,7 @@ class Sampled(Protocol):
     def known(self, n: int) -> Known: ...
     def excess(self, batch: Batch) -> np.ndarray[tuple[int], np.dtype[np.float64]]: ...
     def derived(self, batch: Batch) -> Batch: ...
+    def identity(self, graph: Graph) -> str: ...
 
 
 def sample(
@@ -74,7 +75,7 @@ def _shortage(
     found: int, k: int, sizes: Sequence[int], distinct: bool, exclude: frozenset[str]
 ) -> str:
     span = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]}..{sizes[-1]}"
-    kind = "pairwise non-isomorphic " if distinct else ""
+    kind = "different " if distinct else ""
     besides = f" besides the {len(exclude)} excluded ones" if exclude else ""
     remedy = "fewer graphs, distinct=False or a larger space" if distinct else "looser rules"
     return (
@@ -122,7 +123,7 @@ class _Draw:
                 break
             graph = batch.graph(i)
             if self.checked:
-                key = graph.canonical_key()
+                key = self.space.identity(graph)
                 if key in self.seen:
                     continue
                 if self.distinct:
@@ -179,7 +180,15 @@ class _Draw:
         self, batch: Batch, excess: np.ndarray[tuple[int], np.dtype[np.float64]]
     ) -> tuple[Batch, np.ndarray[tuple[int], np.dtype[np.float64]]]:
         """Move every graph to the best of some random neighbours, unless all are worse."""
-        options = self.space.derived(variants(batch, self.shape, _TRIES, self.rng))
+        moved = variants(
+            batch,
+            self.shape,
+            _TRIES,
+            self.rng,
+            labels_fixed=self.recipe.labels_fixed,
+            relabel_edges=self.recipe.budget is not None,
+        )
+        options = self.space.derived(moved)
         values = self.space.excess(options).reshape(len(batch), _TRIES)
         best = values.argmin(axis=1)
         everyone = np.arange(len(batch))

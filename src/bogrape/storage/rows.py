@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from ..errors import InvalidGraphError, InvalidInputError, StorageError
@@ -31,6 +30,7 @@ def to_row(trial: Trial) -> dict[str, Any]:
         )
     row["certificate"] = _dump(trial.certificate)
     row["hyperparameters"] = _dump(trial.hyperparameters)
+    row["details"] = _dump(trial.details)
     row["checksum"] = _checksum(row)
     return row
 
@@ -55,39 +55,49 @@ def to_trial(row: Mapping[str, Any]) -> Trial:
             graph=Graph.from_json(row["graph"]),
             certificate=load_object(row["certificate"]),
             hyperparameters=load_object(row["hyperparameters"]),
+            details=load_object(row["details"]),
             **{name: row[name] for name in _COPIED},
         )
     except (ValueError, TypeError, InvalidGraphError) as error:
-        raise StorageError(
-            f"trial {number!r:.40} in the database is damaged: {str(error)[:200]}; nothing was "
-            "changed: restore the database from a copy"
-        ) from None
+        raise damaged_trial(number, error) from None
+
+
+def damaged_trial(number: object, error: Exception) -> StorageError:
+    """The error for a row that cannot be a trial."""
+    return StorageError(
+        f"trial {number!r:.40} in the database is damaged: {str(error)[:200]}; nothing was "
+        "changed: restore the database from a copy"
+    )
 
 
 def load_object(text: object) -> dict[str, Any]:
     """A JSON object out of the database."""
-    if not isinstance(text, str) or len(text) > MAX_TEXT:
-        raise ValueError("expected a JSON text of moderate length")
-    try:
-        data = json.loads(text)
-    except RecursionError:
-        raise ValueError("expected JSON of moderate depth") from None
+    data = _parsed(text)
     if not isinstance(data, dict):
         raise ValueError(f"expected a JSON object, got {type(data).__name__}")
     return data
 
 
-def class_key(graph: Graph) -> str:
-    """A short name of the graph's isomorphism class, fit for an index."""
-    return hashlib.sha256(graph.canonical_key().encode()).hexdigest()
+def _parsed(text: object) -> Any:
+    if not isinstance(text, str) or len(text) > MAX_TEXT:
+        raise ValueError("expected a JSON text of moderate length")
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("expected JSON of moderate depth") from None
 
 
-@cache
-def key_version() -> str:
-    """What the keys depend on: another igraph may order nodes in another way."""
-    from importlib.metadata import version
+def load_list(text: object) -> list[dict[str, Any]]:
+    """A list of JSON objects out of the database."""
+    data = _parsed(text)
+    if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
+        raise ValueError("expected a list of JSON objects")
+    return data
 
-    return f"igraph {version('igraph')}"
+
+def short_key(identity: str) -> str:
+    """A short name for the identity of a graph, fit for an index."""
+    return hashlib.sha256(identity.encode()).hexdigest()
 
 
 def _dump(data: Mapping[str, Any]) -> str:
@@ -95,6 +105,8 @@ def _dump(data: Mapping[str, Any]) -> str:
 
 
 def _checksum(row: Mapping[str, Any]) -> str:
-    names = (*_COPIED, "number", "graph", "certificate", "hyperparameters")
+    names = [*_COPIED, "number", "graph", "certificate", "hyperparameters"]
+    if row["details"] != "{}":  # rows of schema version 1 keep their checksums
+        names.append("details")
     text = json.dumps([row[name] for name in names], separators=(",", ":"))
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

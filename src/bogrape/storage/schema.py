@@ -19,13 +19,14 @@ from sqlalchemy import (
     insert,
     inspect,
     select,
+    text,
     update,
 )
 
 from ..errors import StorageError
 from ..study.trial import package_version
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = 0x626F4772  # "boGr": marks our SQLite files
 
 metadata = MetaData()
@@ -43,6 +44,7 @@ studies = Table(
     Column("id", Integer, primary_key=True),
     Column("name", String(100), nullable=False, unique=True),
     Column("settings", Text, nullable=False),
+    Column("changes", Text, nullable=False, server_default="[]"),  # of the settings, oldest first
     Column("key_version", String(100), nullable=False),  # of what made the keys of its trials
     # Both grow under the lock of this row, which is what puts the writers of a study in order.
     Column("revision", Integer, nullable=False),
@@ -66,6 +68,7 @@ trials = Table(
     Column("seed", Integer),
     Column("certificate", Text, nullable=False),
     Column("hyperparameters", Text, nullable=False),
+    Column("details", Text, nullable=False, server_default="{}"),
     Column("created", String(40), nullable=False),
     Column("asked", String(40)),
     Column("finished", String(40)),
@@ -75,8 +78,17 @@ trials = Table(
     Index("bogrape_trials_by_revision", "study", "revision"),
 )
 
+
+def _add_changes_and_details(connection: Connection) -> None:
+    """Version 2: settings can be changed, and trials carry further details."""
+    for table, column, empty in ((studies, "changes", "[]"), (trials, "details", "{}")):
+        connection.execute(
+            text(f"ALTER TABLE {table.name} ADD COLUMN {column} TEXT NOT NULL DEFAULT '{empty}'")
+        )
+
+
 # MIGRATIONS[v] takes a database from schema version v to v + 1, within the caller's transaction.
-MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {}
+MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {1: _add_changes_and_details}
 
 
 def version_of(connection: Connection) -> int | None:
@@ -92,12 +104,18 @@ def version_of(connection: Connection) -> int | None:
     return rows[0]
 
 
-def refuse_newer(version: int) -> None:
-    """Raise if this package is too old to read the database."""
-    if version > SCHEMA_VERSION or version < 1:
+def refuse_unreadable(version: int) -> None:
+    """Raise if this package cannot read a database of this version."""
+    have = f"bogrape {package_version()} reads versions 1 to {SCHEMA_VERSION}"
+    if version > SCHEMA_VERSION:
         raise StorageError(
-            f"the database has schema version {version}, and bogrape {package_version()} reads "
-            f"versions up to {SCHEMA_VERSION}; it was not changed: upgrade bogrape"
+            f"the database has schema version {version}, and {have}; it was not changed: upgrade "
+            "bogrape"
+        )
+    if version < 1:
+        raise StorageError(
+            f"the database has schema version {version}, which no release of bogrape has written "
+            f"({have}); it was not changed: restore it from a copy"
         )
 
 
@@ -110,7 +128,7 @@ def bring_up_to_date(connection: Connection) -> None:
             insert(schema_table).values(version=SCHEMA_VERSION, package=package_version())
         )
         return
-    refuse_newer(version)
+    refuse_unreadable(version)
     for step in range(version, SCHEMA_VERSION):
         MIGRATIONS[step](connection)
     if version < SCHEMA_VERSION:

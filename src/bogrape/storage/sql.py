@@ -1,11 +1,11 @@
-"""`SQLStorage`: the six operations of a `Storage`, each one transaction."""
+"""`SQLStorage`: the operations of a `Storage`, each one transaction."""
 
 from __future__ import annotations
 
 import json
 import os
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, final
@@ -13,14 +13,15 @@ from typing import Any, final
 from sqlalchemy import Connection, Engine, Pool, func, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
-from ..errors import StorageError
+from ..errors import InvalidGraphError, StorageError
 from ..graph import Graph
-from ..study.store import check_budget, no_such_study
+from ..study.store import COMPARED, check_budget, no_such_study
 from ..study.trial import Trial
 from . import schema
 from .engines import WRITE, check_health, make_engine, prepare, set_journal
-from .rows import MAX_TEXT, class_key, key_version, load_object, to_row, to_trial
-from .schema import studies, trials
+from .rows import MAX_TEXT, damaged_trial, load_list, load_object, short_key, to_row, to_trial
+from .schema import studies
+from .schema import trials as table
 
 _AT_ONCE = 500  # keys in one query; SQLite has a limit
 
@@ -41,11 +42,12 @@ class SQLStorage:
         self._engine = make_engine(url, create=create)
         self._pid = os.getpid()
         self._ids: dict[str, int] = {}
+        self._key_versions: dict[int, str] = {}
         weakref.finalize(self, _close, self._engine, self._pid)
         with self._transaction() as connection:
             version = schema.version_of(connection)
             if version is not None:
-                schema.refuse_newer(version)
+                schema.refuse_unreadable(version)
                 check_health(connection)
         if version != schema.SCHEMA_VERSION:
             with self._transaction(write=True) as connection:
@@ -67,7 +69,7 @@ class SQLStorage:
         row = {
             "name": name,
             "settings": json.dumps(settings, allow_nan=False),
-            "key_version": key_version(),
+            "key_version": "",  # `use_keys` tells
             "revision": 0,
             "n_trials": 0,
         }
@@ -99,6 +101,38 @@ class SQLStorage:
         except ValueError as error:
             raise StorageError(f"the settings of study {name!r} are damaged: {error}") from None
 
+    def changes_of_settings(self, name: str) -> list[dict[str, Any]]:
+        """What was changed in the settings, oldest first."""
+        study = self._id(name)
+        with self._transaction() as connection:
+            text = connection.scalar(select(studies.c.changes).where(studies.c.id == study))
+        try:
+            return load_list(text)
+        except ValueError as error:
+            raise StorageError(f"the history of study {name!r} is damaged: {error}") from None
+
+    def change_settings(
+        self, name: str, settings: dict[str, Any], expected: dict[str, Any], change: dict[str, Any]
+    ) -> bool:
+        """Replace the settings if they are still as expected, and record the change."""
+        study = self._id(name)
+        with self._transaction(write=True) as connection:
+            self._advance(connection, study, 0)
+            row = studies.c.id == study
+            found = connection.execute(
+                select(studies.c.settings, studies.c.changes).where(row)
+            ).one()
+            if load_object(found.settings) != expected:
+                connection.rollback()
+                return False
+            history = [*load_list(found.changes), change]
+            values = {
+                "settings": json.dumps(settings, allow_nan=False),
+                "changes": json.dumps(history, allow_nan=False),
+            }
+            connection.execute(update(studies).where(row).values(**values))
+        return True
+
     def names(self) -> list[str]:
         """Names of all studies."""
         with self._transaction() as connection:
@@ -116,45 +150,65 @@ class SQLStorage:
                 raise StorageError(f"the study {name!r} is no longer in the storage")
             if revision == since:
                 return since, []
-            where = (trials.c.study == study) & (trials.c.revision > since)
+            where = (table.c.study == study) & (table.c.revision > since)
             if since == 0:
                 longest = connection.scalar(
-                    select(func.max(func.length(trials.c.graph))).where(where)
+                    select(func.max(func.length(table.c.graph))).where(where)
                 )
                 if longest is not None and longest > MAX_TEXT:
                     raise StorageError(
                         f"study {name!r} holds a graph of {longest} characters, over {MAX_TEXT}"
                     )
-            rows = connection.execute(select(trials).where(where).order_by(trials.c.number))
+            rows = connection.execute(select(table).where(where).order_by(table.c.number))
             found = [to_trial(dict(row)) for row in rows.mappings()]
         return revision, found
 
+    def use_keys(self, name: str, version: str, identify: Callable[[Graph], str]) -> None:
+        """Say which keys `insert` will be given; those of another version are computed again."""
+        study = self._id(name)
+        row = studies.c.id == study
+        with self._transaction() as connection:
+            found = connection.scalar(select(studies.c.key_version).where(row))
+        if found != version:
+            with self._transaction(write=True) as connection:
+                connection.execute(update(studies).where(row).values(key_version=version))
+                _renew_keys(connection, study, identify)
+        self._key_versions[study] = version
+
     def insert(
-        self, name: str, new: Sequence[Trial], *, distinct: bool, most: int | None = None
+        self,
+        name: str,
+        trials: Sequence[Trial],
+        keys: Sequence[str],
+        *,
+        distinct: bool,
+        most: int | None = None,
     ) -> list[Trial] | None:
         """Append trials; all or nothing."""
-        keys = [class_key(trial.graph) for trial in new]
-        if distinct and len(set(keys)) < len(keys):
+        short = [short_key(key) for key in keys]
+        if distinct and len(set(short)) < len(short):
             return None
         study = self._id(name)
         with self._transaction(write=True) as connection:
-            revision, first = self._advance(connection, study, len(new))
+            revision, first = self._advance(connection, study, len(trials))
             if most is not None:
-                not_added = (trials.c.study == study) & (trials.c.origin != "added")
-                present = connection.scalar(select(func.count()).where(not_added))
-                check_budget(present or 0, len(new), most)
-            taken = _taken(connection, study, keys)
+                own = (table.c.study == study) & (table.c.origin != "added")
+                present = connection.scalar(select(func.count()).where(own))
+                check_budget(present or 0, len(trials), most)
+            taken = _taken(connection, study, short)
             if distinct and taken:
                 connection.rollback()
                 return None
             out, rows = [], []
-            for i, (trial, key) in enumerate(zip(new, keys, strict=True)):
+            for i, (trial, key) in enumerate(zip(trials, short, strict=True)):
                 numbered = replace(trial, id=first + i)
-                own = None if key in taken else key
+                new_key = None if key in taken else key
                 taken.add(key)
-                rows.append({**to_row(numbered), "study": study, "revision": revision, "key": own})
+                rows.append(
+                    {**to_row(numbered), "study": study, "revision": revision, "key": new_key}
+                )
                 out.append(numbered)
-            connection.execute(insert(trials), rows)
+            connection.execute(insert(table), rows)
         return out
 
     def update(self, name: str, trial: Trial, expected: Trial) -> bool:
@@ -163,12 +217,11 @@ class SQLStorage:
         with self._transaction(write=True) as connection:
             revision, _ = self._advance(connection, study, 0)
             changed = connection.execute(
-                update(trials)
+                update(table)
                 .where(
-                    trials.c.study == study,
-                    trials.c.number == trial.id,
-                    trials.c.state == expected.state,
-                    trials.c.attempts == expected.attempts,
+                    table.c.study == study,
+                    table.c.number == trial.id,
+                    *(table.c[name] == getattr(expected, name) for name in COMPARED),
                 )
                 .values(**to_row(trial), revision=revision)
             )
@@ -180,7 +233,6 @@ class SQLStorage:
     def _advance(self, connection: Connection, study: int, n_new: int) -> tuple[int, int]:
         """Lock the study's row; its next revision, and the number of its next trial."""
         row = studies.c.id == study
-        version = key_version()
         connection.execute(
             update(studies)
             .where(row)
@@ -189,6 +241,7 @@ class SQLStorage:
         found = connection.execute(
             select(studies.c.revision, studies.c.n_trials, studies.c.key_version).where(row)
         ).one()
+        version = self._key_versions.get(study, found.key_version)
         if found.key_version != version:
             raise StorageError(
                 f"the study was opened with {found.key_version} while this process has {version}; "
@@ -199,34 +252,11 @@ class SQLStorage:
     def _id(self, name: str) -> int:
         if name not in self._ids:
             with self._transaction() as connection:
-                row = connection.execute(
-                    select(studies.c.id, studies.c.key_version).where(studies.c.name == name)
-                ).one_or_none()
-            if row is None:
+                found = connection.scalar(select(studies.c.id).where(studies.c.name == name))
+            if found is None:
                 raise no_such_study(name, self.names())
-            if row.key_version != key_version():
-                self._renew_keys(row.id)
-            self._ids[name] = row.id
+            self._ids[name] = found
         return self._ids[name]
-
-    def _renew_keys(self, study: int) -> None:
-        """Compute all keys again: they were made by another version of igraph."""
-        with self._transaction(write=True) as connection:
-            rows = connection.execute(
-                select(trials.c.number, trials.c.graph, trials.c.key.is_not(None).label("own"))
-                .where(trials.c.study == study)
-                .order_by(trials.c.number)
-            ).all()
-            everywhere = trials.c.study == study
-            connection.execute(update(trials).where(everywhere).values(key=None))
-            for row in rows:
-                if row.own:
-                    key = class_key(Graph.from_json(row.graph))
-                    where = everywhere & (trials.c.number == row.number)
-                    connection.execute(update(trials).where(where).values(key=key))
-            connection.execute(
-                update(studies).where(studies.c.id == study).values(key_version=key_version())
-            )
 
     # -- transactions -------------------------------------------------------------------------
 
@@ -262,12 +292,31 @@ class _Duplicate(StorageError):
     """A constraint of the database refused the change."""
 
 
+def _renew_keys(connection: Connection, study: int, identify: Callable[[Graph], str]) -> None:
+    """Compute all keys again, within the caller's transaction; a second trial of a key has none."""
+    everywhere = table.c.study == study
+    rows = connection.execute(
+        select(table.c.number, table.c.graph).where(everywhere).order_by(table.c.number)
+    ).all()
+    connection.execute(update(table).where(everywhere).values(key=None))
+    met: set[str] = set()
+    for row in rows:
+        try:
+            key = short_key(identify(Graph.from_json(row.graph)))
+        except InvalidGraphError as error:
+            raise damaged_trial(row.number, error) from None
+        if key not in met:
+            met.add(key)
+            where = everywhere & (table.c.number == row.number)
+            connection.execute(update(table).where(where).values(key=key))
+
+
 def _taken(connection: Connection, study: int, keys: Sequence[str]) -> set[str]:
     """Which of the keys trials of the study have already."""
     found: set[str] = set()
     for i in range(0, len(keys), _AT_ONCE):
-        some = trials.c.key.in_(keys[i : i + _AT_ONCE])
-        found.update(connection.scalars(select(trials.c.key).where(trials.c.study == study, some)))
+        some = table.c.key.in_(keys[i : i + _AT_ONCE])
+        found.update(connection.scalars(select(table.c.key).where(table.c.study == study, some)))
     return found
 
 

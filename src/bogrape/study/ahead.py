@@ -96,6 +96,7 @@ class Ahead:
 
         That is so where this is not possible, and for graphs that need no proposal.
         """
+        self._study._take_up_settings()
         trials = self._study._refresh()
         if not self._is_usable or not self._study._planner.must_propose(trials):
             return False

@@ -31,7 +31,7 @@ class Design:
         self._space = space
         self._kernel = get_kernel(kernel)
         size = int(np.clip(_POOL * n_initial, *_POOL_RANGE))
-        pool = {graph.canonical_key(): graph for graph in space.sample(size, seed=_seed(seed, 0))}
+        pool = {space.identity(graph): graph for graph in space.sample(size, seed=_seed(seed, 0))}
         self._pool = list(pool.values())
         self._index = {key: i for i, key in enumerate(pool)}
         self._points = self._coordinates(self._pool)
@@ -58,22 +58,22 @@ class Design:
         for point in self._coordinates(fresh):
             distance = ((self._points - point) ** 2).sum(axis=1)
             self._nearest = np.minimum(self._nearest, distance)
-        met = [self._index[key] for g in fresh if (key := g.canonical_key()) in self._index]
+        met = [self._index[key] for g in fresh if (key := self._space.identity(g)) in self._index]
         self._nearest[met] = -1.0  # and stays so: no distance is smaller
         self._n_met += len(fresh)
 
     def _coordinates(self, graphs: Sequence[Graph]) -> NDArray[np.float64]:
-        """What the kernel sees of each graph, with room for the longest path of the space."""
+        """What the kernel sees of each graph, up to the longest path the space has room for."""
         space, labelled = self._space, self._kernel.labelled
         counts = count(graphs, space.n_labels, pairs=labelled)
-        paths = self._kernel.features(counts)
+        paths = self._kernel.features(counts)[:, : space.n_max]
         room = [(0, 0), (0, space.n_max - paths.shape[1]), *[(0, 0)] * (paths.ndim - 2)]
         paths = np.pad(paths, room).reshape(len(graphs), -1)
         return np.concatenate([paths, node_features(counts, counts.features.shape[1])], axis=1)
 
 
 def random_graph(space: GraphSpace, seed: int, taken: Collection[str]) -> Graph:
-    """A random graph of the space that is not isomorphic to a taken one."""
+    """A random graph of the space whose identity is not taken."""
     try:
         return space.sample(1, seed=_seed(seed, 1), exclude=taken)[0]
     except SamplingError:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
-from .store import check_budget, no_such_study
+from ..graph import Graph
+from .store import COMPARED, check_budget, no_such_study
 from .trial import Trial
 
 
 @dataclass
 class _Shelf:
     settings: dict[str, Any]
+    changes: list[dict[str, Any]] = field(default_factory=list)  # of the settings
     trials: list[Trial] = field(default_factory=list)
     revisions: list[int] = field(default_factory=list)  # of each trial
     keys: set[str] = field(default_factory=set)
@@ -42,6 +44,23 @@ class InMemoryStorage:
             shelf = self._studies.get(name)
             return None if shelf is None else deepcopy(shelf.settings)
 
+    def changes_of_settings(self, name: str) -> list[dict[str, Any]]:
+        """What was changed in the settings, oldest first."""
+        with self._lock:
+            return deepcopy(self._shelf(name).changes)
+
+    def change_settings(
+        self, name: str, settings: dict[str, Any], expected: dict[str, Any], change: dict[str, Any]
+    ) -> bool:
+        """Replace the settings if they are still as expected, and record the change."""
+        with self._lock:
+            shelf = self._shelf(name)
+            if shelf.settings != expected:
+                return False
+            shelf.settings = deepcopy(settings)
+            shelf.changes.append(deepcopy(change))
+            return True
+
     def names(self) -> list[str]:
         """Names of all studies."""
         with self._lock:
@@ -60,15 +79,23 @@ class InMemoryStorage:
             ]
             return shelf.revision, fresh
 
+    def use_keys(self, name: str, version: str, identify: Callable[[Graph], str]) -> None:
+        """Nothing to renew: one program has one version of everything."""
+
     def insert(
-        self, name: str, trials: Sequence[Trial], *, distinct: bool, most: int | None = None
+        self,
+        name: str,
+        trials: Sequence[Trial],
+        keys: Sequence[str],
+        *,
+        distinct: bool,
+        most: int | None = None,
     ) -> list[Trial] | None:
         """Append trials; all or nothing."""
         with self._lock:
             shelf = self._shelf(name)
             own = sum(trial.origin != "added" for trial in shelf.trials)
             check_budget(own, len(trials), most)
-            keys = [trial.graph.canonical_key() for trial in trials]
             if distinct and (len(set(keys)) < len(keys) or shelf.keys.intersection(keys)):
                 return None
             first = len(shelf.trials)
@@ -84,7 +111,7 @@ class InMemoryStorage:
         with self._lock:
             shelf = self._shelf(name)
             current = shelf.trials[trial.id]
-            if (current.state, current.attempts) != (expected.state, expected.attempts):
+            if any(getattr(current, name) != getattr(expected, name) for name in COMPARED):
                 return False
             shelf.revision += 1
             shelf.trials[trial.id] = trial

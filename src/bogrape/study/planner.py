@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..errors import SamplingError
-from ..gp import GraphGP
+from ..errors import SamplingError, StudyError
+from ..gp import STUDY_CLIP, GraphGP
 from ..graph import Graph
-from ..propose import Proposal, propose
+from ..propose import Proposal, Stage, propose
 from .design import Design, random_graph
 from .settings import StudySettings
 from .trial import Origin, Trial, observed
@@ -31,6 +32,15 @@ class Plan:
     hyperparameters: Mapping[str, float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Effort:
+    """How long one plan may take, and who watches it being made (see `propose`)."""
+
+    time_limit: float
+    stop: Callable[[], bool] | None = None
+    watch: Callable[[Stage], None] | None = None
+
+
 @final
 class Planner:
     """Initial design, then proposals. The same trials and seed give the same plan."""
@@ -38,18 +48,22 @@ class Planner:
     def __init__(self, settings: StudySettings) -> None:
         self._settings = settings
         self._design: Design | None = None
-        self._fitted: tuple[tuple[int, ...], GraphGP, float] | None = None
+        self._fitted: tuple[tuple[Any, ...], GraphGP, float] | None = None
+        self._named: set[int] = set()  # trials whose values were said to be clipped
 
-    def next(self, trials: Sequence[Trial], seed: int, rank: int = 0) -> Plan:
+    def next(
+        self, trials: Sequence[Trial], seed: int, rank: int = 0, effort: Effort | None = None
+    ) -> Plan:
         """What to try after these trials; from the initial design, the one at this rank."""
         settings = self._settings
+        effort = effort or Effort(settings.time_limit)
         complete = [trial for trial in trials if trial.state == "complete"]
         if sum(trial.state != "failed" for trial in trials) < settings.n_initial:
             graph = self._initial([trial.graph for trial in trials], rank)
             if graph is not None:
                 return Plan(graph, "initial")
         if len(complete) < 2:
-            return Plan(random_graph(settings.space, seed, _keys(trials)), "random")
+            return Plan(random_graph(settings.space, seed, self._identities(trials)), "random")
         gp, fit_seconds = self._fit(complete)
         step = sum(trial.origin == "proposal" for trial in trials)
         try:
@@ -58,16 +72,29 @@ class Planner:
                 gp,
                 acquisition=settings.acquisition_at(step),
                 method=settings.method,
-                time_limit=settings.time_limit,
+                time_limit=effort.time_limit,
                 exclude=[trial.graph for trial in trials if trial.is_finished],
                 pending=[trial.graph for trial in trials if not trial.is_finished],
                 seed=seed,
+                stop=effort.stop,
+                watch=effort.watch,
             )
         except SamplingError as error:  # too few graphs are left to choose among: take any
-            logger.info("%s", error)
-            return Plan(random_graph(settings.space, seed, _keys(trials)), "random")
-        certificate = {**_certificate(proposal, settings.sign), "fit_seconds": fit_seconds}
+            if effort.stop is not None and effort.stop():
+                raise
+            logger.debug("%s", error)
+            return Plan(random_graph(settings.space, seed, self._identities(trials)), "random")
+        mean, std = gp.predict([proposal.graph])
+        certificate = {
+            **_certificate(proposal, settings.sign),
+            "mean": settings.sign * float(mean[0]),
+            "std": float(std[0]),
+            "fit_seconds": fit_seconds,
+        }
         return Plan(proposal.graph, "proposal", certificate, gp.hyperparameters)
+
+    def _identities(self, trials: Sequence[Trial]) -> set[str]:
+        return {self._settings.space.identity(trial.graph) for trial in trials}
 
     def must_propose(self, trials: Sequence[Trial]) -> bool:
         """Whether the next graph after these trials takes a fit and a proposal."""
@@ -83,9 +110,22 @@ class Planner:
             )
         return self._design.next(present, rank)
 
+    def predict(
+        self, trials: Sequence[Trial], graphs: Sequence[Graph]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and standard deviation of each graph, in the user's units."""
+        complete = [trial for trial in trials if trial.state == "complete"]
+        if len(complete) < 2:
+            raise StudyError(
+                f"a prediction needs two complete trials, and the study has {len(complete)}; ask "
+                "for graphs and tell their values, or add observations"
+            )
+        mean, std = self._fit(complete)[0].predict(graphs)
+        return self._settings.sign * mean, std
+
     def _fit(self, complete: Sequence[Trial]) -> tuple[GraphGP, float]:
         """The Gaussian process of these observations; kept until there are new ones."""
-        ids = tuple(trial.id for trial in complete)
+        ids = tuple((trial.id, trial.value) for trial in complete)  # values can be corrected
         if self._fitted is None or self._fitted[0] != ids:
             start = time.monotonic()
             settings = self._settings
@@ -94,15 +134,28 @@ class Planner:
                 noise=settings.noise,
                 n_labels=settings.space.n_labels,
                 seed=settings.seed,
+                clip=STUDY_CLIP,
             )
             y = settings.sign * np.array(observed(complete))
-            gp.fit([trial.graph for trial in complete], y)
+            inside = [not trial.outside for trial in complete]
+            gp.fit([trial.graph for trial in complete], y, to_beat=inside)
             self._fitted = ids, gp, time.monotonic() - start
+            for i in gp.clipped:
+                self._name_far_value(complete[i])
         return self._fitted[1], self._fitted[2]
 
-
-def _keys(trials: Sequence[Trial]) -> set[str]:
-    return {trial.graph.canonical_key() for trial in trials}
+    def _name_far_value(self, trial: Trial) -> None:
+        """Say, once for each trial, that its value is taken for another."""
+        if trial.id not in self._named:
+            self._named.add(trial.id)
+            logger.warning(
+                "the value %g of trial %d lies more than %g times as far from the median of all "
+                "values as they typically do: predictions and proposals take it for the nearest "
+                "other value; if it is a mistake, put it right with study.correct",
+                trial.value,
+                trial.id,
+                STUDY_CLIP,
+            )
 
 
 def _certificate(proposal: Proposal, sign: float) -> dict[str, Any]:

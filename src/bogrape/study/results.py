@@ -1,14 +1,15 @@
-"""What came out of a study."""
+"""What came out of a study, and lists of trials that notebooks show as pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import display
 from ..errors import StudyError
 from ..graph import Graph
 from .trial import Trial, observed
@@ -21,18 +22,35 @@ class Dataset(NamedTuple):
     values: NDArray[np.float64]
 
 
+@final
+class TrialList(list[Trial]):
+    """A list of trials that a notebook shows as pictures with values."""
+
+    def _repr_html_(self) -> str | None:
+        return display.html(self)
+
+
 def dataset_of(trials: Iterable[Trial]) -> Dataset:
     """Graphs and values of the complete ones among the trials."""
     complete = [trial for trial in trials if trial.state == "complete"]
     return Dataset([trial.graph for trial in complete], np.array(observed(complete)))
 
 
-def best_of(trials: Iterable[Trial], sign: float) -> Trial:
+def best_of(trials: Iterable[Trial], sign: float, identify: Callable[[Graph], str]) -> Trial:
     """The first trial of the graph whose mean value, times the sign, is smallest."""
     repeats: dict[str, list[Trial]] = {}
     for trial in trials:
         if trial.state == "complete":
-            repeats.setdefault(trial.graph.canonical_key(), []).append(trial)
+            repeats.setdefault(identify(trial.graph), []).append(trial)
     if not repeats:
         raise StudyError("no trial is complete yet: ask for one, evaluate it, tell its value")
-    return min(repeats.values(), key=lambda group: sign * fmean(observed(group)))[0]
+    return min(repeats.values(), key=lambda group: sign * mean_value(group))[0]
+
+
+def mean_value(trials: Sequence[Trial]) -> float:
+    """Mean of the values of the complete ones among the trials."""
+    values = observed(trials)
+    try:
+        return fmean(values)
+    except OverflowError:  # their sum is beyond the range of floats, their mean is not
+        return sum(value / len(values) for value in values)

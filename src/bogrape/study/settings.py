@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from ..acquisition import EI, LCB, Acquisition
+from ..constraints import Rule
 from ..errors import BoGrapeError, InvalidInputError, StudyError, UnsupportedError
 from ..gp import GraphGP
-from ..propose.portfolio import METHODS
+from ..kernels import KernelName
+from ..propose.portfolio import METHODS, Method
 from ..space import GraphSpace
 
 Direction = Literal["minimize", "maximize"]
+# What `Study.change` may change: settings that say nothing about the trials so far.
+CHANGEABLE = ("kernel", "noise", "acquisition", "method", "time_limit", "n_initial", "retries")
 ACQUISITIONS = ("lcb", "lcb-growing", "ei")
 
 
@@ -38,10 +43,10 @@ class StudySettings:
     """
 
     space: GraphSpace
-    kernel: str = "ssp"
+    kernel: KernelName = "ssp"
     noise: float | Literal["fit"] = 1e-6
     acquisition: Acquisition | str = "lcb"
-    method: str = "auto"
+    method: Method = "auto"
     time_limit: float = 60.0
     n_initial: int = 10
     seed: int = 0
@@ -132,10 +137,39 @@ class StudySettings:
         except (TypeError, ValueError, RecursionError) as error:
             raise StudyError(f"the settings of the study make no sense: {error}") from None
 
+    def changed(self, add_rules: tuple[Rule, ...], changes: Mapping[str, Any]) -> StudySettings:
+        """These settings with some changed; those that cannot change are refused."""
+        unknown = set(changes) - {field.name for field in fields(self)}
+        if unknown:
+            raise _fixed(sorted(unknown))
+        space = self.space.with_rules([*self.space.rules, *add_rules]) if add_rules else self.space
+        new = replace(self, **{"space": space, **changes})
+        self.check_successor(new)
+        return new
+
+    def check_successor(self, new: StudySettings) -> None:
+        """Raise unless a study with trials of its own can go on with the new settings."""
+        fixed = [name for name in self.differences(new) if name not in (*CHANGEABLE, "space")]
+        rules = set(new.space.rules)
+        if not set(self.space.rules) <= rules or self.space.with_rules(
+            new.space.rules
+        ) != new.space.with_rules(new.space.rules):
+            fixed.append("space (rules can be added, and nothing else)")
+        if fixed:
+            raise _fixed(fixed)
+
     def differences(self, other: StudySettings) -> list[str]:
         """Names of the settings in which the two differ."""
         mine, theirs = self.to_dict(), other.to_dict()
         return [name for name in mine if mine[name] != theirs[name]]
+
+
+def _fixed(names: Sequence[str]) -> StudyError:
+    return StudyError(
+        f"{', '.join(names)} cannot be changed in a study; what can is {', '.join(CHANGEABLE)}, "
+        "and rules can be added. For anything else begin a new study, and take the observations "
+        "along: new.add_all(zip(*old.dataset))"
+    )
 
 
 def _acquisition_to_data(acquisition: Acquisition | str) -> Any:

@@ -1,4 +1,4 @@
-"""What a `Study` needs from a place to keep trials: six operations, each one transaction."""
+"""What a `Study` needs from a place to keep trials: a few operations, each one transaction."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ..errors import BudgetSpent, InvalidInputError, StudyError
+from ..graph import Graph
 from .trial import Trial
 
+COMPARED = ("state", "attempts", "value")  # what `Storage.update` expects to find unchanged
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+-]{0,99}")
 
 
@@ -21,24 +23,42 @@ class Storage(Protocol):
     def settings(self, name: str) -> dict[str, Any] | None:
         """Settings of the study, or ``None`` if there is no such study."""
 
+    def changes_of_settings(self, name: str) -> list[dict[str, Any]]:
+        """What was changed in the settings since the study was made, oldest first."""
+
+    def change_settings(
+        self, name: str, settings: dict[str, Any], expected: dict[str, Any], change: dict[str, Any]
+    ) -> bool:
+        """Replace the settings and record the change, if they are as expected; says if it did."""
+
     def names(self) -> list[str]:
         """Names of all studies."""
 
     def changes(self, name: str, since: int) -> tuple[int, list[Trial]]:
         """Trials changed after revision ``since``, by id, and the revision they lead to."""
 
+    def use_keys(self, name: str, version: str, identify: Callable[[Graph], str]) -> None:
+        """Say which keys `insert` will be given; those of another version are computed again."""
+
     def insert(
-        self, name: str, trials: Sequence[Trial], *, distinct: bool, most: int | None = None
+        self,
+        name: str,
+        trials: Sequence[Trial],
+        keys: Sequence[str],
+        *,
+        distinct: bool,
+        most: int | None = None,
     ) -> list[Trial] | None:
         """Append trials under the next ids; all or nothing.
 
-        A trial whose graph is isomorphic to one that is there already is refused (``None`` is
-        returned and nothing inserted) if ``distinct``, else kept as a repeat. `BudgetSpent` is
+        ``keys`` tell different graphs apart (`GraphSpace.identity`). A trial whose key is there
+        already is refused (``None`` is returned and nothing inserted) if ``distinct``, else kept as
+        a repeat. `BudgetSpent` is
         raised if the study would have more than ``most`` trials, not counting added ones.
         """
 
     def update(self, name: str, trial: Trial, expected: Trial) -> bool:
-        """Replace the trial if its state and attempts are still as expected; says if it did."""
+        """Replace the trial if its state, attempts and value are as expected; says if it did."""
 
 
 # `bogrape.storage` is a layer above: it registers itself here, and is loaded when a URL needs it.

@@ -2,8 +2,8 @@
 
 A study decides; its `Storage` remembers. Each change is one transaction of the storage, and the
 study takes it in only afterwards, so a refused or interrupted call leaves both as they were.
-Several studies, in several processes, may share one storage: nobody is given a graph isomorphic to
-one that somebody else has or had.
+Several studies, in several processes, may share one storage: nobody is given a graph that is the
+same (`GraphSpace.identity`) as one that somebody else has or had.
 
 The seed of trial k derives from the study's seed and k, and what is proposed depends on the trials
 present, in the order of their ids. So a study that was cut off goes on as if it had not been.
@@ -20,27 +20,37 @@ from dataclasses import replace
 from typing import Any, Literal, final, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import display
 from ..acquisition import Acquisition
+from ..constraints import Rule
 from ..errors import (
     BudgetSpent,
     InvalidInputError,
+    SamplingError,
     SearchSpaceExhausted,
+    SettingsDiffer,
     StudyError,
     UnsupportedError,
 )
 from ..graph import Graph
+from ..kernels import KernelName
+from ..propose import Method
 from ..space import GraphSpace
+from .asking import AskProgress
+from .interruption import first_interrupt
 from .memory import InMemoryStorage
-from .planner import Plan, Planner
-from .results import Dataset, best_of, dataset_of
+from .observations import Outside, checked_observation, checked_observations
+from .planner import Effort, Plan, Planner
+from .results import Dataset, TrialList, best_of, dataset_of
 from .settings import Direction, StudySettings
 from .store import Storage, check_budget, check_name, no_such_study, open_url
 from .transitions import (
     as_reason,
     as_seconds,
     check_holder,
+    corrected,
     failed,
     not_started,
     released,
@@ -53,6 +63,7 @@ from .values import as_value
 
 logger = logging.getLogger(__name__)
 
+_LEAST_SECONDS = 0.05  # for a proposal of a batch whose time is up
 _CONFLICTS = 100  # asks lost to other processes before giving up
 
 
@@ -84,10 +95,10 @@ class Study:
         storage: Storage | str | None = None,
         name: str = "study",
         *,
-        kernel: str = "ssp",
+        kernel: KernelName = "ssp",
         noise: float | Literal["fit"] = 1e-6,
         acquisition: Acquisition | str = "lcb",
-        method: str = "auto",
+        method: Method = "auto",
         time_limit: float = 60.0,
         n_initial: int = 10,
         seed: int = 0,
@@ -121,9 +132,11 @@ class Study:
             there = settings if new else StudySettings.from_dict(found)
             different = there.differences(settings)
             if different:
-                raise StudyError(
+                raise SettingsDiffer(
                     f"study {name!r} exists with other settings ({', '.join(different)}); use "
-                    "Study.load(storage, name) to go on with them, or another name"
+                    "Study.load(storage, name) to go on with them (and its method change to change "
+                    "them from here on), or another name",
+                    different,
                 )
         self._begin(opened, name, settings)
 
@@ -149,10 +162,16 @@ class Study:
     def _begin(self, storage: Storage, name: str, settings: StudySettings) -> None:
         self._storage = storage
         self._name = name
-        self._settings = settings
         self._revision = 0
         self._trials: list[Trial] = []
+        self._use(settings)
+
+    def _use(self, settings: StudySettings) -> None:
+        self._settings = settings
         self._planner = Planner(settings)
+        space = settings.space
+        self._storage.use_keys(self._name, space.identity_version, space.identity)
+        self._trials = [replace(trial, space=space) for trial in self._trials]
 
     # -- what it knows ------------------------------------------------------------------------
 
@@ -188,12 +207,28 @@ class Study:
 
     @property
     def best(self) -> Trial:
-        """The complete trial with the best value.
+        """The complete trial with the best value, of those in the space if there are any.
 
         Where a graph was evaluated several times its mean counts, and the first of its trials is
         given; of equally good ones the earliest.
         """
-        return best_of(self._refresh(), self._settings.sign)
+        complete = [trial for trial in self._refresh() if trial.state == "complete"]
+        inside = [trial for trial in complete if not trial.outside]
+        return best_of(inside or complete, self._settings.sign, self.space.identity)
+
+    def predict(self, graphs: Sequence[Graph]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and standard deviation the model predicts for each graph, in your units.
+
+        The standard deviation is that of the objective without its noise. Graphs need not be in the
+        space, only of its kind.
+        """
+        if isinstance(graphs, Graph):
+            raise InvalidInputError("expected a list of graphs, got one; try predict([graph])")
+        for i, graph in enumerate(graphs):
+            odd = self.space.oddities(graph)
+            if odd:
+                raise InvalidInputError(f"graph {i} cannot be read: expected {'; '.join(odd)}")
+        return self._planner.predict(self._refresh(), list(graphs))
 
     @property
     def plot(self) -> Any:
@@ -201,27 +236,112 @@ class Study:
         ``map``, ``certificates`` and ``times``; they need the extra ``[plots]``."""
         return display.plots(self)
 
+    # -- changing the settings ----------------------------------------------------------------
+
+    def change(self, *, add_rules: Iterable[Rule] = (), **settings: Any) -> None:
+        """Go on with other settings; the trials so far stay as they are.
+
+        Args:
+            add_rules: rules that graphs must satisfy from now on. Trials that break them keep
+                training the model, and those that wait to be evaluated are given up.
+            settings: any of ``kernel``, ``noise``, ``acquisition``, ``method``, ``time_limit``,
+                ``n_initial`` and ``retries``; see `StudySettings`.
+
+        Every change is recorded with the trial it begins from: see `changes`.
+        """
+        rules = tuple(add_rules)
+        self._go_on_with(lambda old: old.changed(rules, settings))
+
+    def adopt(self, settings: StudySettings) -> None:
+        """As `change`, with the settings in one piece; what cannot be changed must be the same."""
+        self._go_on_with(lambda _: settings)
+
+    def _go_on_with(self, change: Callable[[StudySettings], StudySettings]) -> None:
+        while True:
+            self._take_up_settings()
+            old = self._settings
+            new = change(old)
+            old.check_successor(new)
+            different = old.differences(new)
+            if not different:
+                return
+            before, after = old.to_dict(), new.to_dict()
+            record = {
+                "from_trial": len(self._refresh()),
+                "time": now(),
+                "changed": {name: [before[name], after[name]] for name in different},
+            }
+            if self._storage.change_settings(self._name, after, before, record):
+                self._use(new)
+                return
+
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        """What was changed in the settings, oldest first.
+
+        Each has ``from_trial``, the first trial it holds for, ``time``, and ``changed``: old and
+        new value by name.
+        """
+        return self._storage.changes_of_settings(self._name)
+
+    def _take_up_settings(self) -> None:
+        """Use the settings that are in the storage, if another process changed them."""
+        found = self._storage.settings(self._name)
+        if found and found != self._settings.to_dict():
+            self._use(StudySettings.from_dict(found))
+
     # -- asking -------------------------------------------------------------------------------
 
     @overload
     def ask(
-        self, n: Literal[1] = ..., worker: str | None = ..., *, most: int | None = ...
+        self,
+        n: Literal[1] = ...,
+        worker: str | None = ...,
+        *,
+        time_limit: float | None = ...,
+        most: int | None = ...,
+        progress: bool = ...,
+        stop: Callable[[], bool] | None = ...,
     ) -> Trial: ...
     @overload
     def ask(
-        self, n: int, worker: str | None = ..., *, most: int | None = ...
-    ) -> Trial | list[Trial]: ...
+        self,
+        n: int,
+        worker: str | None = ...,
+        *,
+        time_limit: float | None = ...,
+        most: int | None = ...,
+        progress: bool = ...,
+        stop: Callable[[], bool] | None = ...,
+    ) -> Trial | TrialList: ...
     def ask(
-        self, n: int = 1, worker: str | None = None, *, most: int | None = None
-    ) -> Trial | list[Trial]:
+        self,
+        n: int = 1,
+        worker: str | None = None,
+        *,
+        time_limit: float | None = None,
+        most: int | None = None,
+        progress: bool = True,
+        stop: Callable[[], bool] | None = None,
+    ) -> Trial | TrialList:
         """The next graph to evaluate, as a pending trial; a list of trials if ``n > 1``.
 
         Handed out are, in this order: what ``worker`` was given before and has not finished, what
         waits to be tried again, the initial design, proposals. Graphs under evaluation are believed
         to come out at their posterior mean.
 
+        Ctrl-C ends the proof under way and returns what there is: the best graph found so far, with
+        the bound proved so far, after those suggested before it. A second Ctrl-C within three
+        seconds interrupts as usual.
+
         Args:
-            n: how many; a list is shorter when the space is used up.
+            n: how many; a list is shorter when the space is used up, and then a warning says so.
+            time_limit: seconds for the whole call, however many graphs are asked for; by default
+                the time limit of the study.
+            progress: whether to show progress when it takes more than two seconds: a bar on a
+                terminal, a line in a notebook, lines in a log or on standard error elsewhere.
+            stop: asked several times per second; once it returns true, the call ends as with
+                Ctrl-C. With a ``stop`` of your own, Ctrl-C interrupts as usual.
             worker: your name, if you want your unfinished trials back after a restart. Workers
                 that run at the same time need different names.
             most: number of trials, not counting added ones, the study may have in the end; then
@@ -233,17 +353,53 @@ class Study:
             isinstance(worker, str) and 0 < len(worker) <= 200 and worker.isprintable()
         ):
             raise InvalidInputError(f"worker must be a short text or None, got {worker!r:.100}")
+        limit = self._settings.time_limit if time_limit is None else time_limit
+        if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0:
+            raise InvalidInputError(f"time_limit must be a number of seconds > 0, got {limit!r}")
+        self._take_up_settings()
         out: list[Trial] = []
         if worker is not None:
             out = [t for t in self._refresh() if t.state == "pending" and t.worker == worker][:n]
+        gentle = first_interrupt() if stop is None else contextlib.nullcontext(stop)
+        with (
+            gentle as stopped,
+            AskProgress(self._name, n, self._settings.sign, show=progress) as shown,
+        ):
+            self._fill(out, n, worker, most, time.monotonic() + limit, stopped, shown)
+        return out[0] if n == 1 else TrialList(out)
+
+    def _fill(
+        self,
+        out: list[Trial],
+        n: int,
+        worker: str | None,
+        most: int | None,
+        deadline: float,
+        stopped: Callable[[], bool],
+        shown: AskProgress,
+    ) -> None:
+        """Append trials until there are n, or no more are to be had."""
         while len(out) < n:
+            share = max(_LEAST_SECONDS, (deadline - time.monotonic()) / (n - len(out)))
             try:
-                out.append(self._queued(worker) or self._new(worker, most))
-            except (SearchSpaceExhausted, BudgetSpent):
+                trial = self._queued(worker)
+                if trial is None:
+                    trial = self._new(worker, most, Effort(share, stopped, shown.watch))
+            except (SearchSpaceExhausted, SamplingError, BudgetSpent) as error:
+                if stopped() and not out:
+                    raise KeyboardInterrupt from None  # before anything was found
                 if not out:
                     raise
-                break
-        return out[0] if n == 1 else out
+                if not stopped():
+                    logger.warning("%d of %d graphs can be had: %s", len(out), n, error)
+                    return
+            else:
+                out.append(trial)
+                shown.found(trial)
+            if stopped():
+                if len(out) < n:
+                    logger.warning("interrupted: %d of %d graphs", len(out), n)
+                return
 
     def _queued(self, worker: str | None) -> Trial | None:
         """Take over a trial that waits, if there is one."""
@@ -252,16 +408,19 @@ class Study:
             if waiting is None:
                 return None
             trial = taken(waiting, worker)
-            if self._storage.update(self._name, trial, waiting):
+            if waiting.outside:  # a rule was added meanwhile
+                words = f"not in the space any more: {'; '.join(waiting.outside)}"
+                trial = failed(trial, as_reason(words), retries=0)
+            if self._storage.update(self._name, trial, waiting) and trial.state == "pending":
                 return trial
 
-    def _new(self, worker: str | None, most: int | None) -> Trial:
+    def _new(self, worker: str | None, most: int | None, effort: Effort) -> Trial:
         """Reserve a graph nobody has had; begin again if another process was quicker."""
         for conflict in range(_CONFLICTS):
             trials = self._refresh()
             check_budget(sum(t.origin != "added" for t in trials), 1, most)  # before long thought
             seed, rank = self._chance(len(trials), conflict)
-            plan = self._planner.next(trials, seed, rank)
+            plan = self._planner.next(trials, seed, rank, effort)
             trial = self._reserve(plan, seed, worker, most)
             if trial is not None:
                 return trial
@@ -290,7 +449,7 @@ class Study:
             hyperparameters=plan.hyperparameters,
             asked=now(),
         )
-        inserted = self._storage.insert(self._name, [trial], distinct=True, most=most)
+        inserted = self._store([trial], distinct=True, most=most)
         return None if inserted is None else inserted[0]
 
     # -- telling ------------------------------------------------------------------------------
@@ -306,6 +465,21 @@ class Study:
         """
         number, time_taken = as_value(value), as_seconds(seconds)
         return self._change(trial, lambda current: told(current, number, time_taken))
+
+    def correct(
+        self, trial: Trial | int, value: float | None, *, reason: str | None = None
+    ) -> Trial:
+        """Replace the value of a finished trial; the old one stays in ``trial.history``.
+
+        Args:
+            trial: the trial or its id.
+            value: the right value; ``None`` withdraws the old one, and the trial counts as failed.
+            reason: why, for the record.
+        """
+        number = None if value is None else as_value(value)
+        words = None if reason is None else as_reason(reason)
+        number_of = trial.id if isinstance(trial, Trial) else trial
+        return self._change(number_of, lambda current: corrected(current, number, words))
 
     def fail(self, trial: Trial | int, reason: str, *, seconds: float | None = None) -> Trial:
         """Record that an evaluation gave no value; the graph is not proposed again.
@@ -345,29 +519,40 @@ class Study:
 
     # -- graphs from outside ------------------------------------------------------------------
 
-    def add(self, graph: Graph, value: float) -> Trial:
-        """Record an observation made outside the study; a known graph counts as a repeat."""
-        return self.add_all([(graph, value)])[0]
+    def add(self, graph: Graph, value: float, *, outside: Outside = "accept") -> Trial:
+        """Record an observation from elsewhere; see `add_all`. A known graph counts as a repeat."""
+        drafts = [self._observation(*checked_observation(self.space, (graph, value), outside))]
+        return self._insert(drafts)[0]
 
-    def add_all(self, observations: Iterable[tuple[Graph, float]]) -> list[Trial]:
-        """Record many observations from outside, all or none of them."""
-        drafts = []
-        for graph, value in observations:
-            self.space.check(graph)
-            draft = self._draft(graph, "added")
-            drafts.append(
-                replace(draft, state="complete", value=as_value(value), finished=draft.created)
-            )
-        return self._insert(drafts)
+    def add_all(
+        self, observations: Iterable[tuple[Graph, float]], *, outside: Outside = "accept"
+    ) -> TrialList:
+        """Record many observations from elsewhere, all or none of them.
+
+        Graphs outside the space (of other sizes, or breaking rules) train the model all the same,
+        and are never proposed: their trials say in ``trial.outside`` what they break.
+
+        Args:
+            observations: graphs and their values.
+            outside: ``"refuse"`` if graphs outside the space are mistakes.
+
+        Raises:
+            ObservationsError: names every observation that cannot be used, and the reason.
+        """
+        checked = checked_observations(self.space, observations, outside)
+        return TrialList(self._insert([self._observation(*pair) for pair in checked]))
+
+    def _observation(self, graph: Graph, value: float) -> Trial:
+        draft = self._draft(graph, "added")
+        return replace(draft, state="complete", value=value, finished=draft.created)
 
     def enqueue(self, graph: Graph) -> Trial:
         """Put a graph of your own in the queue: the next ``ask`` hands it out."""
         self.space.check(graph)
-        inserted = self._storage.insert(self._name, [self._draft(graph, "queued")], distinct=True)
+        inserted = self._store([self._draft(graph, "queued")], distinct=True)
         if inserted is None:
             raise StudyError(
-                "a graph isomorphic to this one is in the study already; "
-                "study.repeat(trial) evaluates it again"
+                "this graph is in the study already; study.repeat(trial) evaluates it again"
             )
         return inserted[0]
 
@@ -378,11 +563,17 @@ class Study:
     def _insert(self, drafts: Sequence[Trial]) -> list[Trial]:
         if not drafts:
             return []
-        inserted = self._storage.insert(self._name, drafts, distinct=False)
+        inserted = self._store(drafts, distinct=False)
         assert inserted is not None  # only distinct inserts can be refused
         return inserted
 
     # -- inside -------------------------------------------------------------------------------
+
+    def _store(
+        self, drafts: Sequence[Trial], *, distinct: bool, most: int | None = None
+    ) -> list[Trial] | None:
+        keys = [self.space.identity(draft.graph) for draft in drafts]
+        return self._storage.insert(self._name, drafts, keys, distinct=distinct, most=most)
 
     def _draft(self, graph: Graph, origin: Origin) -> Trial:
         return Trial(
@@ -392,6 +583,7 @@ class Study:
             origin=origin,
             created=now(),
             version=package_version(),
+            space=self.space,
         )
 
     def _refresh(self) -> list[Trial]:
@@ -399,11 +591,11 @@ class Study:
         self._revision, changed = self._storage.changes(self._name, self._revision)
         for trial in changed:
             if trial.id == len(self._trials):
-                self._trials.append(trial)
+                self._trials.append(replace(trial, space=self.space))
             else:
                 # The graph of a trial never changes: keep the object that has its key cached.
                 known = self._trials[trial.id]
-                self._trials[trial.id] = replace(trial, graph=known.graph)
+                self._trials[trial.id] = replace(trial, graph=known.graph, space=self.space)
         return self._trials
 
     def _find(self, trial: Trial | int) -> Trial:

@@ -27,8 +27,9 @@ def told(trial: Trial, value: float, seconds: float | None = None) -> Trial:
         if trial.value == value:
             return trial
         raise StudyError(
-            f"trial {trial.id} has the value {trial.value!r} already, got {value!r}; record a "
-            "repeated evaluation with study.add(trial.graph, value)"
+            f"trial {trial.id} has the value {trial.value!r} already, got {value!r}; mend mistakes "
+            "with study.correct(trial, value), and record a repeated evaluation with "
+            "study.add(trial.graph, value)"
         )
     if trial.state == "failed":
         raise StudyError(
@@ -38,6 +39,28 @@ def told(trial: Trial, value: float, seconds: float | None = None) -> Trial:
     details = _timed(trial, seconds)
     return replace(
         trial, state="complete", value=value, reason=None, finished=now(), details=details
+    )
+
+
+def corrected(trial: Trial, value: float | None, reason: str | None) -> Trial:
+    """With another value, or with none; what was recorded before is kept."""
+    if not trial.is_finished:
+        raise StudyError(
+            f"trial {trial.id} is {trial.state} and has nothing to correct; record its value with "
+            "study.tell, or its failure with study.fail"
+        )
+    if value is not None and trial.value == value:
+        return trial
+    before: dict[str, Any] = {"value": trial.value, "reason": trial.reason, "corrected": now()}
+    if reason is not None:
+        before["because"] = reason
+    corrections = [*trial.details.get("corrections", []), before]
+    return replace(
+        trial,
+        state="failed" if value is None else "complete",
+        value=value,
+        reason=(reason or "the value was withdrawn") if value is None else None,
+        details={**trial.details, "corrections": corrections},
     )
 
 

@@ -17,10 +17,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Literal, get_args
 
+from .. import display
 from ..graph import Graph
+from ..space import GraphSpace
 
 State = Literal["queued", "pending", "complete", "failed"]
 Origin = Literal["initial", "random", "proposal", "queued", "added", "repeat"]
@@ -46,13 +48,15 @@ class Trial:
         seed: of the design or proposal that made it.
         certificate: the proposal's ``value``, ``bound``, ``gap``, ``status``, ``seconds``,
             ``method`` and ``n_evaluations``; value and bound in your units, ``bound`` is ``None``
-            when there is none.
+            when there is none. Also the prediction, ``mean`` and ``std``; see `predicted`.
         hyperparameters: fitted ``alpha``, ``beta``, ``noise`` and ``fit_seconds``.
         details: what else is known, as JSON can hold it: ``evaluation_seconds``; ``not_started``,
             how often an evaluation could not be started; ``failures``, the earlier failures of a
-            trial that was tried again on request, each with ``reason`` and ``finished``.
+            trial that was tried again on request, each with ``reason`` and ``finished``;
+            ``corrections``, see `history`.
         created, asked, finished: when, in UTC (ISO 8601).
         version: of the package that made it.
+        space: of its study, for pictures; neither stored nor compared.
     """
 
     id: int
@@ -71,6 +75,7 @@ class Trial:
     asked: str | None = None
     finished: str | None = None
     version: str = ""
+    space: GraphSpace | None = field(default=None, repr=False, compare=False)
 
     @property
     def is_finished(self) -> bool:
@@ -78,8 +83,26 @@ class Trial:
         return self.state in ("complete", "failed")
 
     @property
+    def predicted(self) -> tuple[float, float] | None:
+        """Mean and standard deviation predicted for it when it was proposed, in your units."""
+        mean = display.finite(self.certificate.get("mean"))
+        std = display.finite(self.certificate.get("std"))
+        return None if mean is None or std is None else (mean, std)
+
+    @property
+    def history(self) -> tuple[Mapping[str, Any], ...]:
+        """What each correction replaced: ``value``, ``reason`` and when; the oldest first."""
+        found = self.details.get("corrections")
+        return tuple(found) if isinstance(found, list) else ()
+
+    @cached_property
+    def outside(self) -> tuple[str, ...]:
+        """Why the graph is not in the space of the study (then it only trains the model)."""
+        return () if self.space is None else tuple(self.space.violations(self.graph))
+
+    @property
     def evaluation_seconds(self) -> float | None:
-        """How long the evaluation took.
+        """How long the evaluation took; ``None`` where that is not known.
 
         Measured where the evaluation ran, if whoever told the result said so; otherwise the time
         from being handed out to the result.
@@ -89,8 +112,14 @@ class Trial:
             return float(measured)
         if self.asked is None or self.finished is None:
             return None
-        start, end = datetime.fromisoformat(self.asked), datetime.fromisoformat(self.finished)
-        return max(0.0, (end - start).total_seconds())
+        try:
+            start, end = datetime.fromisoformat(self.asked), datetime.fromisoformat(self.finished)
+            return max(0.0, (end - start).total_seconds())
+        except (TypeError, ValueError):  # not a date, or only one of them has a time zone
+            return None
+
+    def _repr_html_(self) -> str | None:
+        return display.html(self)
 
 
 def observed(trials: Iterable[Trial]) -> list[float]:

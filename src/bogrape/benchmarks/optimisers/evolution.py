@@ -12,7 +12,7 @@ labels, a new edge gets a random one; features that follow from the graph are se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -53,7 +53,8 @@ class Evolution:
         space = self.settings.space
         rng = np.random.default_rng(seed)
         fitted = get_surrogate(self.surrogate, space.n_labels).fit(graphs, values)
-        pool = _Pool(fitted, self.settings.acquisition(len(graphs)), min(values), graphs)
+        acquisition = self.settings.acquisition(len(graphs))
+        pool = _Pool(fitted, acquisition, min(values), graphs, space.identity)
 
         best_observed = [graphs[i] for i in np.argsort(values, kind="stable")[:_PARENTS]]
         pool.add(fresh_graphs(space, _RANDOM, int(rng.integers(2**31)), graphs))
@@ -64,13 +65,19 @@ class Evolution:
 
 
 class _Pool:
-    """The best candidates so far, the best first; none isomorphic to another or to a seen graph."""
+    """The best candidates so far, the best first; none the same as another or as a seen graph."""
 
     def __init__(
-        self, surrogate: Surrogate, acquisition: LCB, best: float, seen: Sequence[Graph]
+        self,
+        surrogate: Surrogate,
+        acquisition: LCB,
+        best: float,
+        seen: Sequence[Graph],
+        identify: Callable[[Graph], str],
     ) -> None:
         self._surrogate, self._acquisition, self._best = surrogate, acquisition, best
-        self._known = {graph.canonical_key() for graph in seen}
+        self._identify = identify
+        self._known = set(map(identify, seen))
         self.graphs: list[Graph] = []
         self.scores = np.zeros(0)
 
@@ -78,7 +85,7 @@ class _Pool:
         """Score the new ones among these graphs and keep the best of all."""
         fresh = []
         for graph in graphs:
-            if (key := graph.canonical_key()) not in self._known:
+            if (key := self._identify(graph)) not in self._known:
                 self._known.add(key)
                 fresh.append(graph)
         if not fresh:

@@ -26,13 +26,13 @@ def fresh_graphs(space: GraphSpace, k: int, seed: int, seen: Sequence[Graph]) ->
     Raises:
         SearchSpaceExhausted: if there are none.
     """
-    excluded = frozenset(graph.canonical_key() for graph in seen)
+    excluded = frozenset(map(space.identity, seen))
     try:
         return space.sample(k, seed=seed, distinct=True, exclude=excluded)
     except SamplingError:
         # Either few graphs are left, or the sampler rarely meets new ones: look at all there are.
         every = space.enumerate(limit=len(excluded) + 50 * k)
-    left = [graph for graph in every if graph.canonical_key() not in excluded]
+    left = [graph for graph in every if space.identity(graph) not in excluded]
     if not left:
         raise SearchSpaceExhausted(
             f"all {len(every)} graphs of the space have been observed; widen the space, or stop"

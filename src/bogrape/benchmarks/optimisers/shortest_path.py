@@ -10,8 +10,8 @@ from functools import partial
 
 from ...gp import GraphGP
 from ...graph import Graph
-from ...kernels import KERNELS
-from ...propose import propose
+from ...kernels import KERNELS, KernelName
+from ...propose import Method, propose
 from . import Choice, Settings, register
 
 
@@ -19,8 +19,8 @@ from . import Choice, Settings, register
 class BoGrape:
     """The graph of the whole space with the lowest confidence bound."""
 
-    kernel: str
-    method: str
+    kernel: KernelName
+    method: Method
     settings: Settings
 
     def next(

@@ -30,11 +30,12 @@ from ...acquisition import LCB
 from ...encoding import Structure
 from ...posterior import FittedModel, FunctionPosterior, Posterior
 from ..objective import Objective
+from ..units import room
 from .cover import Cover, FloatArray, IntArray, Row, halves, joined, middles
 
 _MOST_BOXES = 20_000
 _CHUNK = 4_000
-_FINE = 0.02  # of the value to beat: boxes inside are split until their bounds are that near
+_FINE = 0.02  # boxes with values to beat are split until their bounds are that near
 _ROUNDING = 1e-9
 _TANGENTS = 8  # directions in which a solver is told how far the boxes reach
 _LARGEST_WEIGHT = 200  # fine enough; the finer, the harder for the solver
@@ -130,7 +131,7 @@ def cover_counts(
     todo = Cover(everything, everything + n_pairs, np.array([-math.inf]))
     todo = todo.tightened(n_pairs, rows)
     done = [todo.select(slice(0))]
-    fine = _FINE * max(abs(value - posterior.model.y_mean), posterior.model.y_scale)
+    fine = room(_FINE, value)
     while len(todo):
         part, todo = todo.select(slice(-_CHUNK, None)), todo.select(slice(None, -_CHUNK))
         bound, middle = below.bounds(part, n_pairs)
@@ -178,7 +179,7 @@ class _Below:
         loss = curve + self.mean.norm * third / 6 + amplitude * first + self.mean.rounding
         change = np.where(step > 0, _smallest_step(gradient, down, up) - loss, 0.0)
         rounding = _ROUNDING * (1 + abs(value))
-        return value + self.fitted.y_scale * change - rounding, value
+        return value + change - rounding, value
 
 
 def derivative_norms(far: FloatArray, step: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -46,8 +46,10 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
         deadline=min(request.deadline, time.monotonic() + _SEARCH_SHARE * request.time_limit),
         seed=request.seed,
         starts=request.exclude,
+        stop=request.stop,
     )
-    to_settle = open_pieces(objective, elite.value, request.deadline)
+    request.report("search", objective.units.value(elite.value), -math.inf, 0)
+    to_settle = open_pieces(objective, elite.value, request.deadline, request.stop)
     rounds = Rounds(objective, request, elite, to_settle)
     answers, left = rounds.run()
     elite = rounds.elite
@@ -69,9 +71,10 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
     graph = break_tie(elite.ties, request.exclude, request.seed)
     proved_value = min((answer.value for answer in improved), default=math.inf)
     if not left and elite.value < proved_value - slack(proved_value) < math.inf:
+        units = objective.units
         raise EngineError(
-            f"{proved_value:.9g} was proved optimal, but local search then found "
-            f"{elite.value:.9g}; please report this"
+            f"{units.value(proved_value):.17g} was proved optimal, but local search then found "
+            f"{units.value(elite.value):.17g}; please report this"
         )
     proved = bound >= elite.value - slack(elite.value)
     status: Status = "optimal" if proved else "time_limit"
@@ -79,7 +82,15 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
     if proved:
         # the deviation of an exponential kernel may differ a little between batches
         bound = min(elite.value, value) - slack(elite.value)
-    return Proposal(graph, value, bound, status, request.seconds, method, elite.n_evaluations)
+    return objective.proposal(
+        graph,
+        value,
+        bound=min(bound, value),
+        status=status,
+        seconds=request.seconds,
+        method=method,
+        n_evaluations=elite.n_evaluations,
+    )
 
 
 def _polished(objective: Objective, request: Request, elite: Elite, best: Answer) -> Elite:
@@ -92,9 +103,10 @@ def _polished(objective: Objective, request: Request, elite: Elite, best: Answer
         deadline=request.deadline,
         seed=request.seed,
         starts=[best.graph],
+        stop=request.stop,
     )
     around.n_evaluations += elite.n_evaluations
-    key = best.graph.canonical_key()
+    key = objective.space.identity(best.graph)
     if around.value > best.value + around.tolerance or not around.ties:
         around.value, around.ties = best.value, {key: best.graph}
     return around

@@ -44,8 +44,8 @@ def explain_nothing_left(space: GraphSpace, request: Request) -> BoGrapeError:
     deadline = max(request.deadline, time.monotonic() + 1.0)
     if request.excluded and _feasible(space, space.rules, deadline) is not False:
         return SearchSpaceExhausted(
-            f"every graph of the space is among the {len(request.excluded)} excluded ones (up to "
-            "isomorphism); nothing is left to propose: widen the space or stop the study"
+            f"every graph of the space is among the {len(request.excluded)} excluded ones; "
+            "nothing is left to propose: widen the space or stop the study"
         )
     return contradiction(
         smallest_conflict(space.rules, lambda some: _feasible(space, some, deadline) is False)

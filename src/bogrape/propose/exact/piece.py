@@ -15,13 +15,12 @@ from ...encoding import Structure
 from ...graph import Graph
 from ...kernels import GraphKernel
 from ...posterior import Posterior
+from ..units import PROOF, room
 from .facts import Fact
 from .forms import Coordinates
 from .knowledge import Rows
 from .layers import Heaviest
 from .surfaces import Surface, surface_of
-
-_TOLERANCE = 1e-7  # relative
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ class Open:
 
 def slack(value: float) -> float:
     """What floating point may do to a proved bound near a value."""
-    return _TOLERANCE * max(1.0, abs(value))
+    return room(PROOF, value)
 
 
 def with_room(value: float) -> float:

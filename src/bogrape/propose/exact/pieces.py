@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,7 +37,9 @@ _MOST_HALVED = 300  # boxes of counts, in one piece
 _TIME_SHARE = 0.5  # of the time left, at most
 
 
-def open_pieces(objective: Objective, value: float, deadline: float) -> list[Open]:
+def open_pieces(
+    objective: Objective, value: float, deadline: float, stop: Callable[[], bool] = lambda: False
+) -> list[Open]:
     """The pieces that could hold a value below the incumbent's, most promising first.
 
     Pieces that are not reached in time stay whole, under the bound they have.
@@ -59,7 +61,7 @@ def open_pieces(objective: Objective, value: float, deadline: float) -> list[Ope
     ]
     out: list[Open] = []
     if by_composition:
-        for index, parts in solve_all(tasks, now + limit):
+        for index, parts in solve_all(tasks, now + limit, stop):
             out += [whole[index]] if parts is None else parts
     else:
         out = [part for task in tasks for part in task.solve()]
@@ -79,7 +81,7 @@ def _by_composition(objective: Objective, item: Open) -> list[Open]:
         return [Open(Piece(structure, row), item.bound) for row in table]
     bounds = composition_bounds(posterior, shape, np.array(table), acquisition.kappa)
     return [
-        Open(Piece(structure, row), max(item.bound, posterior.model.in_units(float(bound))))
+        Open(Piece(structure, row), max(item.bound, float(bound)))
         for row, bound in zip(table, bounds, strict=True)
     ]
 
@@ -130,9 +132,7 @@ class DiameterTask:
         if not isinstance(posterior, WeightPosterior) or not isinstance(acquisition, LCB):
             return -math.inf
         form = count_form(posterior, piece.coordinates(posterior.model.kernel))
-        target = posterior.model.standard(with_room(self.value))
-        bound = corner_bound(form, piece.structure, acquisition.kappa, target)
-        return posterior.model.in_units(bound)
+        return corner_bound(form, piece.structure, acquisition.kappa, with_room(self.value))
 
     def _by_programs(
         self, piece: Piece, rows: Iterable[Row], deadline: float, start: Sequence[Any] = ()
@@ -140,6 +140,5 @@ class DiameterTask:
         posterior, acquisition = self.objective.posterior, self.objective.acquisition
         assert isinstance(acquisition, LCB)
         lines = Lines(piece.surface(posterior, acquisition.kappa), rows)
-        target = posterior.model.standard(with_room(self.value))
-        left = lines.branched(target, deadline, _MOST_HALVED, start)
-        return posterior.model.in_units(left.bound), left.tangents
+        left = lines.branched(with_room(self.value), deadline, _MOST_HALVED, start)
+        return left.bound, left.tangents

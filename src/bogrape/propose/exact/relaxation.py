@@ -140,7 +140,7 @@ def _with_room(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def norm_bound(objective: Objective) -> float:
-    """A lower bound on the acquisition of every graph, in the objective's own units."""
+    """A lower bound on the acquisition of every graph."""
     fitted = objective.posterior.model
     covariance = fitted.cross(fitted.counts) + fitted.noise * np.eye(len(fitted.y))
     weights = np.linalg.lstsq(covariance, fitted.y, rcond=None)[0]
@@ -150,11 +150,10 @@ def norm_bound(objective: Objective) -> float:
     largest = math.sqrt(
         fitted.alpha * top + fitted.beta * (1 + n_extra) / max(1, fitted.n_features)
     )
-    acquisition = objective.acquisition
+    acquisition = objective.standard_acquisition
     if isinstance(acquisition, LCB):
-        return fitted.y_mean - fitted.y_scale * largest * (norm + acquisition.kappa)
+        return -largest * (norm + acquisition.kappa)
     if isinstance(acquisition, EI):
-        least = fitted.y_mean - fitted.y_scale * largest * norm
-        gain = max(0.0, fitted.best - acquisition.xi - least)
-        return -(gain + 0.4 * fitted.y_scale * largest)
+        gain = max(0.0, fitted.standard_best - acquisition.xi + largest * norm)
+        return -(gain + 0.4 * largest)
     return -math.inf

@@ -26,6 +26,7 @@ from ...posterior import WeightPosterior
 from ..objective import Objective
 from ..request import Request
 from ..search import Elite, search
+from ..units import PROGRESS, room
 from .cuts import CutTask
 from .knowledge import remembered
 from .piece import Answer, Open, Piece, slack
@@ -99,6 +100,7 @@ class Rounds:
             deadline=request.deadline,
             seed=request.seed + 1,
             starts=[*self.elite.ties.values(), *request.exclude],
+            stop=request.stop,
         )
         found.n_evaluations += self.elite.n_evaluations
         if found.value < self.best - slack(self.best):
@@ -109,9 +111,10 @@ class Rounds:
 
     def _check_that_it_was_open(self, graph: Graph, value: float) -> None:
         if not any(item.piece.matches(graph) for item in self.left):
+            units = self.objective.units
             raise EngineError(
-                f"a graph of value {value:.9g} was found where nothing below {self.best:.9g} "
-                "had been proved to be; please report this"
+                f"a graph of value {units.value(value):.17g} was found where nothing below "
+                f"{units.value(self.best):.17g} had been proved to be; please report this"
             )
 
     def _settle_by_layers(self) -> None:
@@ -136,7 +139,7 @@ class Rounds:
             SplitTask(self._task(item, _SPLIT_SECONDS), item.counts or (), n_most, _SPLIT_SECONDS)
             for item in worst
         ]
-        for index, parts in solve_all(tasks, self.request.deadline):
+        for index, parts in solve_all(tasks, self.request.deadline, self.request.stop):
             item = worst[index]
             item.can_be_split = False
             if parts is not None:
@@ -177,7 +180,7 @@ class Rounds:
             for item in items:
                 item.tried = limit
         tasks = [self._task(item, limit, relaxed) for item in items]
-        self._absorb(items, dict(solve_all(tasks, self.request.deadline)))
+        self._absorb(items, dict(solve_all(tasks, self.request.deadline, self.request.stop)))
         return bool(items)
 
     def _limit(self, n_items: int, share: float, relaxed: bool, most: float) -> float:
@@ -194,9 +197,9 @@ class Rounds:
                 return
             before = [item.bound for item in worst]
             jobs = [CutTask(self._task(item, limit), limit) for item in worst]
-            self._absorb(worst, dict(solve_all(jobs, self.request.deadline)))
+            self._absorb(worst, dict(solve_all(jobs, self.request.deadline, self.request.stop)))
             for item, bound in zip(worst, before, strict=True):
-                item.can_be_cut = item.bound > bound + 1e-3 * abs(bound)
+                item.can_be_cut = item.bound > bound + room(PROGRESS, bound)
 
     def _task(self, item: Open, limit: float, relaxed: bool = False) -> Task:
         structure = item.piece.structure
@@ -229,6 +232,9 @@ class Rounds:
         before, best = len(self.left), self.best
         self.left = [item for item in self.left if item.bound < best]
         logger.debug("%d of %d open pieces settled", before - len(self.left), before)
+        bound = min((item.bound for item in self.left), default=best)
+        in_units = self.objective.units.value
+        self.request.report("proof", in_units(best), in_units(min(bound, best)), len(self.left))
 
     def _known_counts(self, piece: Piece) -> list[tuple[int, ...]]:
         """The counts of the incumbent, if it belongs to the piece: no need to offer them again."""

@@ -98,16 +98,14 @@ class SplitTask:
         if not isinstance(posterior, WeightPosterior):
             cover = task.cover()
             return None if cover is None else cover.least(weights, self._n_pairs)
-        fitted = posterior.model
-        form = count_form(posterior, piece.coordinates(fitted.kernel))
+        form = count_form(posterior, piece.coordinates(posterior.model.kernel))
         model = cp_model.CpModel()
         free = free_attributes(piece.structure)
         rows = count_rows(piece.structure, form.coordinates, free, task.facts)
         counts = bare_counts(model, form.coordinates, rows)
         if math.isfinite(task.value):
             integers = IntegerForm.of(form, acquisition.kappa)
-            standard = fitted.standard(task.value)
-            model.add(integers.objective(model, counts) <= integers.at_most(standard))
+            model.add(integers.objective(model, counts) <= integers.at_most(task.value))
         total = cp_model.LinearExpr.weighted_sum(counts[: piece.longest], list(weights))
         model.add(total <= most)
         model.minimize(total)

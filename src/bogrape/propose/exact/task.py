@@ -24,6 +24,7 @@ from ortools.sat.python import cp_model
 from ...acquisition import LCB
 from ...batch import Batch
 from ...encoding import GraphEncoding
+from ...encoding.enumeration import visit_graphs
 from ...graph import Graph
 from ...posterior import WeightPosterior
 from ..objective import Objective
@@ -175,14 +176,12 @@ class _Solve:
     # -- linear kernels, and lines below the others: weight space in integers -----------------
 
     def _run_integers(self, kappa: float, exact: IntegerForm | None = None) -> Answer:
-        fitted = self.objective.posterior.model
         bound, line = -math.inf, None
         if self._has_lines:
             lines = Lines(self.piece.surface(self.objective.posterior, kappa), self._count_rows())
             n_most = _MOST_HALVED if self.task.relaxed else _HALVED_FIRST
-            target = fitted.standard(with_room(self.best.value))
-            left = lines.branched(target, self.task.deadline, n_most)
-            bound = fitted.in_units(left.bound)
+            left = lines.branched(with_room(self.best.value), self.task.deadline, n_most)
+            bound = left.bound
             if left.box is None:
                 return self.answer(proved=True)
             if self.task.relaxed:
@@ -209,16 +208,14 @@ class _Solve:
         model.minimize(objectives[0])
         while True:
             if math.isfinite(self.best.value):
-                value = fitted.standard(self.best.value)
                 for form, objective in zip(forms, objectives, strict=True):
-                    model.add(objective <= form.at_most(value))
+                    model.add(objective <= form.at_most(self.best.value))
             solver = self._solver(clauses=clauses)
             self.n_solves += 1
             status = solver.solve(model)
             if status == cp_model.INFEASIBLE:
                 return self.answer(proved=True)
-            solved = forms[0].lower_bound(_objective_bound(solver, status))
-            bound = max(bound, fitted.in_units(solved))
+            bound = max(bound, forms[0].lower_bound(_objective_bound(solver, status)))
             if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
                 return self.answer(proved=False, bound=bound)
             found = tuple(int(solver.value(count)) for count in counts)
@@ -310,7 +307,7 @@ class _Solve:
             if not values[i] < self.best.value:
                 return
             graph = batch.graph(int(i))
-            if graph.canonical_key() not in self.task.excluded:
+            if self.objective.space.identity(graph) not in self.task.excluded:
                 self.best = Answer(False, -math.inf, graph, self.objective.of_graph(graph))
                 return
 
@@ -321,7 +318,7 @@ class _Solve:
         value = self.objective.of_graph(graph)
         if not value < self.best.value:
             return
-        if graph.canonical_key() in self.task.excluded:
+        if self.objective.space.identity(graph) in self.task.excluded:
             other = self._another_graph(counts)
             if other is None:
                 return
@@ -337,14 +334,19 @@ class _Solve:
         graph_counts(encoding, self.coordinates, variables)
         for variable, count in zip(variables, counts, strict=True):
             model.add(variable == count)
-        finder = _FirstNotExcluded(encoding, self.task.excluded)
-        solver = self._solver()
-        solver.parameters.enumerate_all_solutions = True
+        found: list[Graph] = []
+
+        def enough(graph: Graph) -> bool:
+            if self.objective.space.identity(graph) not in self.task.excluded:
+                found.append(graph)
+            return bool(found)
+
         self.n_solves += 1
-        status = solver.solve(model, finder)
-        if finder.found is None and status not in (cp_model.OPTIMAL, cp_model.INFEASIBLE):
-            raise _OutOfTime
-        return finder.found
+        try:
+            visit_graphs(encoding, enough, self.task.deadline)
+        except TimeoutError:
+            raise _OutOfTime from None
+        return found[0] if found else None
 
     # -- solver -------------------------------------------------------------------------------
 
@@ -420,19 +422,3 @@ def _objective_bound(solver: Any, status: Any) -> float:
 
 class _OutOfTime(Exception):
     """The clock cut off a search whose outcome the proof depends on."""
-
-
-class _FirstNotExcluded(cp_model.CpSolverSolutionCallback):
-    """Stops at the first solution whose graph is not excluded."""
-
-    def __init__(self, encoding: GraphEncoding, excluded: Collection[str]) -> None:
-        super().__init__()
-        self._encoding = encoding
-        self._excluded = excluded
-        self.found: Graph | None = None
-
-    def on_solution_callback(self) -> None:
-        graph = self._encoding.decode(self.value)
-        if graph.canonical_key() not in self._excluded:
-            self.found = graph
-            self.stop_search()

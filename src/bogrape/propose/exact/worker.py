@@ -1,9 +1,9 @@
 """Solves run in processes of their own, so that any of them can be stopped at any moment.
 
-A worker is ``python -m bogrape.propose.exact.worker``: it reads tasks from its standard input and
-writes answers to its standard output. (It is not a `multiprocessing` process: those import the
-user's script again, which surprises scripts without a main guard.) Workers are kept between calls,
-since starting one takes half a second. One that misses its deadline is killed; all end with the
+A worker runs `main` below: it reads tasks from its standard input and writes answers to its
+standard output. (It is not a `multiprocessing` process: those import the user's script again, which
+surprises scripts without a main guard.) Workers are kept between calls, since starting one takes
+half a second. One that misses its deadline is killed; all end with the
 process that started them, however that ends, because their standard input closes.
 """
 
@@ -19,9 +19,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import Any, Protocol
+
+from .. import child
 
 
 class Job(Protocol):
@@ -34,6 +36,7 @@ class Job(Protocol):
 
 
 _HEADER = struct.Struct("<Q")
+_LOOK_EVERY = 0.2  # seconds between two looks at whether to stop
 _GRACE = 0.7  # seconds a worker may take beyond its limit before it is killed
 
 
@@ -49,11 +52,10 @@ class _Worker:
     """A running worker process."""
 
     def __init__(self) -> None:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-            environment[name] = "1"
+        threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+        environment = {**os.environ, **dict.fromkeys(threads, "1")}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "bogrape.propose.exact.worker"],
+            child.command("bogrape.propose.exact.worker"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
@@ -109,11 +111,14 @@ def shut_down() -> None:
 atexit.register(shut_down)
 
 
-def solve_all(jobs: Sequence[Job], deadline: float) -> Iterator[tuple[int, Any]]:
+def solve_all(
+    jobs: Sequence[Job], deadline: float, stop: Callable[[], bool] = lambda: False
+) -> Iterator[tuple[int, Any]]:
     """Do jobs side by side; yields ``(index, answer)`` as they come, each index once.
 
-    The answer is ``None`` for a job whose worker died or missed the deadline, and for jobs whose
-    turn did not come. An exception raised by a job is raised here.
+    The answer is ``None`` for a job whose worker died or missed the deadline, for jobs whose turn
+    did not come, and for all that are under way once ``stop`` says so. An exception raised by a job
+    is raised here.
     """
     waiting = list(enumerate(jobs))[::-1]
     limit = min(n_cores(), len(jobs))
@@ -125,14 +130,14 @@ def solve_all(jobs: Sequence[Job], deadline: float) -> Iterator[tuple[int, Any]]
                 index, job = waiting.pop()
                 job = copy(job)
                 job.time_limit = min(job.time_limit, deadline - time.monotonic())
-                if job.time_limit <= 0:
+                if job.time_limit <= 0 or stop():
                     yield index, None
                     continue
                 worker = _ready_worker()
                 busy.append(worker)
                 worker.start(index, job, answers)
             if busy:
-                worker, answer = _next_answer(busy, answers)
+                worker, answer = _next_answer(busy, answers, stop)
                 busy.remove(worker)
                 if answer is None:
                     worker.kill()
@@ -156,15 +161,18 @@ def _ready_worker() -> _Worker:
 
 
 def _next_answer(
-    busy: list[_Worker], answers: queue.Queue[tuple[_Worker, Any]]
+    busy: list[_Worker], answers: queue.Queue[tuple[_Worker, Any]], stop: Callable[[], bool]
 ) -> tuple[_Worker, Any]:
-    """The first answer, or ``None`` for the first worker that is overdue."""
+    """The first answer, or ``None`` for the first worker that is overdue or told to stop."""
     while True:
         first_due = min(busy, key=lambda worker: worker.due)
+        left = first_due.due - time.monotonic()
         try:
-            worker, answer = answers.get(timeout=max(0.0, first_due.due - time.monotonic()))
+            worker, answer = answers.get(timeout=max(0.0, min(left, _LOOK_EVERY)))
         except queue.Empty:
-            return first_due, None
+            if left <= _LOOK_EVERY or stop():
+                return first_due, None
+            continue
         if worker in busy:  # else one that was killed for being late
             return worker, answer
 
@@ -212,7 +220,3 @@ def main() -> None:
         except Exception as error:  # handed to the parent, which raises it
             result = error
         _write(stdout, result)
-
-
-if __name__ == "__main__":
-    main()

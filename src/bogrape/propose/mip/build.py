@@ -105,7 +105,7 @@ class AcquisitionProgram:
         self._posterior = kind(program, model, self._scaled)
         kappa = float(objective.acquisition.kappa)
         value = self._posterior.mu - kappa * self._posterior.sigma
-        program.minimise(model.y_mean + model.y_scale * value)
+        program.minimise(value)  # standardised, as the solver's tolerances are absolute
 
     def lift(self, graph: Graph) -> dict[str, float]:
         """The values of all variables for a graph of the space, sigma as large as it may be."""

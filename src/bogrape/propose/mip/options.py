@@ -18,7 +18,7 @@ class MipOptions:
         form: ``"function"`` (K_xX and K⁻¹, as published) or ``"weight"`` (the default for SSP and
             SP, which alone have it); see `bogrape.propose.mip.posterior`.
         symmetry: whether to add rows that leave out renamed copies of a graph.
-        gap: relative gap at which the solver may stop.
+        gap: gap at which the solver may stop, relative to the standardised value.
         tight: tight big-M constants (erratum E12) instead of the printed ones.
         warm_start: acquisition values the local search may compute to find a start; 0 for none.
         tolerance: feasibility tolerance given to the solver; ``None`` leaves the solver's own.

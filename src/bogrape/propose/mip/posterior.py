@@ -6,7 +6,7 @@ With :math:`\varphi_j` the scaled counts of `bogrape.propose.mip.counting`, data
 ==============  ===================================================================================
 ``mu``          posterior mean, Eq. (1b)
 ``sigma``       at most the posterior standard deviation, Eq. (1c); the objective pushes it there
-objective       ``y_mean + y_scale (mu - kappa sigma)``, Eq. (1a), in the objective's own units
+objective       ``mu - kappa sigma``, Eq. (1a), standardised as mu and sigma are
 ==============  ===================================================================================
 """
 

@@ -8,9 +8,9 @@ taken over more graphs.
 
 What the solver claims for its best solution is `Proposal.claimed`. With the published form it may
 differ from the true value, since K⁻¹ amplifies the solver's tolerance. The answer is called
-optimal only if the recomputed value meets the bound, within ``1e-6`` (relative), the asked gap,
-and what the tolerance τ of the variance row can add to an honest solver's claim, ``kappa *
-y_scale * sqrt(tau * prior)``.
+optimal only if the recomputed value meets the bound, both standardised, within ``1e-6`` and what
+the tolerance τ of the variance row can add to an honest solver's claim, ``kappa * sqrt(tau *
+prior)``; where a larger gap was asked for, the status is ``time_limit``.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from ..proposal import Proposal, Status
 from ..request import Request
 from ..search import search
 from ..ties import break_tie
+from ..units import RECOMPUTED, TIE, room
 from .build import AcquisitionProgram, OutOfTime
 from .options import MipOptions
 from .runner import ADAPTERS, run
@@ -56,7 +57,7 @@ class _Best:
 
     def offer(self, graph: Graph, value: float) -> None:
         """Take a graph that is better by more than rounding."""
-        if self.graph is None or value < self.value - 1e-9 * max(1.0, abs(value)):
+        if self.graph is None or value < self.value - room(TIE, value):
             self.graph, self.value = graph, value
 
 
@@ -93,18 +94,17 @@ def propose_mip(objective: Objective, request: Request) -> Proposal:
         raise _nothing(objective, request, finished)
     status: Status = "heuristic"
     if bound > -math.inf:
-        closed = bound >= best.value - _closeness(best.value, options.gap, allowance)
+        closed = bound >= best.value - _closeness(best.value, 0.0, allowance)
         status = "optimal" if finished and closed else "time_limit"
-    bound = min(bound, best.value)
-    return Proposal(
+    return objective.proposal(
         best.graph,
         best.value,
-        bound,
-        status,
-        request.seconds,
-        method,
-        n_evaluations,
+        bound=min(bound, best.value),
+        status=status,
         claimed=best.claimed,
+        seconds=request.seconds,
+        method=method,
+        n_evaluations=n_evaluations,
     )
 
 
@@ -119,6 +119,7 @@ def _start(objective: Objective, request: Request, options: MipOptions) -> tuple
         deadline=min(request.deadline, time.monotonic() + _SEARCH_SHARE * request.time_limit),
         seed=request.seed,
         starts=request.exclude,
+        stop=request.stop,
     )
     if elite.ties:
         graph = break_tie(elite.ties, request.exclude, request.seed)
@@ -155,7 +156,7 @@ def _solve(
             if not objective.space.contains(graph):
                 continue  # the tolerance let it through
             value = objective.of_graph(graph)
-            if graph.canonical_key() in request.excluded:
+            if request.identify(graph) in request.excluded:
                 excluded.add(graph)
             else:
                 best.offer(graph, value)
@@ -172,7 +173,7 @@ def _solve(
 
 def _closeness(value: float, gap: float, allowance: float) -> float:
     """How near the bound must be for the gap to be closed."""
-    return max(1e-6, gap) * max(1.0, abs(value)) + allowance
+    return room(max(RECOMPUTED, gap), value) + allowance
 
 
 def _bound(solution: Solution, best: _Best, margin: float) -> float:
@@ -197,7 +198,7 @@ def _allowance(objective: Objective, tolerance: float) -> float:
     model = objective.posterior.model
     prior = model.alpha * (math.e if model.kernel.exponential else 1.0) + model.beta
     kappa = objective.acquisition.kappa if isinstance(objective.acquisition, LCB) else 0.0
-    return kappa * model.y_scale * math.sqrt(tolerance * prior)
+    return kappa * math.sqrt(tolerance * prior)
 
 
 def _nothing(objective: Objective, request: Request, finished: bool) -> BoGrapeError:

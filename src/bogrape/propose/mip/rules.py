@@ -91,11 +91,13 @@ class Rules:
     def lift(self, graph: Graph, values: dict[str, float]) -> dict[str, float]:
         """Values of the helpers: those that the rows leave them, found row by row.
 
-        The rows of a rule decide its helpers, some of them by way of others; a helper that is never
-        decided, such as one of another size, is 0.
+        The rows of a rule decide its helpers, some of them by way of others, or the rule finds
+        values for them (`Rule.helpers`); a helper of another size is 0.
         """
         n = graph.n_nodes
         known: dict[Atom, float] = {}
+        for rule in self._space.rules:
+            known.update((helper, float(value)) for helper, value in rule.helpers(graph).items())
         for row in self._rows[n]:
             for atom, _ in (*row.terms, *row.when):
                 if not isinstance(atom, Aux) and atom not in known:

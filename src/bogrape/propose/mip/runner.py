@@ -14,7 +14,6 @@ import math
 import queue
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -24,6 +23,7 @@ from dataclasses import replace
 from typing import IO
 
 from ...errors import SolverError
+from ..child import command
 from .program import Program
 from .solution import Failure, Found, Limits, Solution
 from .worker import read_message, write_message
@@ -62,7 +62,7 @@ def run(
     deadline = began + limits.seconds
     with tempfile.TemporaryFile() as log:
         child = subprocess.Popen(
-            [sys.executable, "-m", "bogrape.propose.mip.worker"],
+            command("bogrape.propose.mip.worker"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,

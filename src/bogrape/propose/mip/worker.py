@@ -1,4 +1,4 @@
-"""The other end of `runner`: one process, one solve. Started as ``python -m``, never imported.
+"""The other end of `runner`: one process, one solve.
 
 It reads one job from standard input and writes messages to what was standard output; both are
 pickles with their length in front. Standard output proper then goes nowhere, so that a solver
@@ -73,7 +73,3 @@ def main() -> None:
 def _end_with_parent(source: IO[bytes]) -> None:
     source.read()  # returns when the parent closes the pipe, or dies
     os._exit(1)
-
-
-if __name__ == "__main__":
-    main()

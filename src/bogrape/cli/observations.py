@@ -1,0 +1,134 @@
+"""Files of observations, CSV or JSON lines: every row is read, and every bad one is named."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ..errors import BoGrapeError, InvalidInputError
+from ..graph import Graph
+from ..space import GraphSpace
+from ..study.observations import Outside, checked_observation
+from .formats import Format
+
+Kind = Literal["csv", "jsonl"]
+MAX_LINE = 4_000_000  # characters of one line
+
+
+def kind_of(path: str, given: str | None) -> Kind:
+    """The kind of a file, as given or by its name."""
+    name = given or Path(path).suffix.lstrip(".").lower()
+    if name == "csv":
+        return "csv"
+    if name in ("jsonl", "ndjson"):
+        return "jsonl"
+    raise InvalidInputError(
+        f"cannot tell the format of {path!r}; name it .csv or .jsonl, or give --format"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportedRow:
+    """A row of a file of observations: what it holds, or what is wrong with it."""
+
+    line: int  # of the file, from 1
+    graph: Graph | None = None
+    value: float | None = None
+    outside: tuple[str, ...] = ()  # what the graph breaks, if it is outside the space
+    problem: str | None = None
+
+
+def read_observations(
+    path: Path,
+    form: Format,
+    kind: Kind,
+    space: GraphSpace,
+    *,
+    outside: Outside = "accept",
+    columns: tuple[str | None, str] = (None, "value"),
+) -> list[ImportedRow]:
+    """All rows of a file, good and bad; those of unfinished and failed trials are passed over.
+
+    ``columns`` names those of the graph (JSON, or SMILES for molecules) and of the value; by
+    default what `render` wrote will do.
+    """
+    out = []
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = _csv_rows(file) if kind == "csv" else _json_rows(file)
+            for line, row in rows:
+                try:
+                    found = None if _is_unfinished(row) else _observation(row, form, columns)
+                    if found is not None:
+                        graph, value = checked_observation(space, found, outside)
+                        broken = tuple(space.violations(graph))
+                        out.append(ImportedRow(line=line, graph=graph, value=value, outside=broken))
+                except BoGrapeError as error:
+                    out.append(ImportedRow(line=line, problem=str(error)))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InvalidInputError(f"cannot read {str(path)!r}: {error}") from None
+    return out
+
+
+def _is_unfinished(row: object) -> bool:
+    return isinstance(row, dict) and row.get("state") in ("queued", "pending", "failed")
+
+
+def _observation(
+    row: object, form: Format, columns: tuple[str | None, str]
+) -> tuple[Graph, float | str]:
+    if not isinstance(row, dict):
+        raise InvalidInputError(str(row))
+    found, value_column = columns
+    smiles = form.name == "smiles" and "smiles" in row
+    graph_column = found or ("smiles" if smiles else "graph")
+    graph, value = row.get(graph_column), row.get(value_column)
+    empty = [name for name in (graph_column, value_column) if row.get(name) in (None, "")]
+    if empty:
+        raise InvalidInputError(
+            f"expected {graph_column} and {value_column}, got nothing in {' and '.join(empty)}; "
+            f"the columns are {', '.join(map(str, row))[:200]}"
+        )
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            raise InvalidInputError(f"expected a number as {value_column}, got {value!r}") from None
+    return form.from_plain(graph), value  # type: ignore[return-value]  # checked by the caller
+
+
+def _json_rows(file: io.TextIOBase) -> Iterator[tuple[int, Any]]:
+    """Every line with its number; a text instead of an object says what is wrong with it."""
+    for number, line in enumerate(_lines(file), start=1):
+        if not line.strip():
+            continue
+        try:
+            data = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            yield number, f"the line is not JSON: {str(error)[:200]}"
+            continue
+        kind = type(data).__name__
+        yield number, data if isinstance(data, dict) else f"expected a JSON object, got {kind}"
+
+
+def _csv_rows(file: io.TextIOBase) -> Iterator[tuple[int, Any]]:
+    """Every row with the number of the line it begins on."""
+    csv.field_size_limit(MAX_LINE)
+    reader = csv.DictReader(_lines(file))
+    _ = reader.fieldnames  # reads the header
+    begins = reader.line_num + 1
+    for row in reader:
+        yield begins, {str(key): value for key, value in row.items() if key is not None}
+        begins = reader.line_num + 1
+
+
+def _lines(file: io.TextIOBase) -> Iterator[str]:
+    while line := file.readline(MAX_LINE + 1):
+        if len(line) > MAX_LINE:
+            raise InvalidInputError(f"a line has more than {MAX_LINE} characters")
+        yield line

@@ -1,0 +1,242 @@
+"""Rules about how well nodes are connected: two-connected, disjoint paths, distance of two nodes.
+
+The public door is `bogrape.constraints`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import BoolArray
+from ..batch import Batch
+from ..graph import Graph
+from .flows import MOST_NODES_FOR_CUTS, Demand, cut_rows, residual
+from .parts import NamedPair
+from .rows import Aux, Row, Shape, never, within
+from .rule import Excess, Rule
+
+
+class _ByDemands(Rule):
+    """A rule that asks for disjoint paths: by cuts in small graphs, else by flows."""
+
+    def demands(self, n: int) -> Iterator[Demand]:
+        """The paths it asks for in a graph with n nodes."""
+        raise NotImplementedError
+
+    def decides_helpers(self, shape: Shape) -> bool:
+        """Cuts need no helpers; a flow can be had in several ways."""
+        return shape.n_nodes <= MOST_NODES_FOR_CUTS
+
+    def helpers(self, graph: Graph) -> dict[Aux, bool]:
+        """A flow for every demand."""
+        out: dict[Aux, bool] = {}
+        if graph.n_nodes > MOST_NODES_FOR_CUTS:
+            for demand in self.demands(graph.n_nodes):
+                out |= demand.helpers(graph.adjacency)
+        return out
+
+
+@dataclass(frozen=True, repr=False)
+class TwoConnected(_ByDemands):
+    """The graph stays connected when any one node (``kind="node"``) or edge (``"edge"``) fails.
+
+    Connected without an articulation point, or without a bridge; undirected graphs only. As in
+    networkx, one node alone is not two-connected; two nodes joined by an edge are by nodes, but not
+    by edges.
+    """
+
+    kind: Literal["node", "edge"] = "node"
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("node", "edge"):
+            self.refuse("kind 'node' or 'edge'", repr(self.kind), "kind='node'")
+
+    def direction_needed(self) -> bool | None:
+        """Undirected only; of directed graphs ask ``connected="strong"``."""
+        return False
+
+    def excess(self, batch: Batch) -> Excess:
+        """Nodes cut off by a failure, summed over the failures; 1 for a single node."""
+        self._check_direction(batch.directed)
+        if batch.n_nodes == 1:
+            return np.ones(len(batch))
+        if batch.n_nodes == 2 and self.kind == "node":
+            return np.asarray(~batch.adjacency[:, 0, 1], dtype=float)
+        if self.kind == "node":
+            return _cut_off_without_nodes(batch)
+        return _cut_off_without_edges(batch)
+
+    def rows(self, shape: Shape) -> Iterator[Row]:
+        """For every node v and set S of other nodes, an edge leaves S in the graph without v.
+
+        ``kind="edge"``: two edges leave every set of nodes. Larger graphs: `demands` as flows.
+        """
+        self._check_direction(shape.directed)
+        n = shape.n_nodes
+        if n == 1 or (n == 2 and self.kind == "edge"):
+            yield never(f"two-connected by {self.kind}s")
+        elif n > MOST_NODES_FOR_CUTS:
+            for demand in self.demands(n):
+                yield from demand.flow_rows(shape)
+        elif self.kind == "edge":
+            yield from cut_rows(shape, 2, 0)
+        elif n == 2:
+            yield from cut_rows(shape, 1, 0)
+        else:
+            for v in range(n):
+                yield from cut_rows(shape, 1, int(v == 0), without=v)
+
+    def demands(self, n: int) -> Iterator[Demand]:
+        """Two disjoint paths from node 0 to every other.
+
+        By nodes this leaves open whether node 0 itself is an articulation point: so the others must
+        be connected without it.
+        """
+        apart = self.kind == "node"
+        for v in range(1, n):
+            yield Demand(f"{self.name}.to[{v}]", 0, v, 2, apart=apart)
+        for v in range(2, n) if apart else ():
+            yield Demand(f"{self.name}.around[{v}]", 1, v, 1, without=0)
+
+
+@dataclass(frozen=True, repr=False)
+class DisjointPaths(NamedPair, _ByDemands):
+    """At least ``minimum`` paths from u to v share no edge (no arc when directed).
+
+    So many edges can fail, less one, and u still reaches v.
+    """
+
+    minimum: int = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_whole("minimum")
+        if self.minimum < 1:
+            self.refuse("minimum >= 1", repr(self.minimum), "minimum=2")
+
+    def excess(self, batch: Batch) -> Excess:
+        """Paths that are missing; all of them when a node is missing."""
+        self._check_located()
+        if max(self.u, self.v) >= batch.n_nodes:
+            return np.full(len(batch), float(self.minimum))
+        capacity = batch.adjacency.astype(np.int64)
+        _, value = residual(capacity, self.u, self.v, self.minimum)
+        return np.asarray(self.minimum - value, dtype=float)
+
+    def rows(self, shape: Shape) -> Iterator[Row]:
+        """``minimum`` edges leave every set of nodes with u and without v; or a flow."""
+        n = shape.n_nodes
+        if max(self.u, self.v) >= n or self.minimum >= n:
+            yield never(f"{self.minimum} disjoint paths from {self.u} to {self.v}")
+        elif n <= MOST_NODES_FOR_CUTS:
+            yield from cut_rows(shape, self.minimum, self.u, self.v)
+        else:
+            for demand in self.demands(n):
+                yield from demand.flow_rows(shape)
+
+    def demands(self, n: int) -> Iterator[Demand]:  # noqa: ARG002
+        """The one it is about."""
+        yield Demand(self.name, int(self.u), int(self.v), self.minimum)
+
+
+@dataclass(frozen=True, repr=False)
+class MaximumDistance(NamedPair):
+    """A path with at most ``maximum`` edges leads from u to v."""
+
+    maximum: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_whole("maximum")
+        if self.maximum < 1:
+            self.refuse("maximum >= 1", repr(self.maximum), "maximum=1 for neighbours")
+
+    def excess(self, batch: Batch) -> Excess:
+        """Steps too far; without a path, or a node, as if it took one for every node."""
+        self._check_located()
+        n = batch.n_nodes
+        most = min(self.maximum, n - 1)
+        if max(self.u, self.v) >= n:
+            return np.full(len(batch), float(n - most))
+        return np.maximum(0.0, batch.distances[:, self.u, self.v] - most)
+
+    def rows(self, shape: Shape) -> Iterator[Row]:
+        """``w_uv^maximum >= 1``."""
+        name = f"distance[{self.u},{self.v}]<={self.maximum}"
+        if max(self.u, self.v) >= shape.n_nodes:
+            yield never(name)
+        else:
+            near = within(self.u, self.v, self.maximum, shape)
+            yield Row(name, ((near, 1),), low=1)
+
+
+# -- failures, for a whole batch ----------------------------------------------------------------
+# Sets of nodes are kept as the bits of whole numbers: this is the inner loop of every search under
+# the rule.
+
+Sets = NDArray[np.unsignedinteger]
+
+
+def _packed(sets: BoolArray) -> Sets:
+    """Sets of nodes ``(..., n)`` as bits ``(..., words)``, in the same order in all sets."""
+    n = sets.shape[-1]
+    size = next((size for size in (1, 2, 4) if n <= 8 * size), 8)
+    bits = np.packbits(sets, axis=-1)
+    padding = [(0, 0)] * (bits.ndim - 1) + [(0, -bits.shape[-1] % size)]
+    return np.pad(bits, padding).view(f"u{size}")
+
+
+def _cut_off_without_nodes(batch: Batch) -> Excess:
+    """Nodes cut off by the failure of a node, summed over all nodes."""
+    n = batch.n_nodes
+    bits = _packed(np.eye(n, dtype=bool))
+    start = np.repeat(bits[:1], n, axis=0)
+    start[0] = bits[1]  # where node 0 fails
+    return _cut_off(batch, start, lambda _: bits) - n  # the node that failed is not missed
+
+
+def _cut_off_without_edges(batch: Batch) -> Excess:
+    """Nodes cut off by the failure of an edge, summed over one edge per node.
+
+    For each node but 0 it is the edge to its first neighbour that is nearer to node 0: no other
+    edge can be a bridge. For node 0 nothing fails.
+    """
+    n = batch.n_nodes
+    away = batch.distances[:, 0]
+    nearer = batch.adjacency & (away[:, None, :] < away[:, :, None])
+    first = _packed(nearer & (np.cumsum(nearer, axis=2) == 1))
+    bits = _packed(np.eye(n, dtype=bool))
+
+    def failed(v: int) -> Sets:
+        out = np.where((first & bits[v]).any(axis=-1, keepdims=True), bits, np.zeros_like(bits))
+        out[:, v] = first[:, v]
+        return out
+
+    return _cut_off(batch, np.repeat(bits[:1], n, axis=0), failed)
+
+
+def _cut_off(batch: Batch, start: Sets, failed: Callable[[int], Sets]) -> Excess:
+    """Nodes not reached from the start, summed over n failures, ``(B,)``.
+
+    Args:
+        batch: the graphs.
+        start: for each failure the node to start from, ``(n, words)``.
+        failed: for a node v and each failure the neighbours that v has lost.
+    """
+    n = batch.n_nodes
+    rows, bits = _packed(batch.adjacency), _packed(np.eye(n, dtype=bool))
+    nothing = np.zeros_like(rows[:, None, 0])
+    reached = np.repeat(start[None], len(batch), axis=0)
+    while True:
+        before = reached
+        for v in range(n):
+            here = (reached & bits[v]).any(axis=-1, keepdims=True)
+            reached = reached | (np.where(here, rows[:, None, v], nothing) & ~failed(v))
+        if (reached == before).all():
+            there = np.unpackbits(reached.view(np.uint8), axis=-1)
+            return np.asarray(n * n - there.sum(axis=(1, 2), dtype=float))

@@ -1,0 +1,54 @@
+"""The units proposers compute in, and everything that counts as equal in them.
+
+Proposers see *standardised* acquisition values: those of the posterior of the standardised
+observations. So ``y -> a y + b`` changes nothing they do. Values leave these units in one place,
+when a `Proposal` is made (`bogrape.propose.objective.Objective.proposal`). Every tolerance is one
+of those below, in standard deviations of the observed values; where a value itself is large, as
+LCB is for a large kappa, it is relative to the value (`room`).
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+TIE = 1e-9  # values closer than this are one value
+STEP = 1e-12  # what a step of a search must gain
+PROOF = 1e-7  # what rounding may do to a proved bound
+RECOMPUTED = 1e-6  # how far a value may be off that is computed again
+PROGRESS = 1e-3  # a bound that rises by less has not moved
+
+Number = TypeVar("Number", float, NDArray[np.float64])
+
+
+def room(tolerance: float, value: float) -> float:
+    """A tolerance near a value."""
+    return tolerance * max(1.0, abs(value))
+
+
+@dataclass(frozen=True)
+class Units:
+    """Values in the objective's own units are ``offset + scale * standard``."""
+
+    offset: float
+    scale: float  # one standard deviation of the observed values
+
+    def value(self, standard: float) -> float:
+        """A standardised value in these units; the largest number there is where it is beyond."""
+        if not math.isfinite(standard):
+            return standard
+        most = sys.float_info.max
+        return max(-most, min(self.offset + self.scale * standard, most))
+
+    def standard(self, value: Number) -> Number:
+        """A value in standardised units."""
+        return (value - self.offset) / self.scale
+
+    def rounding(self, value: float) -> float:
+        """What to write a value in these units may change, in standardised units."""
+        return 4 * math.ulp(value) / self.scale

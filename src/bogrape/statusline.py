@@ -1,0 +1,139 @@
+"""One line that says how far something has come, wherever the user is looking.
+
+On a terminal it is a bar; in a notebook a line that is updated in place; elsewhere lines through
+`logging`, if the user has set it up for INFO, and otherwise lines on standard error, not too many
+of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import sys
+import time
+from typing import Any, Protocol, final
+
+logger = logging.getLogger("bogrape")
+
+
+class StatusLine(Protocol):
+    """Where progress is shown."""
+
+    def show(self, done: int, text: str) -> None:
+        """Show that ``done`` steps are made, and a few words about the present one."""
+
+    def close(self) -> None:
+        """Show what was held back, and free what is held."""
+
+
+def status_line(
+    name: str, total: int, *, done: int = 0, delay: float = 0.0, pause: float = 1.0
+) -> StatusLine:
+    """The status line that fits where we are.
+
+    Args:
+        name: what makes progress.
+        total: number of steps.
+        done: steps made before.
+        delay: seconds before anything is shown, so that quick work stays silent.
+        pause: seconds between two lines where lines cannot be updated in place.
+    """
+    if in_notebook():
+        return _Notebook(name, total, delay)
+    if sys.stderr is None:
+        return _Nowhere()
+    if sys.stderr.isatty():
+        return _Bar(name, total, done, delay)
+    return _Lines(name, total, delay, pause)
+
+
+def in_notebook() -> bool:
+    """Whether we run in the kernel of a notebook: Jupyter, Colab, an editor's."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return shell is not None and hasattr(shell, "kernel")
+
+
+@final
+class _Nowhere:
+    """For programs without a standard error."""
+
+    def show(self, done: int, text: str) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+@final
+class _Bar:
+    """A bar on a terminal."""
+
+    def __init__(self, name: str, total: int, done: int, delay: float) -> None:
+        from tqdm import tqdm  # late: `import bogrape` need not pay for it
+
+        class Bar(tqdm):  # type: ignore[misc]  # it has no types
+            monitor_interval = 0  # no thread of its own: evaluations fork this process
+
+        self._bar = Bar(total=total, initial=done, desc=name, dynamic_ncols=True, delay=delay)
+        self._done = done
+
+    def show(self, done: int, text: str) -> None:
+        self._bar.set_postfix_str(text, refresh=done == self._done)
+        self._bar.update(done - self._done)
+        self._done = done
+
+    def close(self) -> None:
+        self._bar.close()
+
+
+@final
+class _Notebook:
+    """One line below the cell, updated in place. It needs no widgets."""
+
+    def __init__(self, name: str, total: int, delay: float) -> None:
+        self._name, self._total = name, total
+        self._from = time.monotonic() + delay
+        self._handle: Any = None
+
+    def show(self, done: int, text: str) -> None:
+        if time.monotonic() < self._from:
+            return
+        line = {"text/plain": f"{self._name}: {done}/{self._total}  {text}"}
+        if self._handle is None:
+            display = importlib.import_module("IPython.display").display
+            self._handle = display(line, raw=True, display_id=True)
+        else:
+            self._handle.update(line, raw=True)
+
+    def close(self) -> None:
+        pass
+
+
+@final
+class _Lines:
+    """Lines through `logging` or on standard error; the last one is always shown."""
+
+    def __init__(self, name: str, total: int, delay: float, pause: float) -> None:
+        self._name, self._total, self._pause = name, total, pause
+        self._due = time.monotonic() + delay
+        self._begun = delay == 0.0
+        self._held_back: str | None = None
+
+    def show(self, done: int, text: str) -> None:
+        line = f"{self._name}: {done}/{self._total}  {text}"
+        if logger.isEnabledFor(logging.INFO) and logger.hasHandlers():
+            logger.info("%s", line)
+        elif time.monotonic() >= self._due:
+            self._print(line)
+        else:
+            self._held_back = line
+
+    def _print(self, line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+        self._begun, self._held_back = True, None
+        self._due = time.monotonic() + self._pause
+
+    def close(self) -> None:
+        if self._held_back is not None and self._begun:
+            self._print(self._held_back)

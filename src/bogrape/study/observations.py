@@ -1,0 +1,51 @@
+"""Observations from elsewhere: which of them can train the model, and what is wrong with others.
+
+Any graph of the space's kind (direction, features, edge labels, label alphabet) can be learnt
+from, also one of another size or one that breaks a rule: it is *outside* the space, and is never
+proposed. Whatever else is wrong is told for all observations at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, get_args
+
+from ..errors import InvalidInputError, ObservationsError
+from ..graph import Graph
+from ..space import GraphSpace
+from .values import as_value
+
+Outside = Literal["accept", "refuse"]
+
+
+def checked_observations(
+    space: GraphSpace, observations: Iterable[tuple[Graph, Any]], outside: Outside = "accept"
+) -> list[tuple[Graph, float]]:
+    """Graphs and values, or an `ObservationsError` that names everything wrong with them."""
+    if outside not in get_args(Outside):
+        raise InvalidInputError(f"outside must be 'accept' or 'refuse', got {outside!r}")
+    good: list[tuple[Graph, float]] = []
+    problems: list[tuple[int, str]] = []
+    for number, observation in enumerate(observations):
+        try:
+            good.append(checked_observation(space, observation, outside))
+        except InvalidInputError as error:
+            problems.append((number, str(error)))
+    if problems:
+        raise ObservationsError(problems, len(good) + len(problems))
+    return good
+
+
+def checked_observation(
+    space: GraphSpace, observation: object, outside: Outside = "accept"
+) -> tuple[Graph, float]:
+    """One graph and its value, or an error that says what is wrong."""
+    if not isinstance(observation, tuple | list) or len(observation) != 2:
+        raise InvalidInputError(f"expected a graph and its value, got {observation!r:.100}")
+    graph, value = observation
+    odd = space.oddities(graph)
+    if odd:
+        raise InvalidInputError(f"the model cannot read the graph: expected {'; '.join(odd)}")
+    if outside == "refuse":
+        space.check(graph)
+    return graph, as_value(value)
