@@ -439,3 +439,21 @@ def test_the_tutorial_runs_and_ends_with_a_report() -> None:
     assert found["study"].best.value <= min(found["values"])
     assert found["proposal"].bound <= found["proposal"].value
     assert parsed(found["report"].read_text(encoding="utf-8")).find(".//h1").text == "network"  # type: ignore[union-attr]
+
+
+def test_observations_outside_the_space_are_marked_and_never_called_the_best() -> None:
+    study = Study(GraphSpace(5, labels=2), name="outside")
+    far = GraphSpace(8, labels=2).sample(3, seed=1, distinct=True)
+    study.add_all([(graph, -50.0 - i) for i, graph in enumerate(far)])
+    assert Survey(study).best == study.best  # while nothing of the space is known
+    for i, graph in enumerate(study.space.sample(4, seed=2, distinct=True)):
+        study.add(graph, float(i))
+    survey = Survey(study)
+    assert survey.best == study.best
+    assert survey.best is not None
+    assert survey.best.value == 0.0
+    assert np.isnan(survey.best_so_far[:3]).all()
+    assert survey.best_so_far[3:].tolist() == [0.0] * 4
+    page = report_html(study)
+    assert page.count("known before, outside the space") == 3
+    assert "3 of these outside the space, which only train the model" in page

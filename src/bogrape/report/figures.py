@@ -56,8 +56,9 @@ def convergence(survey: Survey) -> Chart:
     best = survey.best_so_far / unit
     axes.step(at, best, where="post", color=BLUE, linewidth=2.2, label="best so far")
     for chosen, marker, colour, name in (
-        (initial, "s", ORANGE, "initial design"),
-        (~initial, "o", BLUE, "evaluation"),
+        (initial & ~survey.outside, "s", ORANGE, "initial design"),
+        (~initial & ~survey.outside, "o", BLUE, "evaluation"),
+        (survey.outside, "D", MUTED, "outside the space"),
     ):
         if chosen.any():
             axes.scatter(
@@ -70,7 +71,7 @@ def convergence(survey: Survey) -> Chart:
                 linewidths=0,
                 label=name,
             )
-    top = int(np.argmin(survey.sign * survey.values))
+    top = next(i for i, trial in enumerate(survey.complete) if trial is survey.best)
     axes.scatter([at[top]], [values[top]], s=130, marker="*", color=RED, zorder=4)
     axes.annotate(
         number(float(survey.values[top])),
@@ -87,9 +88,10 @@ def convergence(survey: Survey) -> Chart:
     better = "smaller" if survey.sign > 0 else "larger"
     axes.set_ylabel(f"value{unit_words} ({better} is better)")
     add_legend(axes)
+    found = survey.best_so_far[np.isfinite(survey.best_so_far)]
     words = (
         f"Best value so far after each of {len(at)} evaluations, from "
-        f"{number(float(survey.best_so_far[0]))} to {number(float(survey.best_so_far[-1]))}, "
+        f"{number(float(found[0]))} to {number(float(found[-1]))}, "
         f"reached at evaluation {top + 1}; {int(initial.sum())} belong to the initial design."
     )
     return Chart("Convergence", words, figure)

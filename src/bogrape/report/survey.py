@@ -81,6 +81,7 @@ class Survey:
         self.complete = [trial for trial in self.trials if trial.state == "complete"]
         self.failed = [trial for trial in self.trials if trial.state == "failed"]
         self.values: FloatArray = np.array([trial.value for trial in self.complete], dtype=float)
+        self.outside = np.array([bool(trial.outside) for trial in self.complete], dtype=bool)
         self.look = Look.of(study.space)
         self._certificates: dict[int, Certificate] = {}
 
@@ -90,10 +91,16 @@ class Survey:
         return self.settings.sign
 
     @cached_property
+    def candidates(self) -> list[Trial]:
+        """Complete trials of the space; all complete ones while none is in it."""
+        inside = [t for t, out in zip(self.complete, self.outside, strict=True) if not out]
+        return inside or self.complete
+
+    @cached_property
     def ranked(self) -> list[tuple[Trial, float]]:
         """The different graphs with a value, the best first: their first trial and mean value."""
         groups: dict[str, list[Trial]] = {}
-        for trial in self.complete:
+        for trial in self.candidates:
             groups.setdefault(self.settings.space.identity(trial.graph), []).append(trial)
         means = [(group[0], mean_value(group)) for group in groups.values()]
         return sorted(means, key=lambda pair: self.sign * pair[1])
@@ -105,8 +112,10 @@ class Survey:
 
     @cached_property
     def best_so_far(self) -> FloatArray:
-        """Best value after each complete trial."""
-        return self.sign * np.minimum.accumulate(self.sign * self.values)
+        """Best value of the space after each complete trial; nan before there is one."""
+        counted = np.where(self.outside & ~self.outside.all(), np.inf, self.sign * self.values)
+        best = np.minimum.accumulate(counted)
+        return self.sign * np.where(np.isinf(best), np.nan, best)
 
     @property
     def proposals(self) -> list[Trial]:

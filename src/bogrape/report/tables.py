@@ -108,7 +108,7 @@ def _cells(trial: Trial, survey: Survey, picture: str) -> dict[str, _Content]:
         ),
         "SMILES": _Content(f"<code>{esc(smiles)}</code>" if smiles else ""),
         "State": _Content(esc(trial.state), css=trial.state),
-        "Origin": _Content(esc(ORIGINS[trial.origin])),
+        "Origin": _Content(esc(_origin(trial))),
         "Nodes": _Content(str(trial.graph.n_nodes), trial.graph.n_nodes),
         "Edges": _Content(str(trial.graph.n_edges), trial.graph.n_edges),
         "Acquisition": _Content(_numeral(found.value), found.value),
@@ -116,6 +116,10 @@ def _cells(trial: Trial, survey: Survey, picture: str) -> dict[str, _Content]:
         "Gap %": _Content(_numeral(gap, 2), gap),
         "Seconds": _Content(_numeral(seconds, 3), seconds),
     }
+
+
+def _origin(trial: Trial) -> str:
+    return ORIGINS[trial.origin] + (", outside the space" if trial.outside else "")
 
 
 def _numeral(value: float | None, digits: int = 4) -> str:

@@ -307,6 +307,8 @@ def progress_in_words(survey: Survey) -> str:
     origins = Counter(trial.origin for trial in survey.complete)
     names = {"initial": "in the initial design", "proposal": "proposed", "added": "known before"}
     parts = [f"{n} {names.get(origin, ORIGINS[origin])}" for origin, n in origins.items()]
+    if n_outside := int(survey.outside.sum()):
+        parts.append(f"{n_outside} of these outside the space, which only train the model")
     states: Counter[str] = Counter(trial.state for trial in survey.trials)
     for state, word in (("failed", "failed"), ("pending", "under way"), ("queued", "waiting")):
         if states[state]:
