@@ -163,8 +163,8 @@ def test_a_process_that_dies_is_replaced_by_this_one(
     study = told_study()
     with Ahead(study) as ahead:
         assert ahead.start()
-        (pid,) = proposers()
-        os.kill(pid, signal.SIGKILL)
+        assert ahead._process is not None
+        ahead._process.kill()
         assert ahead.take("me", None, timeout=30) is None
         assert not ahead.is_busy
         assert not ahead.start()

@@ -11,12 +11,11 @@ import contextlib
 import logging
 import os
 import pickle
-import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
+from ..propose.child import command
 from .planner import Plan
 from .settings import StudySettings
 from .trial import Trial
@@ -168,16 +167,12 @@ class Ahead:
         import subprocess
         from multiprocessing import Pipe
 
-        package = Path(__file__).parents[2]
-        path = os.pathsep.join(filter(None, (str(package), os.environ.get("PYTHONPATH"))))
         self._link, theirs = Pipe()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "bogrape.study.proposer", str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
+                command("bogrape.study.proposer"),
+                stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": path},
-                pass_fds=(theirs.fileno(),),
                 start_new_session=True,  # Ctrl-C is for this process, which then ends the other
             )
 
