@@ -4,7 +4,7 @@
 executed in place of the real one. So a child is started with ``-P`` and ``-s``, without the current
 directory and the user's site. What else the parent can import comes last on the child's path, so
 that it is found but stands in for nothing: rules of your own, next to a script, or packages in the
-user's site. ``PYTHONPATH`` is heeded as it always is. The package itself is the one the parent runs,
+user's site. ``PYTHONPATH`` is heeded as always. The package itself is the one the parent runs,
 wherever it lies.
 """
 

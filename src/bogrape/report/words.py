@@ -372,7 +372,10 @@ def _certificate(survey: Survey) -> str:
     elif gap > _LOOSE:
         return "The last proposal is the best found in its time; the proof was not finished."
     else:
-        out = f"The last proposal was proved to be within {percent(gap)} of the best possible one"
+        out = (
+            "The last proposal was proved to be as good as the best possible one, within "
+            f"{number(gap, 2)} standard deviations of the observed values"
+        )
     acquisition = survey.settings.acquisition
     if isinstance(acquisition, LCB):
         side = "below" if survey.sign > 0 else "above"
