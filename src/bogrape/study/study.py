@@ -391,7 +391,8 @@ class Study:
                 if not out:
                     raise
                 if not stopped():
-                    logger.warning("%d of %d graphs can be had: %s", len(out), n, error)
+                    if not isinstance(error, BudgetSpent):  # a limit of the caller's is no news
+                        logger.warning("%d of %d graphs can be had: %s", len(out), n, error)
                     return
             else:
                 out.append(trial)
