@@ -183,6 +183,16 @@ def test_whoever_waits_sees_what_for(
     assert capsys.readouterr().err == ""
 
 
+def test_a_bar_stays_away_from_quick_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    line = statuslines.status_line("work", 3, delay=60.0)
+    line.show(0, "thinking")
+    line.show(3, "done")
+    line.close()
+    assert screen.getvalue() == ""
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
