@@ -234,6 +234,19 @@ def test_an_isomorphic_graph_is_not_the_excluded_one() -> None:
             propose(space, gp, method=method, exclude=everything, time_limit=10)
 
 
+def test_the_program_of_the_paper_does_not_lose_the_renamed_copies_of_an_excluded_graph() -> None:
+    """Without a start from local search, which would hide it."""
+    space = GraphSpace(nodes=["a", "b", "c"])
+    everything = every_graph(space)
+    gp = GraphGP("ssp").fit(everything, [1.0, 2.0, 3.0, 4.0])
+    options = {"warm_start": 0}
+    for graph in everything:
+        rest = [other for other in everything if other != graph]
+        found = propose(space, gp, method="mip", exclude=rest, time_limit=20, options=options)
+        assert found.graph == graph
+        assert found.status == "optimal"
+
+
 def test_moves_leave_fixed_labels_alone() -> None:
     kinds = set(MoveTable.of(ENGINEERED, 5).rows[:, 0].tolist())
     assert not kinds & {RELABEL, SWAP}
