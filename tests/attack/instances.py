@@ -17,6 +17,7 @@ INCUMBENTS = ("worst", "none", "few", "usual")
 
 ENOUGH = 30.0  # seconds, for instances that the clock is not meant to cut off
 _USUALLY, _AT_MOST = 6_000, 33_000  # numbered graphs of the largest size
+_NAMED = 1_100  # of them where nodes have names, so that every one counts
 _KINDS = [
     Kind(),
     Kind(n_labels=2),
@@ -69,7 +70,7 @@ def instance(seed: int, index: int) -> Instance:
     space, acyclic, labels = _space(rng)
     tiny = space.sizes[-1] <= 3 and space.kind.n_numbered(space.sizes[-1]) <= 64
     method = str(rng.choice(["exact", "auto"]))
-    if tiny and rng.random() < 0.15:
+    if tiny and rng.random() < 0.1:
         method = "mip"
     data = _data(rng, space)
     y = _values(rng, len(data))
@@ -98,11 +99,11 @@ def instance(seed: int, index: int) -> Instance:
         tuple(random_graph(rng, space) for _ in range(rng.integers(1, 3)))
         if rng.random() < 0.15
         else (),
-        str(rng.choice(INCUMBENTS, p=[0.5, 0.2, 0.27, 0.03])),
+        str(rng.choice(INCUMBENTS, p=[0.5, 0.2, 0.285, 0.015])),
         method,
         float(10 ** rng.uniform(-4, -1)) if cut_off else ENOUGH,
         int(rng.integers(2, 4)) if rng.random() < 0.07 else 1,
-        bool(rng.random() < 0.08),
+        bool(rng.random() < 0.06),
     )
 
 
@@ -111,16 +112,22 @@ def instance(seed: int, index: int) -> Instance:
 
 def _space(rng: np.random.Generator) -> tuple[PlainSpace, bool, Any]:
     kind = _KINDS[int(rng.integers(len(_KINDS)))]
-    most = _AT_MOST if rng.random() < 0.05 else _USUALLY
+    most = _AT_MOST if rng.random() < 0.08 else _USUALLY
+    named = rng.random() < 0.2
+    most = min(most, _NAMED) if named else most
     high = max(n for n in range(1, 7) if kind.n_numbered(n) <= most)
     if rng.random() < 0.3:
         high = int(rng.integers(1, high + 1))
-    sizes = range(high, high + 1) if rng.random() < 0.6 else range(int(rng.integers(1, high + 1)), high + 1)
+    sizes = (
+        range(high, high + 1)
+        if rng.random() < 0.6
+        else range(int(rng.integers(1, high + 1)), high + 1)
+    )
     names, labels, by_node = Names(), None if kind.n_labels == 1 else kind.n_labels, None
     if kind.n_labels > 1 and rng.random() < 0.3:
         names = Names((), ("C", "O", "N")[: kind.n_labels])
         labels = names.labels
-    if rng.random() < 0.2:  # nodes with names, of one size
+    if named:  # then of one size
         sizes = range(high, high + 1)
         sites = tuple(f"site {v}" for v in range(high))
         names = Names(sites, names.labels)
@@ -212,7 +219,7 @@ def _rule(rng: np.random.Generator, kind: Kind, n: int, names: Names) -> RuleTex
             return prices[int(rng.integers(len(prices)))]
 
         out: dict[str, Any] = {"maximum": [0, 0.3, 1, 2.6, 3.3, 5][int(rng.integers(6))]}
-        if kind.n_edge_labels and rng.random() < 0.6:
+        if kind.n_edge_labels and (n == 1 or rng.random() < 0.6):
             out["edge_labels"] = {k: price() for k in range(1, kind.n_edge_labels + 1)}
         if n > 1 and ("edge_labels" not in out or rng.random() < 0.5):
             found = [pair() for _ in range(rng.integers(1, 4))]
@@ -271,7 +278,9 @@ def random_graph(rng: np.random.Generator, space: PlainSpace, outside: float = 0
     for u in range(n):
         for v in range(n):
             if u < v or (kind.directed and u != v):
-                bond = int(rng.random() < density) * int(rng.integers(1, 1 + max(1, kind.n_edge_labels)))
+                bond = int(rng.random() < density) * int(
+                    rng.integers(1, 1 + max(1, kind.n_edge_labels))
+                )
                 rows[u, v] = bond
                 if not kind.directed:
                     rows[v, u] = bond

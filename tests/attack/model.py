@@ -19,6 +19,7 @@ from attack.graphs import Plain, distances
 
 Acquisition = tuple[str, float]  # ("lcb", kappa) or ("ei", xi in units of the objective)
 
+_PLACES = 40
 _DIGITS = 400  # of sums of double precision numbers of any size
 
 
@@ -106,7 +107,10 @@ class Model:
         )
         k = self._cross(graphs, self.data, real)
         root = _cholesky(K)
-        solved = _solve_lower(root, np.column_stack([np.asarray(self.y, dtype=real), k.T]))
+        y = np.asarray(self.y, dtype=real)
+        if real is np.float64:  # no more binary places than the package keeps
+            y = np.ldexp(np.round(np.ldexp(y, _PLACES)), -_PLACES)
+        solved = _solve_lower(root, np.column_stack([y, k.T]))
         mean = solved[:, 1:].T @ solved[:, 0]
         variance = self._own(graphs, real) - (solved[:, 1:] ** 2).sum(axis=0)
         return mean, np.sqrt(np.maximum(variance, 0))
