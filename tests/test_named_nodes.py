@@ -404,6 +404,14 @@ def test_a_study_file_names_nodes(tmp_path: Path) -> None:
             {"nodes": NAMES, "rules": [TotalCost({("core-1", "acc-1"): 1}, 3)]},
             r"none for \('core-1', 'core-2'\) and 4 others",
         ),
+        (  # node "a" by its name and by its number: one of the two was dropped without a word
+            {
+                "nodes": ["a", "b"],
+                "labels": ("x", "y"),
+                "rules": [RequiredSubgraph([("a", "b")], {"a": "x", 0: "y"})],
+            },
+            "one label per node, got two for 'a'",
+        ),
         (
             {"nodes": NAMES, "labels": SITES, "rules": [FixedLabel("acc-1", "router")]},
             "labels of the nodes .*; try dropping",

@@ -186,9 +186,11 @@ def _rule(rng: np.random.Generator, kind: Kind, n: int, names: Names) -> RuleTex
         return out
 
     def subgraph() -> dict[str, Any]:
+        edges = [pair() for _ in range(rng.integers(1, 4))]
+        drawn = [(node(), label()) for _ in range(rng.integers(0, 3))]
         return {
-            "edges": [pair() for _ in range(rng.integers(1, 4))],
-            "labels": {node(): label() for _ in range(rng.integers(0, 3))},
+            "edges": edges,
+            "labels": dict({names.node(v): (v, k) for v, k in drawn}.values()),  # one per node
             "induced": bool(rng.random() < 0.4),
         }
 
