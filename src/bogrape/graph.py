@@ -15,7 +15,7 @@ Two notions of sameness:
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -215,6 +215,11 @@ class Graph:
         colours = ",".join(codes[v] for v in order)
         kind = f"{'d' if self._directed else 'u'}{'' if bonds is None else 'e'}"
         return f"{kind}{self.n_nodes}f{self.n_features}:{colours}:{body}", order
+
+    @cached_property
+    def identities(self) -> dict[Hashable, str]:
+        """What it is called where isomorphism does not decide: see `GraphSpace.identity`."""
+        return {}
 
     def permuted(self, order: ArrayLike) -> Graph:
         """The same graph with node ``order[i]`` renamed ``i``."""

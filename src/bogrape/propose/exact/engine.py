@@ -45,7 +45,7 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
         n_evaluations=request.n_evaluations,
         deadline=min(request.deadline, time.monotonic() + _SEARCH_SHARE * request.time_limit),
         seed=request.seed,
-        starts=request.exclude,
+        starts=request.starts,
         stop=request.stop,
     )
     request.report("search", objective.units.value(elite.value), -math.inf, 0)
