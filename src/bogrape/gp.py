@@ -15,7 +15,7 @@ from .errors import FitError, InvalidInputError
 from .graph import Graph
 from .kernels import FEATURE_AMPLITUDE_BOUNDS, KernelName, get_kernel
 from .likelihood import Spectrum
-from .posterior import FittedModel, FunctionPosterior, Posterior, WeightPosterior, cholesky
+from .posterior import FittedModel, FunctionPosterior, Posterior, WeightPosterior
 from .standardise import standardise
 from .subset import representative
 
@@ -263,29 +263,6 @@ class GraphGP:
         starts = [np.clip(np.zeros(len(logs)), logs[:, 0], logs[:, 1]), *grid[order[:2]]]
         starts += [rng.uniform(logs[:, 0], logs[:, 1]) for _ in range(self.restarts - 3)]
         return starts[: max(1, self.restarts)]
-
-
-def log_likelihood(
-    theta: FloatArray, matrices: list[FloatArray], constant: FloatArray, y: FloatArray
-) -> tuple[float, FloatArray]:
-    r"""Log marginal likelihood and its gradient, for ``K = constant + sum_i e^{theta_i} K_i``.
-
-    .. math:: L = -\tfrac12 y^\top K^{-1} y - \tfrac12 \log|K| - \tfrac T2 \log 2\pi,\quad
-        \partial_i L = \tfrac12 \mathrm{tr}((a a^\top - K^{-1})\, e^{\theta_i} K_i),\; a = K^{-1}y
-    """
-    from scipy.linalg import cho_solve
-
-    scaled = [math.exp(t) * matrix for t, matrix in zip(theta, matrices, strict=True)]
-    factor = cholesky(constant + sum(scaled, np.zeros_like(constant)))
-    a = cho_solve((factor, True), y)
-    inverse = cho_solve((factor, True), np.eye(len(y)))
-    value = (
-        -0.5 * float(y @ a)
-        - float(np.log(np.diag(factor)).sum())
-        - 0.5 * len(y) * math.log(2.0 * math.pi)
-    )
-    outer = np.outer(a, a) - inverse
-    return value, np.array([0.5 * float(np.sum(outer * part)) for part in scaled])
 
 
 def _observations(graphs: Sequence[Graph], y: ArrayLike) -> FloatArray:

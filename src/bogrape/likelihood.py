@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from .counts import Counts
 from .kernels import GraphKernel, node_features
+from .posterior import cholesky, triangular_factor
 
 FloatArray = NDArray[np.float64]
 
@@ -63,7 +64,7 @@ class Spectrum:
     @classmethod
     def _in_weight_space(cls, paths: FloatArray, nodes: FloatArray, y: FloatArray) -> Spectrum:
         n_paths, n = paths.shape[1], paths.shape[1] + nodes.shape[1]
-        triangle = np.linalg.qr(np.column_stack([paths, nodes, y]), mode="r")
+        triangle = triangular_factor(paths, nodes, y)
         left, singular, _ = np.linalg.svd(triangle[:n, :n_paths])
         eigenvalues = np.zeros(n)
         eigenvalues[:n_paths] = singular**2
@@ -101,6 +102,25 @@ class Spectrum:
         by_beta = ((s / (1.0 + s**2)) ** 2) @ along**2 - shrink.sum()
         by_noise = noise * (a @ a - inverse.sum()) + self.beyond / noise - n_beyond
         return float(value), 0.5 * np.array([by_alpha, by_beta, by_noise])
+
+
+def log_likelihood(
+    theta: FloatArray, matrices: list[FloatArray], constant: FloatArray, y: FloatArray
+) -> tuple[float, FloatArray]:
+    """The same for any sum of kernels, ``K = constant + sum_i e^{theta_i} K_i``: O(T^3) a call."""
+    from scipy.linalg import cho_solve
+
+    scaled = [math.exp(t) * matrix for t, matrix in zip(theta, matrices, strict=True)]
+    factor = cholesky(constant + sum(scaled, np.zeros_like(constant)))
+    a = cho_solve((factor, True), y)
+    inverse = cho_solve((factor, True), np.eye(len(y)))
+    value = (
+        -0.5 * float(y @ a)
+        - float(np.log(np.diag(factor)).sum())
+        - 0.5 * len(y) * math.log(2.0 * math.pi)
+    )
+    outer = np.outer(a, a) - inverse
+    return value, np.array([0.5 * float(np.sum(outer * part)) for part in scaled])
 
 
 def _different_columns(kernel: GraphKernel, counts: Counts) -> FloatArray:

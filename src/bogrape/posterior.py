@@ -199,7 +199,7 @@ class WeightPosterior:
         self.path_shape: tuple[int, ...] = model.kernel.features(model.counts).shape[1:]
         z, y = self.features(model.counts), model.y
         if len(z) > z.shape[1]:  # many observations: their inner products are all that counts
-            triangle = np.linalg.qr(np.column_stack([z, y]), mode="r")
+            triangle = triangular_factor(z, y)
             z, y = triangle[:-1, :-1], triangle[:-1, -1]
         u, s, vt = np.linalg.svd(z, full_matrices=False)
         keep = s > s[0] * 1e-12 if s[0] > 0 else np.zeros(len(s), dtype=bool)
@@ -254,6 +254,12 @@ class WeightPosterior:
     def believe(self, graphs: Sequence[Graph]) -> WeightPosterior:
         """The posterior after observing each graph at its present mean."""
         return WeightPosterior(_believed(self, graphs))
+
+
+def triangular_factor(*columns: FloatArray) -> FloatArray:
+    """``R`` with ``(columns) = Q R`` and orthonormal Q: all that inner products of rows need."""
+    factor = np.linalg.qr(np.column_stack(columns), mode="r")
+    return np.asarray(factor, dtype=np.float64)
 
 
 def cholesky(matrix: FloatArray) -> FloatArray:

@@ -46,9 +46,7 @@ def representative(
     return np.flatnonzero(chosen)
 
 
-def _spread(
-    points: NDArray[np.float64], taken: NDArray[np.float64], n: int
-) -> NDArray[np.int64]:
+def _spread(points: NDArray[np.float64], taken: NDArray[np.float64], n: int) -> NDArray[np.int64]:
     """Positions of n points, each the farthest from those taken or chosen before."""
     from scipy.spatial.distance import cdist
 
