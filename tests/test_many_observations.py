@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import pickle
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bogrape import Graph, GraphSpace, Study
+from bogrape import EI, LCB, Graph, GraphSpace, Study
+from bogrape.batch import Batch
 from bogrape.constraints import NumberOfEdges
 from bogrape.counts import count
 from bogrape.errors import InvalidInputError
 from bogrape.gp import STUDY_OBSERVATIONS, GraphGP
 from bogrape.posterior import FunctionPosterior, WeightPosterior
 from bogrape.propose import propose
+from bogrape.propose.objective import Objective
 from bogrape.propose.ties import break_tie
 from bogrape.study import planner
 
@@ -125,6 +128,22 @@ def test_no_mean_is_larger_than_the_norm_allows(name: Any) -> None:
     norm = np.sqrt(a @ K @ a)
     at_most = np.sqrt(a @ posterior.model.y)
     assert norm * (1 - 1e-3) <= posterior.norm <= at_most * (1 + 1e-3)
+
+
+@names
+@pytest.mark.parametrize("acquisition", [LCB(1.0), EI()])
+def test_a_condensed_posterior_says_the_same_and_is_small(name: Any, acquisition: Any) -> None:
+    graphs, y = map(list, zip(*observations(80), strict=True))
+    posterior = GraphGP(name).fit(graphs, y, to_beat=[v > 0 for v in y]).posterior
+    small = pickle.loads(pickle.dumps(posterior.condensed()))
+    queries = SPACE.sample(30, seed=5)
+    values = [
+        Objective(SPACE, p, acquisition).of_batch(Batch.of(queries)) for p in (posterior, small)
+    ]
+    assert (values[0] == values[1]).all()
+    assert small.norm == posterior.norm
+    if not posterior.model.kernel.exponential:
+        assert len(small.model.counts) == 0
 
 
 # -- the study --------------------------------------------------------------------------------

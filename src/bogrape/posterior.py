@@ -23,6 +23,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -56,6 +57,9 @@ class Posterior(Protocol):
     @property
     def norm(self) -> float:
         """At least the norm of the standardised mean, as a function in its Hilbert space."""
+
+    def condensed(self) -> Posterior:
+        """The same posterior without data it predicts without: far smaller, for other processes."""
 
     def believe(self, graphs: Sequence[Graph]) -> Posterior:
         """The posterior after observing each graph at its present mean, amplitudes unchanged."""
@@ -175,6 +179,10 @@ class FunctionPosterior:
         """At least the norm of the mean: ``a' (K + noise I) a`` with ``a`` the weights."""
         return math.sqrt(max(0.0, float(self._model.y @ self._weights)))
 
+    def condensed(self) -> FunctionPosterior:
+        """Itself: every observation is part of every prediction."""
+        return self
+
     def believe(self, graphs: Sequence[Graph]) -> FunctionPosterior:
         """The posterior after observing each graph at its present mean."""
         return FunctionPosterior(_believed(self, graphs))
@@ -250,6 +258,12 @@ class WeightPosterior:
     def norm(self) -> float:
         """The norm of the mean: that of its weights."""
         return float(np.linalg.norm(self.weights))
+
+    def condensed(self) -> WeightPosterior:
+        """The weights and their covariance, without the observed graphs; nothing can be added."""
+        out = copy(self)
+        out._model = replace(self._model, counts=self._model.counts.emptied())
+        return out
 
     def believe(self, graphs: Sequence[Graph]) -> WeightPosterior:
         """The posterior after observing each graph at its present mean."""

@@ -48,9 +48,7 @@ def representative(
 
 def _spread(points: NDArray[np.float64], taken: NDArray[np.float64], n: int) -> NDArray[np.int64]:
     """Positions of n points, each the farthest from those taken or chosen before."""
-    from scipy.spatial.distance import cdist
-
-    nearest = cdist(points, taken, "sqeuclidean").min(axis=1)
+    nearest = squared_distances(points, taken).min(axis=1)
     out = np.empty(n, dtype=np.int64)
     for i in range(n):
         # Distances tie often; a rounded comparison keeps the choice the same on every machine.
@@ -58,6 +56,12 @@ def _spread(points: NDArray[np.float64], taken: NDArray[np.float64], n: int) -> 
         nearest = np.minimum(nearest, ((points - points[out[i]]) ** 2).sum(axis=1))
         nearest[out[i]] = -1.0  # and stays so: no distance is smaller
     return out
+
+
+def squared_distances(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Between all rows of one matrix and all rows of another."""
+    squares = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)
+    return np.asarray(np.maximum(squares - 2.0 * left @ right.T, 0.0))
 
 
 def _coordinates(counts: Counts) -> NDArray[np.float64]:

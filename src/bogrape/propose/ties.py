@@ -33,12 +33,10 @@ def break_tie(ties: Mapping[str, Graph], seen: Sequence[Graph], seed: int) -> Gr
 
 def _distances(graphs: Sequence[Graph], seen: Sequence[Graph]) -> NDArray[np.float64]:
     """How far each graph is from the nearest one seen."""
-    from scipy.spatial.distance import cdist
-
     described = _describe([*graphs, *seen])
     described = described[:, described.any(axis=0)]
     mine, theirs = described[: len(graphs)], described[len(graphs) :]
-    return np.asarray(cdist(mine, theirs, "cityblock").min(axis=1))
+    return np.array([np.abs(theirs - row).sum(axis=1).min() for row in mine])
 
 
 def _describe(graphs: Sequence[Graph]) -> NDArray[np.float64]:

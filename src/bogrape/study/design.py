@@ -18,6 +18,7 @@ from ..errors import SamplingError, SearchSpaceExhausted
 from ..graph import Graph
 from ..kernels import get_kernel, node_features
 from ..space import GraphSpace
+from ..subset import squared_distances
 
 _POOL = 20  # candidates for each initial graph
 _POOL_RANGE = (100, 1000)
@@ -54,11 +55,9 @@ class Design:
         return self._pool[int(left[order[min(rank, left.size - 1)]])]
 
     def _meet(self, fresh: Sequence[Graph]) -> None:
-        from scipy.spatial.distance import cdist
-
         for start in range(0, len(fresh), _AT_ONCE):
             points = self._coordinates(fresh[start : start + _AT_ONCE])
-            distances = cdist(self._points, points, "sqeuclidean")
+            distances = squared_distances(self._points, points)
             self._nearest = np.minimum(self._nearest, distances.min(axis=1))
         met = [self._index[key] for g in fresh if (key := self._space.identity(g)) in self._index]
         self._nearest[met] = -1.0  # and stays so: no distance is smaller
