@@ -49,6 +49,7 @@ format: setup ## let ruff rewrite what it can
 bench: setup ## speed against GraKel, of the local search, of studies and of sampling molecules
 	$(BIN)/python -m bogrape.benchmarks.speed
 	$(BIN)/python -m bogrape.benchmarks.study_overhead
+	$(BIN)/python -m bogrape.benchmarks.many_observations
 	$(BIN)/python -m bogrape.benchmarks.molecule_sampling
 
 bench-engine: setup ## how long a proof takes, by kernel and size (hours; resumes; ARGS=--quick)

@@ -380,9 +380,9 @@ class Study:
     ) -> None:
         """Append trials until there are n, or no more are to be had."""
         while len(out) < n:
-            share = max(_LEAST_SECONDS, (deadline - time.monotonic()) / (n - len(out)))
             try:
-                trial = self._queued(worker)
+                trial = self._queued(worker)  # may take long: it reads what is new in the storage
+                share = max(_LEAST_SECONDS, (deadline - time.monotonic()) / (n - len(out)))
                 if trial is None:
                     trial = self._new(worker, most, Effort(share, stopped, shown.watch))
             except (SearchSpaceExhausted, SamplingError, BudgetSpent) as error:
