@@ -9,6 +9,7 @@ rule (`Rule.derive`). Moves may leave the space; the caller filters.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ class MoveTable:
     rows: IntArray
     weights: NDArray[np.float64]  # how often to draw each row when not all are tried
     space: GraphSpace
+    n_nodes: int
 
     @property
     def n_edge_labels(self) -> int:
@@ -69,21 +71,37 @@ class MoveTable:
             rows.append(block)
             weights.append(np.full(len(block), share / len(block)))
         if not rows:
-            return cls(np.zeros((0, 4), np.int64), np.zeros(0), space)
+            return cls(np.zeros((0, 4), np.int64), np.zeros(0), space, n)
         total = np.concatenate(weights)
-        return cls(np.concatenate(rows), total / total.sum(), space)
+        return cls(np.concatenate(rows), total / total.sum(), space, n)
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def apply(self, batch: Batch, index: IntArray, rng: np.random.Generator) -> Batch:
-        """Change graph i of the batch by row ``index[i]`` of the table.
+    @cached_property
+    def _cumulative(self) -> NDArray[np.float64]:
+        total = np.cumsum(self.weights)
+        return np.asarray(total / total[-1])
+
+    def draw(self, k: int, rng: np.random.Generator) -> IntArray:
+        """k random rows by weight: what ``rng.choice`` draws, without adding up a million weights
+        every time."""
+        return np.asarray(self._cumulative.searchsorted(rng.random(k), side="right"))
+
+    def apply(
+        self,
+        batch: Batch,
+        index: IntArray,
+        rng: np.random.Generator,
+        owner: IntArray | None = None,
+    ) -> Batch:
+        """Change graph i of the batch, or graph ``owner[i]``, by row ``index[i]`` of the table.
 
         Returns a new batch. Rows that do not apply (no such edge) leave their graph as it is.
         """
-        adjacency, labels = batch.adjacency.copy(), batch.labels.copy()
-        features = batch.features.copy()
-        bonds = None if batch.edge_labels is None else batch.edge_labels.copy()
+        copy = batch.select(np.arange(len(batch)) if owner is None else owner)
+        adjacency, labels, features = copy.adjacency, copy.labels, copy.features
+        bonds = copy.edge_labels
         kind, a, b, c = self.rows[index].T
 
         def put(i: IntArray, u: IntArray, v: IntArray, value: NDArray[np.bool_]) -> None:

@@ -22,6 +22,7 @@ from ..errors import InvalidInputError
 from ..graph import Graph
 from ..posterior import Posterior
 from ..space import GraphSpace
+from .evaluation import evaluate
 from .proposal import Proposal, Status
 from .units import Units
 
@@ -90,7 +91,7 @@ class Objective:
 
     def of_batch(self, batch: Batch) -> NDArray[np.float64]:
         """Acquisition value of each graph of a batch."""
-        return self.of_counts(batch.counts(self.space.n_labels, pairs=self.labelled))
+        return evaluate(self, batch)[0]
 
     def of_graph(self, graph: Graph) -> float:
         """Acquisition value of one graph."""

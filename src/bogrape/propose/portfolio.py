@@ -26,7 +26,7 @@ from .objective import Objective
 from .proposal import Proposal
 from .request import Request, Stage
 from .sampling import propose_sample
-from .search import search
+from .search import find_any, search
 from .ties import break_tie
 from .units import RECOMPUTED, room
 
@@ -48,12 +48,16 @@ def propose_search(objective: Objective, request: Request) -> Proposal:
         starts=request.starts,
         stop=request.stop,
     )
+    if not elite.ties and request.late:
+        find_any(objective, elite, request)
+        if not elite.ties:
+            raise request.too_late()
     if not elite.ties:
         raise SearchSpaceExhausted(
             "local search found no graph of the space that is not excluded; widen the space, or "
             'use method="exact" to learn whether one exists'
         )
-    graph = break_tie(elite.ties, request.exclude, request.seed)
+    graph = break_tie(elite.ties, request.exclude, request.seed, request.deadline)
     return objective.proposal(
         graph,
         objective.of_graph(graph),

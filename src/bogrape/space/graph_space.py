@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from importlib.metadata import version
 from typing import Any, Literal
 
@@ -22,6 +24,7 @@ from ..constraints import (
     identity_of,
     rule_from_dict,
 )
+from ..counts import chunks
 from ..errors import (
     InvalidInputError,
     InvalidSpaceError,
@@ -44,6 +47,7 @@ from .propagation import Known, propagate
 from .sampler import sample
 
 _AT_ONCE = 1000  # graphs in a batch, so that memory does not grow with their number
+_DERIVED_CELLS = 4_000_000  # of the adjacency matrices that are worked on at a time
 
 
 @dataclass(frozen=True)
@@ -326,8 +330,23 @@ class GraphSpace:
         """How many graphs `enumerate` finds."""
         return len(self.enumerate())
 
-    def excess(self, batch: Batch) -> NDArray[np.float64]:
-        """How far each graph is from the space, ``(B,)``: the sum over its rules, 0.0 inside."""
+    def excess(self, batch: Batch, *, deadline: float = math.inf) -> NDArray[np.float64]:
+        """How far each graph is from the space, ``(B,)``: the sum over its rules, 0.0 inside.
+
+        Graphs that are not looked at before the deadline (a `time.monotonic` value) count as
+        infinitely far.
+        """
+        parts = chunks(len(batch), batch.n_nodes)
+        if len(parts) <= 1:
+            return self._excess(batch)
+        total = np.full(len(batch), np.inf)
+        for part in parts:
+            if time.monotonic() >= deadline:
+                break
+            total[part] = self._excess(batch.select(part))
+        return total
+
+    def _excess(self, batch: Batch) -> NDArray[np.float64]:
         total = np.zeros(len(batch))
         for _, excess in self._structural(batch):
             total += excess
@@ -337,6 +356,13 @@ class GraphSpace:
 
     def derived(self, batch: Batch) -> Batch:
         """The graphs with everything set that follows, by some rule, from the rest of them."""
+        if not any(type(rule).derive is not Rule.derive for rule in self.rules):
+            return batch
+        step = max(1, _DERIVED_CELLS // batch.n_nodes**2)
+        parts = [batch.select(slice(i, i + step)) for i in range(0, len(batch), step)] or [batch]
+        return reduce(Batch.joined, map(self._derived, parts))
+
+    def _derived(self, batch: Batch) -> Batch:
         for rule in self.rules:
             batch = rule.derive(batch)
         return batch
@@ -394,6 +420,7 @@ class GraphSpace:
         distinct: bool = False,
         n_nodes: int | None = None,
         exclude: Iterable[str] = (),
+        deadline: float = math.inf,
     ) -> list[Graph]:
         """k random graphs of the space, of varied size and density; the same for the same seed.
 
@@ -403,10 +430,13 @@ class GraphSpace:
             distinct: whether no two of them may be the same (see `identity`).
             n_nodes: one size to draw from, instead of all.
             exclude: identities of graphs not to return.
+            deadline: `time.monotonic` value at which to give up. It changes no answer that is
+                found before.
 
         Raises:
             InfeasibleSpaceError: if there are none; it names the rules that contradict each other.
-            SamplingError: if too few graphs were found within the budget.
+            SamplingError: if too few graphs were found within the budget, or before the deadline;
+                in the latter case ``error.graphs`` holds those that were.
         """
         k = whole(k, "the number of graphs", 0, InvalidInputError)
         seed = whole(seed, "seed", 0, InvalidInputError)
@@ -417,9 +447,11 @@ class GraphSpace:
         sizes = tuple(self.sizes) if n_nodes is None else (int(n_nodes),)
         taken = frozenset(exclude)
         try:
-            return sample(self, k, seed, sizes, distinct=distinct, exclude=taken)
+            return sample(
+                self, k, seed, sizes, distinct=distinct, exclude=taken, deadline=deadline
+            )
         except SamplingError as error:
-            if error.found == 0 and not taken and n_nodes is None:
+            if error.found == 0 and not error.out_of_time and not taken and n_nodes is None:
                 from ..encoding.contradiction import refuse_contradiction  # late: loads the solver
 
                 shapes = [self.shape(n) for n in self.sizes]

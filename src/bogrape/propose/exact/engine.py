@@ -23,7 +23,7 @@ from ...errors import EngineError, SamplingError, UnsupportedError
 from ..objective import Objective
 from ..proposal import Proposal, Status
 from ..request import Request
-from ..search import Elite, search
+from ..search import Elite, find_any, search
 from ..ties import break_tie
 from .feasibility import explain_nothing_left
 from .piece import Answer, slack
@@ -49,6 +49,8 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
         starts=request.starts,
         stop=request.stop,
     )
+    if not elite.ties and request.late:
+        find_any(objective, elite, request)
     request.report("search", objective.units.value(elite.value), -math.inf, 0)
     # every task carries the objective to another process
     objective = replace(objective, posterior=objective.posterior.condensed())
@@ -68,10 +70,11 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
             raise SamplingError(
                 "expected to find a graph of the space that is not excluded, got none in "
                 f"{request.time_limit:g} s, with {len(left)} parts of the space still open; "
-                "try a larger time_limit, or fewer rules"
+                "try a larger time_limit, or fewer rules",
+                out_of_time=True,
             )
         raise explain_nothing_left(objective.space, request)
-    graph = break_tie(elite.ties, request.exclude, request.seed)
+    graph = break_tie(elite.ties, request.exclude, request.seed, request.deadline)
     proved_value = min((answer.value for answer in improved), default=math.inf)
     if not left and elite.value < proved_value - slack(proved_value) < math.inf:
         units = objective.units

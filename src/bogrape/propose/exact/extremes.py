@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
-from ...batch import Batch
 from ...constraints import Shape
 from ...counts import Counts
 from ...encoding import GraphEncoding, Structure
@@ -94,9 +93,6 @@ class _Direction:
             self._best = max(self._best, float(value[right].max()))
             self.seen.append(np.unique(rows[right & (value >= 0.8 * self._best)], axis=0))
         return np.asarray(-value + 20.0 * abs(self._weights).max() * off, dtype=np.float64)
-
-    def of_batch(self, batch: Batch) -> NDArray[np.float64]:
-        return self.of_counts(batch.counts(1, pairs=False))
 
 
 def plain(n: int, diameter: int, layers: Layers | None = None) -> Structure:

@@ -29,7 +29,7 @@ from .knowledge import remembered
 from .linear import Lines
 from .listing import few_graphs
 from .piece import Open, Piece, with_room
-from .relaxation import composition_bounds, corner_bound, norm_bound
+from .relaxation import composition_bounds, corner_bound, has_corners, norm_bound
 from .worker import solve_all
 
 _MOST_COMPOSITIONS = 200_000
@@ -130,6 +130,8 @@ class DiameterTask:
     def _by_corners(self, piece: Piece) -> float:
         posterior, acquisition = self.objective.posterior, self.objective.acquisition
         if not isinstance(posterior, WeightPosterior) or not isinstance(acquisition, LCB):
+            return -math.inf
+        if not has_corners(piece.structure, piece.coordinates(posterior.model.kernel)):
             return -math.inf
         form = count_form(posterior, piece.coordinates(posterior.model.kernel))
         return corner_bound(form, piece.structure, acquisition.kappa, with_room(self.value))

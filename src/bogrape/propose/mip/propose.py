@@ -122,7 +122,7 @@ def _start(objective: Objective, request: Request, options: MipOptions) -> tuple
         stop=request.stop,
     )
     if elite.ties:
-        graph = break_tie(elite.ties, request.exclude, request.seed)
+        graph = break_tie(elite.ties, request.exclude, request.seed, request.deadline)
         best.offer(graph, objective.of_graph(graph))
     return best, elite.n_evaluations
 
@@ -139,7 +139,7 @@ def _solve(
     """Solve until the best solution may be proposed; returns a bound and whether all is done."""
     program = encoded.program
     names = [variable.name for variable in program.variables]
-    margin = _misfit(objective, encoded, best)
+    margin = _misfit(objective, encoded, best, request.deadline)
     bound = -math.inf
     forbidden: set[Graph] = set()
     while True:
@@ -181,12 +181,14 @@ def _bound(solution: Solution, best: _Best, margin: float) -> float:
     return best.value if solution.status == "infeasible" else solution.bound - margin
 
 
-def _misfit(objective: Objective, encoded: AcquisitionProgram, best: _Best) -> float:
+def _misfit(
+    objective: Objective, encoded: AcquisitionProgram, best: _Best, deadline: float
+) -> float:
     """How far the rows overstate known values, in floating point; K⁻¹ costs digits."""
     try:
-        graphs = objective.space.sample(8, seed=0)
-    except SamplingError:
-        graphs = []
+        graphs = objective.space.sample(8, seed=0, deadline=deadline)
+    except SamplingError as error:
+        graphs = list(error.graphs)  # those that there was time for
     worst = 0.0
     for graph in ([best.graph] if best.graph is not None else []) + graphs:
         claim = encoded.program.value(encoded.lift(graph))
