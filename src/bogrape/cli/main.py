@@ -22,6 +22,7 @@ from .objective import make_file_evaluator
 from .observations import kind_of, read_observations
 from .output import print_json, print_preview, print_status, print_trial, trial_data
 from .report import report
+from .rescue import rescue
 from .tables import render, write_whole
 
 _EXIT_CODES = """\b
@@ -332,6 +333,7 @@ def demo(output: Path, seed: int, iterations: int) -> None:
 
 
 main.add_command(report)
+main.add_command(rescue)
 main.add_command(bench)
 
 

@@ -6,7 +6,8 @@ the row of a study knows how many trials it has, and a digest of all of them: a 
 of one trial needs no look at the others. A trial that is gone, or is there in an older version,
 makes the sum wrong.
 
-The time is that of reading the whole file: 0.3 s for a study of 1,000 trials, 3 s for 10,000.
+The whole file is read: about 0.1 s for 1,000 trials with 20 nodes (1.3 MB), 0.9 s for 10,000. That
+is a tenth of the time it takes to make graphs out of them.
 """
 
 from __future__ import annotations

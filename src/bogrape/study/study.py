@@ -31,6 +31,7 @@ from ..errors import (
     SamplingError,
     SearchSpaceExhausted,
     SettingsDiffer,
+    StorageError,
     StudyError,
     UnsupportedError,
 )
@@ -592,6 +593,12 @@ class Study:
         for trial in changed:
             if trial.id == len(self._trials):
                 self._trials.append(replace(trial, space=self.space))
+            elif trial.id > len(self._trials):
+                self._revision, missing = 0, len(self._trials)
+                raise StorageError(
+                    f"trial {missing} of study {self._name!r} is missing in the storage, while "
+                    f"trial {trial.id} is there; open the study again"
+                )
             else:
                 # The graph of a trial never changes: keep the object that has its key cached.
                 known = self._trials[trial.id]
