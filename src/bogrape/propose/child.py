@@ -6,13 +6,19 @@ directory and the user's site. What else the parent can import comes last on the
 that it is found but stands in for nothing: rules of your own, next to a script, or packages in the
 user's site. ``PYTHONPATH`` is heeded as it always is. The package itself is the one the parent runs,
 wherever it lies.
+
+A child ends when its standard input closes, however its parent ends. A child that somebody has
+stopped (``kill -STOP``) would not notice: on Linux it is waken up then.
 """
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import sys
 from pathlib import Path
 
+_PR_SET_PDEATHSIG = 1
 _PACKAGE = __name__.partition(".")[0]
 _START = f"""
 import importlib.util, sys
@@ -32,3 +38,16 @@ def command(module: str) -> list[str]:
     heedless = ["-E"] if sys.flags.ignore_environment else []
     path = [str(Path(entry).absolute()) for entry in sys.path]  # "" is the current directory
     return [sys.executable, "-P", "-s", *heedless, "-c", _START, module, package, *path]
+
+
+def wake_with_parents_end() -> None:
+    """Ask Linux to let this process go on, should it be stopped, when its parent ends.
+
+    The signal is one that does no harm: Linux sends it when the *thread* that started this process
+    ends, which need not be the end of the parent.
+    """
+    if sys.platform == "linux":
+        import ctypes
+
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGCONT)

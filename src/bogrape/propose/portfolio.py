@@ -229,7 +229,7 @@ def _recheck(proposal: Proposal, objective: Objective, request: Request) -> None
 
 
 def _check(method: str, time_limit: float, n: int, seed: int) -> None:
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise InvalidInputError(f"unknown method {method!r}; choose one of {', '.join(METHODS)}")
     if not isinstance(time_limit, (int, float)) or not time_limit > 0:
         raise InvalidInputError(f"time_limit must be a number of seconds > 0, got {time_limit!r}")

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import MAX_NODES as MAX_GRAPH
 from ..batch import Batch
 from ..constraints import (
     RULES,
@@ -30,11 +31,14 @@ from ..errors import (
 )
 from ..graph import Graph
 from .checks import (
+    MAX_EDGE_LABELS,
+    MAX_FEATURES,
     checked_connected,
     checked_labels,
     checked_named_sizes,
     checked_nodes,
     labels_of_nodes,
+    shown,
     span,
     whole,
 )
@@ -47,6 +51,8 @@ from .sampler import sample
 @dataclass(frozen=True)
 class GraphSpace:
     """All graphs of some size, attributes and connectivity that satisfy some rules.
+
+    A space has at most 300 nodes, 200 labels, 1,000 features per node and 20 edge labels.
 
     Args:
         n_nodes: number of nodes, or ``(smallest, largest)``; 10, or that of ``nodes``.
@@ -99,12 +105,13 @@ class GraphSpace:
             alphabet, by_node = labels_of_nodes(self.labels, self.nodes)
             self._set("labels", alphabet)
         self._set("labels", checked_labels(self.labels))
-        self._set("features", whole(self.features, "features", 0))
-        self._set("edge_labels", whole(self.edge_labels, "edge_labels", 0))
+        self._set("features", whole(self.features, "features", 0, most=MAX_FEATURES))
+        edge_labels = whole(self.edge_labels, "edge_labels", 0, most=MAX_EDGE_LABELS)
+        self._set("edge_labels", edge_labels)
         for flag in ("directed", "acyclic"):
             value = getattr(self, flag)
             if not isinstance(value, (bool, np.bool_)):
-                raise InvalidSpaceError(f"expected {flag} to be True or False, got {value!r}")
+                raise InvalidSpaceError(f"expected {flag} to be True or False, got {shown(value)}")
             self._set(flag, bool(value))
         self._set("connected", checked_connected(self.connected, self.directed))
         self._bind_rules(by_node)
@@ -116,14 +123,14 @@ class GraphSpace:
     def _bind_rules(self, by_node: tuple[str, ...] | None) -> None:
         if isinstance(self.rules, (str, Rule)) or not isinstance(self.rules, Iterable):
             raise InvalidSpaceError(
-                f"expected rules to be a list of rules, got {self.rules!r}; "
+                f"expected rules to be a list of rules, got {shown(self.rules)}; "
                 f"try rules=[...] with rules out of {', '.join(RULES)}"
             )
         rules = list(self.rules)
         for rule in rules:
             if not isinstance(rule, Rule):
                 raise InvalidSpaceError(
-                    f"expected every rule to be one of {', '.join(RULES)}, got {rule!r}; "
+                    f"expected every rule to be one of {', '.join(RULES)}, got {shown(rule)}; "
                     "see bogrape.constraints"
                 )
         if self.acyclic and Acyclic() not in rules:
@@ -341,6 +348,8 @@ class GraphSpace:
         whichever rules they break.
         """
         out = self._odd_kind(graph)
+        if graph.n_nodes > MAX_GRAPH:
+            out.append(f"at most {MAX_GRAPH} nodes, got {graph.n_nodes}")
         if graph.labels.max() >= self.n_labels:
             out.append(f"node labels below {self.n_labels}, got {graph.labels.max()}")
         return out

@@ -15,6 +15,7 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
+from ..propose.child import wake_with_parents_end
 from .ahead import Request, Unreadable
 from .planner import Planner
 from .trial import Trial
@@ -22,6 +23,7 @@ from .trial import Trial
 
 def main(descriptor: int) -> None:
     """Answer requests with a `Plan` or the exception that planning ended with."""
+    wake_with_parents_end()
     link: Connection[Any, Any] = Connection(descriptor)
     requests: queue.Queue[Request] = queue.Queue()
     # The connection must be read while a graph is planned, since its end is the end of the parent.

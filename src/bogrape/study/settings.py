@@ -60,9 +60,9 @@ class StudySettings:
                 "try GraphSpace(n_nodes=10)"
             )
         GraphGP(kernel=self.kernel, noise=self.noise)  # checks both
-        if self.method not in METHODS:
+        if not isinstance(self.method, str) or self.method not in METHODS:
             raise InvalidInputError(
-                f"unknown method {self.method!r}; choose one of {', '.join(METHODS)}"
+                f"unknown method {self.method!r:.100}; choose one of {', '.join(METHODS)}"
             )
         if isinstance(self.acquisition, str) and self.acquisition not in ACQUISITIONS:
             raise InvalidInputError(

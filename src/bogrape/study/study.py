@@ -46,7 +46,7 @@ from .observations import Outside, checked_observation, checked_observations
 from .planner import Effort, Plan, Planner
 from .results import Dataset, TrialList, best_of, dataset_of
 from .settings import Direction, StudySettings
-from .store import Storage, check_budget, check_name, no_such_study, open_url
+from .store import Storage, check_budget, check_name, no_such_study, open_place
 from .transitions import (
     as_reason,
     as_seconds,
@@ -122,7 +122,11 @@ class Study:
 
     def _open(self, storage: Storage | str | None, name: str, settings: StudySettings) -> None:
         check_name(name)
-        opened = open_url(storage, create=True) if isinstance(storage, str) else storage
+        if not isinstance(settings, StudySettings):
+            raise InvalidInputError(
+                f"settings must be a StudySettings, got {type(settings).__name__}"
+            )
+        opened = None if storage is None else open_place(storage, create=True)
         if opened is None:
             opened = InMemoryStorage()
             with contextlib.suppress(UnsupportedError):  # an acquisition of the user's own
@@ -152,7 +156,7 @@ class Study:
     def load(cls, storage: Storage | str, name: str = "study") -> Study:
         """Reopen a study with the settings it was made with."""
         check_name(name)
-        opened = open_url(storage, create=False) if isinstance(storage, str) else storage
+        opened = open_place(storage, create=False)
         found = opened.settings(name)
         if found is None:
             raise no_such_study(name, opened.names())
@@ -349,7 +353,11 @@ class Study:
                 `BudgetSpent` is raised. Holds also if several processes ask at the same moment.
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise InvalidInputError(f"n must be an integer >= 1, got {n!r}")
+            raise InvalidInputError(f"n must be an integer >= 1, got {n!r:.100}")
+        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 0):
+            raise InvalidInputError(f"most must be an integer >= 0 or None, got {most!r:.100}")
+        if stop is not None and not callable(stop):
+            raise InvalidInputError(f"stop must be a function or None, got {stop!r:.100}")
         if worker is not None and not (
             isinstance(worker, str) and 0 < len(worker) <= 200 and worker.isprintable()
         ):
