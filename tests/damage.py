@@ -115,7 +115,7 @@ def tamper(path: Path, rng: random.Random) -> str:
             "UPDATE bogrape_studies SET name = 'other'",
             "UPDATE bogrape_studies SET settings = replace(settings, 'ssp', 'esp')",
             "UPDATE bogrape_studies SET settings = replace(settings, '60.0', '61.0')",
-            'UPDATE bogrape_studies SET changes = \'[{"changed": {}}]\'',
+            "UPDATE bogrape_studies SET changes = '[{\"changed\": {}}]'",
             "UPDATE bogrape_schema SET version = version + 1",
             "UPDATE bogrape_schema SET version = 1",
             "DELETE FROM bogrape_schema",

@@ -219,10 +219,13 @@ class Graph:
 
     def permuted(self, order: ArrayLike) -> Graph:
         """The same graph with node ``order[i]`` renamed ``i``."""
-        index = np.asarray(order, dtype=np.int64)
-        if sorted(index.tolist()) != list(range(self.n_nodes)):
+        try:
+            index = np.asarray(order, dtype=np.int64)
+        except (TypeError, ValueError, OverflowError):
+            index = np.empty(0, dtype=np.int64)
+        if index.ndim != 1 or sorted(index.tolist()) != list(range(self.n_nodes)):
             raise InvalidGraphError(
-                f"order must be a permutation of 0..{self.n_nodes - 1}, got {index.tolist()}"
+                f"order must be a permutation of 0..{self.n_nodes - 1}, got {order!r:.200}"
             )
         grid = np.ix_(index, index)
         return Graph(

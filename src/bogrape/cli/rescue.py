@@ -32,7 +32,8 @@ def rescue(damaged: Path, output: Path, name: str | None) -> None:
     OUTPUT is a new database (.db), or a table of trials (.jsonl or .csv). Every trial whose
     checksum fits is saved; those that are lost are named. DAMAGED itself is not changed.
     """
-    from ..storage.rescue import rescue as read, write_rescued
+    from ..storage.rescue import rescue as read
+    from ..storage.rescue import write_rescued
 
     if output.exists():
         raise InvalidInputError(f"{str(output)!r} exists already; give another name")

@@ -4,11 +4,11 @@
 executed in place of the real one. So a child is started with ``-P`` and ``-s``, without the current
 directory and the user's site. What else the parent can import comes last on the child's path, so
 that it is found but stands in for nothing: rules of your own, next to a script, or packages in the
-user's site. ``PYTHONPATH`` is heeded as it always is. The package itself is the one the parent runs,
-wherever it lies.
+user's site. ``PYTHONPATH`` is heeded as it always is. The package itself is the one the parent
+runs, wherever it lies.
 
 A child ends when its standard input closes, however its parent ends. A child that somebody has
-stopped (``kill -STOP``) would not notice: on Linux it is waken up then.
+stopped (``kill -STOP``) would not notice: on Linux it is woken up then.
 """
 
 from __future__ import annotations

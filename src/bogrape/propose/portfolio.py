@@ -164,6 +164,11 @@ def propose(
         watch: called with a `Stage` whenever more is known about the proposal.
     """
     _check(method, time_limit, n, seed)
+    _check_parts(space, gp, acquisition)
+    try:
+        exclude, pending = list(exclude), list(pending)
+    except TypeError:
+        raise InvalidInputError("exclude and pending must be lists of graphs") from None
     for graph in (*exclude, *pending):
         if not isinstance(graph, Graph):
             raise InvalidInputError(
@@ -225,6 +230,19 @@ def _recheck(proposal: Proposal, objective: Objective, request: Request) -> None
         raise EngineError(
             f"method {proposal.method} claimed the value {proposal.value:.17g} and the bound "
             f"{proposal.bound:.17g}, but its graph has {value:.17g}; please report this"
+        )
+
+
+def _check_parts(space: object, gp: object, acquisition: object) -> None:
+    if not isinstance(space, GraphSpace):
+        raise InvalidInputError(f"space must be a GraphSpace, got {type(space).__name__}")
+    if not isinstance(gp, GraphGP) and not hasattr(gp, "believe"):
+        raise InvalidInputError(
+            f"gp must be a fitted GraphGP or its posterior, got {type(gp).__name__}"
+        )
+    if acquisition is not None and not callable(acquisition):
+        raise InvalidInputError(
+            f"acquisition must be a function such as LCB(1.0), got {acquisition!r:.100}"
         )
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..errors import InvalidInputError, InvalidSpaceError
 
-
 # Limits of a space, checked before anything is allocated. A proposal looks at every pair of nodes,
 # and kernels at every pair of labels, so larger spaces than these take hours or all memory.
 MAX_NODES = 300
@@ -29,14 +28,14 @@ def whole(
     """An integer of at least ``least``, and at most ``most``."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < least:
         raise error(f"expected {what} to be an integer >= {least}, got {shown(value)}")
-    if most is not None and value > most:
+    if most is not None and int(value) > most:
         raise too_many(what, most, shown(value))
     return int(value)
 
 
 def too_many(what: str, most: int, got: object) -> InvalidSpaceError:
     """The error for a space beyond the limits."""
-    return InvalidSpaceError(f"expected {what} to be at most {most}, got {got}; try a smaller space")
+    return InvalidSpaceError(f"expected {what} to be at most {most}, got {got}; try a smaller one")
 
 
 def shown(value: object) -> str:

@@ -232,6 +232,8 @@ class GraphSpace:
         That means isomorphic, unless a rule knows better: molecules are the same when their
         canonical SMILES are.
         """
+        if not isinstance(graph, Graph):
+            raise InvalidInputError(f"expected a bogrape Graph, got {type(graph).__name__}")
         return identity_of(graph, self.rules)
 
     @property
@@ -247,7 +249,13 @@ class GraphSpace:
         What is known of single nodes stays: their names and their labels.
         """
         own = [rule for rule in self.rules if isinstance(rule, NamedNodes)]
-        return replace(self, rules=(*own, *rules), acyclic=False)
+        try:
+            all_rules = (*own, *rules)
+        except TypeError:
+            raise InvalidSpaceError(
+                f"expected rules to be a list of rules, got {shown(rules)}"
+            ) from None
+        return replace(self, rules=all_rules, acyclic=False)
 
     def known(self, n: int) -> Known:
         """What the rules decide for all graphs with n nodes, as far as that is cheap to see."""
@@ -394,12 +402,21 @@ class GraphSpace:
         """
         k = whole(k, "the number of graphs", 0, InvalidInputError)
         seed = whole(seed, "seed", 0, InvalidInputError)
-        if n_nodes is not None and n_nodes not in self.sizes:
+        if not isinstance(distinct, (bool, np.bool_)):
+            raise InvalidInputError(f"distinct must be True or False, got {shown(distinct)}")
+        if isinstance(exclude, str) or not isinstance(exclude, Iterable):
+            raise InvalidInputError(f"exclude must be a list of texts, got {shown(exclude)}")
+        if n_nodes is not None and whole(n_nodes, "n_nodes", 1) not in self.sizes:
             raise InvalidInputError(
                 f"expected n_nodes to be {span(self.sizes)}, got {n_nodes!r}; try None for all"
             )
         sizes = tuple(self.sizes) if n_nodes is None else (int(n_nodes),)
-        taken = frozenset(exclude)
+        try:
+            taken = frozenset(exclude)
+        except TypeError:
+            raise InvalidInputError(
+                f"exclude must hold texts of space.identity, got {shown(exclude)}"
+            ) from None
         try:
             return sample(self, k, seed, sizes, distinct=distinct, exclude=taken)
         except SamplingError as error:

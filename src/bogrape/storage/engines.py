@@ -161,12 +161,14 @@ def _is_shared(path: Path) -> bool:
 
 def _check_place(path: Path) -> None:
     """Raise if there cannot be a file at the path."""
+    if "\0" in str(path):
+        raise InvalidInputError(f"the path of the storage has a null character: {str(path)!r:.80}")
     try:
         if not path.parent.is_dir():
             raise StorageError(f"the directory {str(path.parent)!r} of the storage does not exist")
         if path.exists() and not path.is_file():
             raise StorageError(f"the storage {str(path)!r} is not a file")
-    except (OSError, ValueError) as error:  # too long, or with a null character
+    except OSError as error:  # for instance a name that is too long
         raise InvalidInputError(
             f"the path of the storage cannot be used: {str(error)[:100]}; got {str(path)!r:.80}"
         ) from None

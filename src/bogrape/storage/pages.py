@@ -53,9 +53,7 @@ def records(size: int, pages: Mapping[int, bytes]) -> Iterator[tuple[int, list[A
                 continue  # not a row
 
 
-def _payload(
-    page: bytes, start: int, length: int, size: int, pages: Mapping[int, bytes]
-) -> bytes:
+def _payload(page: bytes, start: int, length: int, size: int, pages: Mapping[int, bytes]) -> bytes:
     """The bytes of a row, of which all but the first may be on a chain of other pages."""
     if not 0 < length <= _LONGEST:
         raise ValueError("no row of ours")

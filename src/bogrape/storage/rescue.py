@@ -115,7 +115,8 @@ def _keep(found: dict[int, Mapping[str, Any]], key: int, row: Mapping[str, Any])
 def _layouts(table: str) -> list[list[str]]:
     """Orders of columns: of tables made by this version, and of those migrated to it."""
     names = [column.name for column in schema.metadata.tables[table].c]
-    added = [name for _, columns in sorted(schema.ADDED.items()) for t, name in columns if t == table]
+    later = [column for _, columns in sorted(schema.ADDED.items()) for column in columns]
+    added = [name for owner, name in later if owner == table]
     return [names, [name for name in names if name not in added] + added]
 
 

@@ -8,6 +8,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sqlalchemy import Result
+
 from ..errors import InvalidGraphError, InvalidInputError, StorageError
 from ..graph import Graph
 from ..study.trial import ORIGINS, STATES, Trial
@@ -17,6 +19,11 @@ _COPIED: tuple[str, ...] = ("state", "value", "origin", "worker", "attempts", "r
 _COPIED += ("created", "asked", "finished", "version")
 _OF_STUDY = ("name", "settings", "changes", "key_version", "revision", "n_trials", "digest")
 _OPTIONAL_TEXT = ("worker", "reason", "asked", "finished")
+
+
+def as_dicts(result: Result[Any]) -> list[dict[str, Any]]:
+    """All rows of a query."""
+    return [dict(row) for row in result.mappings()]
 
 
 def to_row(trial: Trial) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from sqlalchemy import (
 
 from ..errors import StorageError
 from ..study.trial import package_version
-from .rows import EMPTY_DIGEST, digest_of, study_checksum
+from .rows import EMPTY_DIGEST, as_dicts, digest_of, study_checksum
 
 SCHEMA_VERSION = 2
 APPLICATION_ID = 0x626F4772  # "boGr": marks our SQLite files
@@ -102,9 +102,9 @@ def _to_version_2(connection: Connection) -> None:
         connection.execute(
             text(f"ALTER TABLE {table} ADD COLUMN {name} {kind} NOT NULL DEFAULT '{default}'")
         )
-    for study in connection.execute(select(studies)).mappings().all():
-        rows = connection.execute(select(trials).where(trials.c.study == study["id"])).mappings()
-        sealed = {**study, "digest": digest_of(rows)}
+    for study in as_dicts(connection.execute(select(studies))):
+        own = select(trials).where(trials.c.study == study["id"])
+        sealed = {**study, "digest": digest_of(as_dicts(connection.execute(own)))}
         values = {"digest": sealed["digest"], "checksum": study_checksum(sealed)}
         connection.execute(update(studies).where(studies.c.id == study["id"]).values(**values))
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, final
 
-from sqlalchemy import Connection, Engine, Pool, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Pool, func, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from ..errors import StorageError
@@ -23,6 +23,7 @@ from .integrity import check_study, check_trials
 from .rows import (
     EMPTY_DIGEST,
     MAX_TEXT,
+    as_dicts,
     changed_digest,
     digest_of,
     load_list,
@@ -58,6 +59,14 @@ class SQLStorage:
         self._key_versions: dict[int, str] = {}
         weakref.finalize(self, _close, self._engine, self._pid)
         self._has_journal = True  # not before the tables are made
+        try:
+            self._bring_up_to_date()
+        except BaseException:
+            self._engine.dispose()  # so that no side file stays behind
+            raise
+        self._has_journal = False
+
+    def _bring_up_to_date(self) -> None:
         with self._transaction() as connection:
             version = schema.version_of(connection)
             if version is not None:
@@ -66,7 +75,6 @@ class SQLStorage:
             with self._transaction(write=True) as connection:
                 prepare(connection)
                 schema.bring_up_to_date(connection)
-        self._has_journal = False
 
     def close(self) -> None:
         """Close the connections; they are opened again when needed."""
@@ -160,9 +168,10 @@ class SQLStorage:
                 raise StorageError(f"the study {name!r} is no longer in the storage")
             if revision == since:
                 return since, []
-            where = (table.c.study == study) & (table.c.revision > since)
-            if since == 0:
-                where = table.c.study == study
+            where: ColumnElement[bool] = table.c.study == study
+            if since > 0:
+                where &= table.c.revision > since
+            else:
                 longest = connection.scalar(
                     select(func.max(func.length(table.c.graph))).where(where)
                 )
@@ -170,8 +179,8 @@ class SQLStorage:
                     raise StorageError(
                         f"study {name!r} holds a graph of {longest} characters, over {MAX_TEXT}"
                     )
-            rows = connection.execute(select(table).where(where).order_by(table.c.number))
-            found = rows.mappings().all()
+            query = select(table).where(where).order_by(table.c.number)
+            found = as_dicts(connection.execute(query))
             if since == 0:
                 check_trials(_study(connection, studies.c.id == study), found)
         return revision, [to_trial(row) for row in found]
@@ -181,7 +190,8 @@ class SQLStorage:
         study = self._id(name)
         with self._transaction() as connection:
             found = _study(connection, studies.c.id == study)
-        if found["key_version"] != version and READ_ONLY not in self._engine.get_execution_options():
+        read_only = READ_ONLY in self._engine.get_execution_options()
+        if found["key_version"] != version and not read_only:
             with self._transaction(write=True) as connection:
                 row = self._lock(connection, study, any_keys=True)
                 row["key_version"] = version
@@ -234,9 +244,10 @@ class SQLStorage:
         with self._transaction(write=True) as connection:
             row = self._lock(connection, study)
             where = (table.c.study == study) & (table.c.number == trial.id)
-            old = connection.execute(select(table).where(where)).mappings().one_or_none()
-            if old is None:
+            found = as_dicts(connection.execute(select(table).where(where)))
+            if len(found) != 1:
                 raise damaged("the database", f"trial {trial.id} of study {name!r} is missing")
+            (old,) = found
             if any(old[field] != getattr(expected, field) for field in COMPARED):
                 connection.rollback()
                 return False
@@ -246,9 +257,11 @@ class SQLStorage:
             _seal(connection, row)
         return True
 
-    def _lock(self, connection: Connection, study: int, *, any_keys: bool = False) -> dict[str, Any]:
+    def _lock(
+        self, connection: Connection, study: int, *, any_keys: bool = False
+    ) -> dict[str, Any]:
         """The row of a study at its next revision; nobody else changes it until the commit."""
-        row = dict(_study(connection, studies.c.id == study, lock=True))
+        row = _study(connection, studies.c.id == study, lock=True)
         version = self._key_versions.get(study, row["key_version"])
         if row["key_version"] != version and not any_keys:
             raise StorageError(
@@ -312,14 +325,14 @@ class _Duplicate(StorageError):
     """A constraint of the database refused the change."""
 
 
-def _study(connection: Connection, where: Any, *, lock: bool = False) -> Mapping[str, Any]:
+def _study(connection: Connection, where: Any, *, lock: bool = False) -> dict[str, Any]:
     """The row of a study, checked."""
     query = select(studies).where(where)
-    row = connection.execute(query.with_for_update() if lock else query).mappings().one_or_none()
-    if row is None:
+    found = as_dicts(connection.execute(query.with_for_update() if lock else query))
+    if len(found) != 1:
         raise StorageError("the study is no longer in the storage")
-    check_study(row)
-    return row
+    check_study(found[0])
+    return found[0]
 
 
 def _seal(connection: Connection, row: Mapping[str, Any]) -> None:
@@ -335,7 +348,7 @@ def _renew_keys(connection: Connection, study: int, identify: Callable[[Graph], 
     """
     everywhere = table.c.study == study
     query = select(table).where(everywhere).order_by(table.c.number)
-    rows = connection.execute(query).mappings().all()
+    rows = as_dicts(connection.execute(query))
     connection.execute(update(table).where(everywhere).values(key=None))
     met: set[str] = set()
     renewed = []

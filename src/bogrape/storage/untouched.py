@@ -1,8 +1,8 @@
 """SQLite files read without leaving a trace.
 
 SQLite itself is not that careful: it rolls back what a killed process left behind, makes side files
-for its write-ahead log, and deletes a log it takes for outdated. A file that may be damaged, or that
-lies where nothing can be written, is therefore opened in one of three ways:
+for its write-ahead log, and deletes a log it takes for outdated. A file that may be damaged, or
+that lies where nothing can be written, is therefore opened in one of three ways:
 
 * with a write-ahead log that no process has left open, as an immutable file;
 * with changes in a side file that only a writer could take up, as a copy in a temporary folder;
@@ -143,7 +143,7 @@ def _size(path: Path) -> int:
 
 
 def _connect(path: Path, how: str, factory: Any = sqlite3.Connection) -> sqlite3.Connection:
-    connection = sqlite3.connect(
+    connection: sqlite3.Connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?{how}",
         uri=True,
         timeout=BUSY_SECONDS,

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from .. import display
 from ..acquisition import Acquisition
 from ..constraints import Rule
+from ..counts import n_given
 from ..errors import (
     BudgetSpent,
     InvalidInputError,
@@ -45,7 +46,7 @@ from .memory import InMemoryStorage
 from .observations import Outside, checked_observation, checked_observations
 from .planner import Effort, Plan, Planner
 from .results import Dataset, TrialList, best_of, dataset_of
-from .settings import Direction, StudySettings
+from .settings import Direction, StudySettings, as_time_limit
 from .store import Storage, check_budget, check_name, no_such_study, open_place
 from .transitions import (
     as_reason,
@@ -227,13 +228,13 @@ class Study:
         The standard deviation is that of the objective without its noise. Graphs need not be in the
         space, only of its kind.
         """
-        if isinstance(graphs, Graph):
-            raise InvalidInputError("expected a list of graphs, got one; try predict([graph])")
+        n_given(graphs)  # refuses what is no list
+        graphs = list(graphs)
         for i, graph in enumerate(graphs):
             odd = self.space.oddities(graph)
             if odd:
                 raise InvalidInputError(f"graph {i} cannot be read: expected {'; '.join(odd)}")
-        return self._planner.predict(self._refresh(), list(graphs))
+        return self._planner.predict(self._refresh(), graphs)
 
     @property
     def plot(self) -> Any:
@@ -254,7 +255,12 @@ class Study:
 
         Every change is recorded with the trial it begins from: see `changes`.
         """
-        rules = tuple(add_rules)
+        try:
+            rules = tuple(add_rules)
+        except TypeError:
+            raise InvalidInputError(
+                f"add_rules must be a list of rules, got {add_rules!r:.100}"
+            ) from None
         self._go_on_with(lambda old: old.changed(rules, settings))
 
     def adopt(self, settings: StudySettings) -> None:
@@ -362,9 +368,9 @@ class Study:
             isinstance(worker, str) and 0 < len(worker) <= 200 and worker.isprintable()
         ):
             raise InvalidInputError(f"worker must be a short text or None, got {worker!r:.100}")
-        limit = self._settings.time_limit if time_limit is None else time_limit
-        if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0:
-            raise InvalidInputError(f"time_limit must be a number of seconds > 0, got {limit!r}")
+        limit = self._settings.time_limit if time_limit is None else as_time_limit(time_limit)
+        if not isinstance(progress, (bool, np.bool_)):
+            raise InvalidInputError(f"progress must be True or False, got {progress!r:.100}")
         self._take_up_settings()
         out: list[Trial] = []
         if worker is not None:
