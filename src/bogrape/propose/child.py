@@ -7,21 +7,27 @@ that it is found but stands in for nothing: rules of your own, next to a script,
 user's site. ``PYTHONPATH`` is heeded as it always is. The package itself is the one the parent
 runs, wherever it lies.
 
-A child ends when its standard input closes, however its parent ends. A child that somebody has
-stopped (``kill -STOP``) would not notice: on Linux it is woken up then.
+A child ends when its standard input closes, however its parent ends. One that somebody has stopped
+(``kill -STOP``) would not notice: on Linux it is woken up then (`WAKE`).
 """
 
 from __future__ import annotations
 
-import contextlib
-import signal
 import sys
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
 _PACKAGE = __name__.partition(".")[0]
-_START = f"""
-import importlib.util, sys
+# The signal does no harm to a process that runs: Linux sends it when the *thread* that started this
+# process ends, which need not be the end of the parent.
+WAKE = f"""
+import sys
+if sys.platform == "linux":
+    import ctypes, signal
+    ctypes.CDLL(None).prctl({_PR_SET_PDEATHSIG}, signal.SIGCONT)
+"""
+_START = f"""{WAKE}
+import importlib.util
 module, package, *path = sys.argv[1:]
 sys.path += [entry for entry in path if entry not in sys.path]
 spec = importlib.util.spec_from_file_location({_PACKAGE!r}, package)
@@ -41,13 +47,5 @@ def command(module: str) -> list[str]:
 
 
 def wake_with_parents_end() -> None:
-    """Ask Linux to let this process go on, should it be stopped, when its parent ends.
-
-    The signal is one that does no harm: Linux sends it when the *thread* that started this process
-    ends, which need not be the end of the parent.
-    """
-    if sys.platform == "linux":
-        import ctypes
-
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGCONT)
+    """The same for a process that was started in another way."""
+    exec(WAKE, {})

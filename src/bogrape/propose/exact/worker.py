@@ -201,7 +201,6 @@ def _exactly(stream: Any, size: int) -> bytes:
 
 def main() -> None:
     """Answer tasks until standard input closes."""
-    child.wake_with_parents_end()
     stdin, stdout = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints goes to standard error, not between the answers
     tasks: queue.Queue[Job] = queue.Queue()

@@ -18,7 +18,6 @@ import time
 from dataclasses import replace
 from typing import IO, Any
 
-from ..child import wake_with_parents_end
 from .solution import Failure, Report, SolverFailed
 
 
@@ -44,7 +43,6 @@ def write_message(stream: IO[bytes], message: object) -> None:
 
 def main() -> None:
     """Read a job, solve it, answer."""
-    wake_with_parents_end()
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints from here on prints to the log
     source = sys.stdin.buffer
