@@ -233,6 +233,28 @@ def test_workers_die_with_their_parent() -> None:
 
 
 @linux
+def test_stopped_workers_die_with_their_parent() -> None:
+    """A stopped process does not read its closed pipe: it has to be woken up."""
+    process = _running()
+    workers: list[int] = []
+    try:
+        assert _until(lambda: _workers_of(process.pid), 40), "no worker was started"
+        time.sleep(0.5)
+        workers = _workers_of(process.pid)
+        for pid in workers:
+            os.kill(pid, signal.SIGSTOP)
+    finally:
+        process.kill()
+        process.wait()
+    assert workers
+    try:
+        assert _until(lambda: not any(map(_alive, workers)), 5)
+    finally:
+        for pid in filter(_alive, workers):
+            os.kill(pid, signal.SIGKILL)
+
+
+@linux
 def test_a_worker_killed_in_mid_solve_does_not_make_the_answer_dishonest() -> None:
     space, gp = _hard(14)
     stop = threading.Event()

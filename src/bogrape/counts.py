@@ -132,6 +132,8 @@ def n_given(graphs: object) -> int:
     if isinstance(graphs, Graph) or not isinstance(graphs, (Sequence, np.ndarray)):
         got = "one Graph; put it in a list" if isinstance(graphs, Graph) else type(graphs).__name__
         raise InvalidInputError(f"expected a list of graphs, got {got}")
+    if isinstance(graphs, np.ndarray) and graphs.ndim != 1:
+        raise InvalidInputError(f"expected a list of graphs, got an array of shape {graphs.shape}")
     return len(graphs)
 
 

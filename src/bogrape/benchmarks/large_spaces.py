@@ -87,7 +87,9 @@ def cases() -> Iterator[Case]:
     yield Case("100 nodes, 3 labels, esp exact", lambda: _plain(labels=3), "esp")
     yield Case("100 nodes, 1 label, ssp exact", lambda: _plain(labels=1), "ssp")
     for method in ("auto", "search", "evolve", "sample"):
-        yield Case(f"degree 3, diameter 7, ssp {method}", _hard, "ssp", method=method, time_limit=0.5)  # type: ignore[arg-type]
+        yield Case(
+            f"degree 3, diameter 7, ssp {method}", _hard, "ssp", method=method, time_limit=0.5
+        )  # type: ignore[arg-type]
     for method in ("auto", "evolve", "sample"):
         yield Case(f"2..100 nodes sp {method}", lambda: _plain((2, 100)), method=method)  # type: ignore[arg-type]
     yield Case("2..100 nodes ssp auto", lambda: _plain((2, 100)), "ssp")
@@ -95,7 +97,12 @@ def cases() -> Iterator[Case]:
     yield Case("strong digraphs sp auto", lambda: _plain(directed=True, connected="strong"))
     yield Case("acyclic digraphs esp auto", lambda: _plain(directed=True, rules=[Acyclic()]), "esp")
     yield Case("3 edge labels sp auto", lambda: _plain(edge_labels=3))
-    yield Case("3 edge labels, digraphs, ssp search", lambda: _plain(edge_labels=3, directed=True), "ssp", method="search")
+    yield Case(
+        "3 edge labels, digraphs, ssp search",
+        lambda: _plain(edge_labels=3, directed=True),
+        "ssp",
+        method="search",
+    )
     yield Case("8 features essp auto", lambda: _plain(features=8), "essp")
     yield Case("100 named sites sp auto", _sites)
     yield Case("molecules, 32 atoms, sp auto", lambda: _molecules(32))

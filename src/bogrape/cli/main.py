@@ -24,6 +24,7 @@ from .objective import make_file_evaluator
 from .observations import kind_of, read_observations
 from .output import print_json, print_preview, print_status, print_trial, trial_data
 from .report import report
+from .rescue import rescue
 from .tables import render, write_whole
 
 _EXIT_CODES = """\b
@@ -334,6 +335,7 @@ def demo(output: Path, seed: int, iterations: int) -> None:
 
 
 main.add_command(report)
+main.add_command(rescue)
 main.add_command(bench)
 
 

@@ -174,6 +174,11 @@ def propose(
         watch: called with a `Stage` whenever more is known about the proposal.
     """
     _check(method, time_limit, n, seed)
+    _check_parts(space, gp, acquisition)
+    try:
+        exclude, pending = list(exclude), list(pending)
+    except TypeError:
+        raise InvalidInputError("exclude and pending must be lists of graphs") from None
     for graph in (*exclude, *pending):
         if not isinstance(graph, Graph):
             raise InvalidInputError(
@@ -239,8 +244,21 @@ def _recheck(proposal: Proposal, objective: Objective, request: Request) -> None
         )
 
 
+def _check_parts(space: object, gp: object, acquisition: object) -> None:
+    if not isinstance(space, GraphSpace):
+        raise InvalidInputError(f"space must be a GraphSpace, got {type(space).__name__}")
+    if not isinstance(gp, GraphGP) and not hasattr(gp, "believe"):
+        raise InvalidInputError(
+            f"gp must be a fitted GraphGP or its posterior, got {type(gp).__name__}"
+        )
+    if acquisition is not None and not callable(acquisition):
+        raise InvalidInputError(
+            f"acquisition must be a function such as LCB(1.0), got {acquisition!r:.100}"
+        )
+
+
 def _check(method: str, time_limit: float, n: int, seed: int) -> None:
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise InvalidInputError(f"unknown method {method!r}; choose one of {', '.join(METHODS)}")
     if not isinstance(time_limit, (int, float)) or not time_limit > 0:
         raise InvalidInputError(f"time_limit must be a number of seconds > 0, got {time_limit!r}")

@@ -40,6 +40,7 @@ from .propagation import Known
 
 _LOOK_EVERY = 16  # places between two looks at the clock
 
+
 class OutOfTime(Exception):
     """The time was up before the graphs were built."""
 
