@@ -129,7 +129,7 @@ def interrupted(times: int) -> list[str]:
     )
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
-    time.sleep(3.0)
+    time.sleep(6.0)  # by then there is a candidate, and a proof under way
     for _ in range(times):
         child.send_signal(signal.SIGINT)
         time.sleep(1.0)
