@@ -314,12 +314,12 @@ class _Attack:
         self.record.outcome = type(error).__name__
         if isinstance(error, EngineError):
             raise Wrong(f"{error}") from error
-        if isinstance(error, SamplingError) and case.cut_off:
-            return
+        if isinstance(error, SamplingError) and (case.cut_off or case.method == "mip"):
+            return  # nothing was found, and nothing is claimed
         if isinstance(error, UnsupportedError) and case.method == "mip":
             return
         if isinstance(error, SearchSpaceExhausted):
-            if (case.cut_off and case.method == "mip") or (self.truth and len(self.left) < case.n):
+            if self.truth and len(self.left) < case.n:
                 return
             if not self.truth and case.method == "mip":
                 return  # it does not tell the two apart when something is excluded
