@@ -156,14 +156,15 @@ class Graph:
         """Lengths of shortest paths; ``inf`` where there is no path (as in scipy)."""
         n = self.n_nodes
         distance = np.full((n, n), np.inf)
-        step = (self._adjacency | np.eye(n, dtype=bool)).astype(np.int64)
+        # float32 products run through BLAS, and are exact here
+        step = (self._adjacency | np.eye(n, dtype=bool)).astype(np.float32)
         within = np.eye(n, dtype=bool)  # pairs at distance <= length
         for length in range(n):
             fresh = within & np.isinf(distance)
             if not fresh.any():
                 break
             distance[fresh] = length
-            within = within.astype(np.int64) @ step > 0
+            within = within.astype(np.float32) @ step > 0
         return distance
 
     # -- sameness -----------------------------------------------------------------------------

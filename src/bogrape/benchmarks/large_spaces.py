@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..acquisition import EI, LCB
-from ..constraints import Acyclic, DegreeRange, DiameterRange, RequiredEdge
+from ..constraints import Acyclic, DegreeRange, DiameterRange, RequiredEdge, TwoConnected
 from ..errors import BoGrapeError
 from ..gp import GraphGP
 from ..graph import Graph
@@ -105,9 +105,16 @@ def cases() -> Iterator[Case]:
     )
     yield Case("8 features essp auto", lambda: _plain(features=8), "essp")
     yield Case("100 named sites sp auto", _sites)
+    yield Case("two-connected sp auto", lambda: _plain(rules=[TwoConnected()]))
+    yield Case(
+        "diameter 90, ssp search", lambda: _plain(rules=[DiameterRange(90)]), "ssp", method="search"
+    )
     yield Case("molecules, 32 atoms, sp auto", lambda: _molecules(32))
     yield Case("molecules, 60 atoms, esp auto", lambda: _molecules(60), "esp")
+    yield Case("molecules, 100 atoms, sp search", lambda: _molecules(100), method="search")
     yield Case("molecules, 10..40 atoms, ssp auto", lambda: _molecules((10, 40)), "ssp")
+    for kernel in ("ssp", "sp", "esp"):
+        yield Case(f"20 seconds, 100 nodes {kernel} exact", _plain, kernel, time_limit=20.0)
     yield Case("study, 100 nodes sp", _plain, asks=6)
     yield Case("study, 2..100 nodes sp", lambda: _plain((2, 100)), asks=6)
     yield Case("study, degree 3, diameter 7, ssp", _hard, "ssp", time_limit=0.5, asks=6)
@@ -134,8 +141,15 @@ def observations(space: GraphSpace, seed: int = 0) -> tuple[list[Graph], list[fl
                 edge_labels=matrix.astype(int) if space.n_edge_labels else None,
             )
         )
-    values = [float(np.mean(g.distances() % g.n_nodes)) + float(g.labels.mean()) for g in graphs]
-    return graphs, values
+    return graphs, [g.n_edges / g.n_nodes + float(g.labels.mean()) for g in graphs]
+
+
+def _import_the_rest() -> None:
+    """Late imports, once in each process, have nothing to do with the size of a space."""
+    GraphSpace(3).enumerate(1)
+    small = GraphSpace(4)
+    graphs = small.sample(3, distinct=True)
+    propose(small, GraphGP("ssp").fit(graphs, [0.0, 1.0, 2.0]), time_limit=5.0)
 
 
 def run(case: Case) -> None:
@@ -147,6 +161,7 @@ def run(case: Case) -> None:
     gp = None
     if not case.asks:
         gp = GraphGP(case.kernel, n_labels=space.n_labels).fit(*observations(space))
+    _import_the_rest()
     acquisition = LCB() if case.acquisition == "lcb" else EI()
     print(_resident(Path("/proc/self")), flush=True)
     worst, ends = 0.0, []

@@ -38,18 +38,11 @@ class MoveTable:
     @classmethod
     def of(cls, space: GraphSpace, n: int) -> MoveTable:
         """All moves on graphs of the space with n nodes."""
-        nodes = np.arange(n)
         pairs = np.argwhere(
             ~np.eye(n, dtype=bool) if space.directed else np.triu(np.ones((n, n), bool), 1)
         )
         swaps = np.argwhere(np.triu(np.ones((n, n), dtype=bool), 1))
-        triples = np.stack(np.meshgrid(nodes, nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 3)
-        distinct = (
-            (triples[:, 0] != triples[:, 1])
-            & (triples[:, 0] != triples[:, 2])
-            & (triples[:, 1] != triples[:, 2])
-        )
-        blocks = [(FLIP, pairs, 1.0), (REWIRE, triples[distinct], 0.5)]
+        blocks = [(FLIP, pairs, 1.0), (REWIRE, _triples(n), 0.5)]
         if space.directed:
             blocks.append((REVERSE, pairs, 0.5))
         if space.n_labels > 1 and not space.fixed_labels:
@@ -143,6 +136,17 @@ class MoveTable:
             if not batch.directed:
                 bonds[i, b[i], a[i]] = c[i]
         return self.space.derived(Batch(adjacency, labels, features, bonds, batch.directed))
+
+
+def _triples(n: int) -> NDArray[np.integer]:
+    """All triples of different nodes, in order: a million of them for 100 nodes."""
+    number = np.arange(n * (n - 1) * (n - 2), dtype=np.int32)
+    a, rest = np.divmod(number, max(1, (n - 1) * (n - 2)))
+    b, c = np.divmod(rest, max(1, n - 2))
+    b += b >= a  # the b-th node besides a
+    c += c >= np.minimum(a, b)
+    c += c >= np.maximum(a, b)
+    return np.column_stack([a, b, c])
 
 
 def _grid(rows: int, columns: int) -> IntArray:

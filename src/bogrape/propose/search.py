@@ -39,7 +39,7 @@ _PENALTY = 1e300  # a unit of excess outweighs every acquisition value
 _TIES_KEPT = 32
 _PASSED_KEPT = 50_000
 _LANDMARK_SHARE = 0.5  # of the time there is, at most, for choosing among the landmarks
-_LAST_SECONDS = 1.0  # beyond the deadline, for any graph at all
+_LAST_SECONDS = 0.7  # beyond the deadline, for any graph at all
 
 
 @dataclass

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 _LEAST_SECONDS = 0.05  # for a proposal whose time went into the fit
 _DESIGN_SHARE = 0.5  # of the limit, at most, for the graphs an initial design chooses among
-_LAST_SECONDS = 1.0  # beyond the limit, for any graph at all
+_LAST_SECONDS = 0.7  # beyond the limit, for any graph at all
 
 
 @dataclass(frozen=True)

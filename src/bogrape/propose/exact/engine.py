@@ -40,16 +40,17 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
             f"method 'exact' can prove LCB and EI, got {type(objective.acquisition).__name__}; "
             "use method='search' for other acquisition functions"
         )
+    until = min(request.deadline, time.monotonic() + _SEARCH_SHARE * request.time_limit)
     elite = search(
         objective,
         excluded=request.excluded,
         n_evaluations=request.n_evaluations,
-        deadline=min(request.deadline, time.monotonic() + _SEARCH_SHARE * request.time_limit),
+        deadline=until,
         seed=request.seed,
         starts=request.starts,
         stop=request.stop,
     )
-    if not elite.ties and request.late:
+    if not elite.ties and time.monotonic() >= until:
         find_any(objective, elite, request)
     request.report("search", objective.units.value(elite.value), -math.inf, 0)
     # every task carries the objective to another process
@@ -102,6 +103,15 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
 def _polished(objective: Objective, request: Request, elite: Elite, best: Answer) -> Elite:
     """Look around an improvement for ties (or better, while some pieces are open)."""
     assert best.graph is not None
+    key = objective.space.identity(best.graph)
+    if request.late:
+        return Elite(
+            request.excluded,
+            best.value,
+            {key: best.graph},
+            elite.n_evaluations,
+            objective.space.identity,
+        )
     around = search(
         objective,
         excluded=request.excluded,
@@ -112,7 +122,6 @@ def _polished(objective: Objective, request: Request, elite: Elite, best: Answer
         stop=request.stop,
     )
     around.n_evaluations += elite.n_evaluations
-    key = objective.space.identity(best.graph)
     if around.value > best.value + around.tolerance or not around.ties:
         around.value, around.ties = best.value, {key: best.graph}
     return around

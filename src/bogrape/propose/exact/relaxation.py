@@ -28,12 +28,16 @@ from ..objective import Objective
 from . import lengths
 from .forms import Coordinates, CountForm, embedded
 
+_MOST_NODE_CORNERS = 100_000  # choices of labels and features
 _MOST_CORNERS = 3_000  # beginnings of corners kept at once
 
 
 def has_corners(structure: Structure, coordinates: Coordinates) -> bool:
     """Whether `corner_bound` has anything to say; far quicker than to make its form."""
     if structure.connectivity != "strong" or not coordinates.paths:
+        return False
+    shape = coordinates.shape
+    if shape.n_labels * 2**shape.n_features > _MOST_NODE_CORNERS:
         return False
     return coordinates.composition is not None or len({p[1:] for p in coordinates.paths}) == 1
 

@@ -24,6 +24,7 @@ from copy import copy
 from typing import Any, Protocol
 
 from .. import child
+from .machine import limit_memory, n_cores
 
 
 class Job(Protocol):
@@ -39,14 +40,6 @@ _HEADER = struct.Struct("<Q")
 _LOOK_EVERY = 0.2  # seconds between two looks at whether to stop
 _GRACE = 0.7  # seconds a worker may take beyond its limit before it is killed
 _START = 20.0  # seconds a new worker may take to get going: on a busy machine, a few
-
-
-def n_cores() -> int:
-    """Number of processor cores this process may use."""
-    try:
-        return max(1, len(os.sched_getaffinity(0)))
-    except AttributeError:  # not on Linux
-        return max(1, os.cpu_count() or 1)
 
 
 class _Worker:
@@ -128,19 +121,19 @@ def solve_all(
     did not come, and for all that are under way once ``stop`` says so. An exception raised by a job
     is raised here.
     """
-    waiting = list(enumerate(jobs))[::-1]
+    waiting = list(range(len(jobs)))[::-1]
     limit = min(n_cores(), len(jobs))
     answers: queue.Queue[tuple[_Worker, Any]] = queue.Queue()
     busy: list[_Worker] = []
     try:
         while waiting or busy:
             while waiting and len(busy) < limit:
-                index, job = waiting.pop()
-                job = copy(job)
-                job.time_limit = min(job.time_limit, deadline - time.monotonic())
-                if job.time_limit <= 0 or stop():
+                index, left = waiting.pop(), deadline - time.monotonic()
+                if left <= 0 or stop():
                     yield index, None
                     continue
+                job = copy(jobs[index])
+                job.time_limit = min(job.time_limit, left)
                 worker = _ready_worker()
                 busy.append(worker)
                 worker.start(index, job, answers, deadline)
@@ -188,7 +181,8 @@ def _next_answer(
 
 def _write(stream: Any, item: object) -> None:
     data = pickle.dumps(item)
-    stream.write(_HEADER.pack(len(data)) + data)
+    stream.write(_HEADER.pack(len(data)))
+    stream.write(data)
     stream.flush()
 
 
@@ -212,20 +206,23 @@ def main() -> None:
     """Answer tasks until standard input closes."""
     stdin, stdout = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints goes to standard error, not between the answers
+    limit_memory()
     tasks: queue.Queue[Job] = queue.Queue()
 
     def listen() -> None:
         while True:
             try:
                 tasks.put(_read(stdin))
-            except EOFError:
-                os._exit(0)  # the parent is gone, even if a solve is under way
+            except (EOFError, MemoryError):
+                os._exit(0)  # the parent is gone, even if a solve is under way; or the task too big
 
     threading.Thread(target=listen, daemon=True).start()
     while True:
         task = tasks.get()
         try:
             result: object = task.solve()
+        except MemoryError:  # as if the process had died of it: another one takes over
+            result = None
         except Exception as error:  # handed to the parent, which raises it
             result = error
         _write(stdout, result)
