@@ -27,9 +27,10 @@ SLOW = """
 import time
 from bogrape.study.planner import Planner
 plan = Planner.next
-def slowly(*arguments):
-    time.sleep({seconds})
-    return plan(*arguments)
+def slowly(planner, trials, *arguments, **named):
+    if len(trials) > 3:  # not the rehearsal
+        time.sleep({seconds})
+    return plan(planner, trials, *arguments, **named)
 Planner.next = slowly
 """
 
@@ -162,8 +163,8 @@ def test_a_process_that_dies_is_replaced_by_this_one(
     study = told_study()
     with Ahead(study) as ahead:
         assert ahead.start()
-        (pid,) = proposers()
-        os.kill(pid, signal.SIGKILL)
+        assert ahead._process is not None
+        ahead._process.kill()
         assert ahead.take("me", None, timeout=30) is None
         assert not ahead.is_busy
         assert not ahead.start()
@@ -172,7 +173,7 @@ def test_a_process_that_dies_is_replaced_by_this_one(
 def test_places_are_filled_and_values_told_while_a_proposal_is_computed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Evaluations of 2 s in four places, 0.4 s for each proposal: one place is free in 0.5 s.
+    """Evaluations of 2 s in three places: one becomes free every 0.7 s. A proposal takes 0.4 s.
 
     Without proposals made ahead each place would be empty for at least 0.4 s after each evaluation.
     """
@@ -185,7 +186,7 @@ def test_places_are_filled_and_values_told_while_a_proposal_is_computed(
             file.write(f"{start} {time.time()}\n")
         return n_edges(graph)
 
-    places, n_initial, n_iterations = 4, 5, 13
+    places, n_initial, n_iterations = 3, 4, 11
     study = minimize(
         naps,
         SPACE,
@@ -202,9 +203,9 @@ def test_places_are_filled_and_values_told_while_a_proposal_is_computed(
     assert sum(trial.origin == "proposal" for trial in trials) >= n_iterations - 1
     lines = (tmp_path / "times").read_text(encoding="ascii").splitlines()
     starts, ends = zip(*sorted(tuple(map(float, line.split())) for line in lines), strict=True)
-    # The k-th evaluation to end makes place for the one that is started four after it.
+    # The k-th evaluation to end makes place for the one that is started three after it.
     gaps = [start - end for start, end in zip(starts[places:], sorted(ends), strict=False)]
-    assert statistics.median(gaps[-8:]) < 0.3
+    assert statistics.median(gaps[-7:]) < 0.3
     assert all(1.9 < (trial.evaluation_seconds or 0) < 3.5 for trial in trials)
     told = sorted(datetime.fromisoformat(trial.finished or "").timestamp() for trial in trials)
     assert max(t - end for t, end in zip(told, sorted(ends), strict=True)) < 1.0

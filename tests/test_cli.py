@@ -557,8 +557,9 @@ def test_without_a_terminal_progress_is_log_lines(write: Callable[..., Path]) ->
         check=True,
         timeout=100,
     )
-    assert process.stderr.count("INFO test: trial") == 6
-    assert "(6/6, best 4" in process.stderr
+    assert process.stderr.count("INFO test: ") == 6
+    assert "INFO test: 6/6  trial 5: " in process.stderr
+    assert "(best 4" in process.stderr
     assert "propose" in process.stderr
 
 

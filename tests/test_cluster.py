@@ -173,7 +173,7 @@ def test_a_dead_dask_scheduler_stops_the_run_and_uses_up_nothing(
 
         thread = threading.Thread(target=kill)
         thread.start()
-        with pytest.raises(EvaluationNotStarted, match="could not be started.*Client"):
+        with pytest.raises(EvaluationNotStarted, match=r"could not be started.*Client"):
             run(study, evaluator, 4, progress=False)
         thread.join()
     assert [trial.state for trial in study.trials] == ["queued"]

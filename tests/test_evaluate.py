@@ -16,6 +16,7 @@ import time
 import types
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ from bogrape.evaluate import (
 )
 from bogrape.evaluate.outcome import evaluate_json
 from bogrape.optimize import run
+from bogrape.statusline import status_line
 
 SPACE = GraphSpace(n_nodes=4)
 PATH = Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
@@ -360,7 +362,7 @@ def test_a_terminal_gets_a_progress_bar_with_best_value_gap_and_times(
     minimize(n_edges, GraphSpace(n_nodes=5, labels=2), 2, 4, method="sample", name="edges")
     shown = terminal.getvalue()
     assert "edges: 100%" in shown
-    for word in ("best=4", "gap=", "fit=", "propose=", "evaluate="):
+    for word in ("best 4", "gap ", "fit ", "propose ", "evaluate "):
         assert word in shown
 
 
@@ -369,7 +371,8 @@ def test_elsewhere_progress_is_logged(caplog: pytest.LogCaptureFixture) -> None:
         minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample")
     lines = [record.getMessage() for record in caplog.records if "trial" in record.getMessage()]
     assert len(lines) == 5
-    assert "(5/5, best 4" in lines[-1]
+    assert lines[-1].startswith("study: 5/5  trial 4: ")
+    assert "(best 4" in lines[-1]
 
 
 def test_a_script_without_terminal_and_logging_prints_some_lines_and_the_last(
@@ -377,9 +380,11 @@ def test_a_script_without_terminal_and_logging_prints_some_lines_and_the_last(
 ) -> None:
     minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample", name="edges")
     first, last = capsys.readouterr().err.splitlines()  # at most one per second
-    assert first.startswith("edges: trial 0: ")
-    assert "(5/5, best 4" in last
-    monkeypatch.setattr("bogrape.progress._PAUSE", 0.0)
+    assert first.startswith("edges: 1/5  trial 0: ")
+    assert last.startswith("edges: 5/5  trial 4: ")
+    assert "(best 4" in last
+    unhurried = partial(status_line, pause=0.0)
+    monkeypatch.setattr("bogrape.progress.status_line", unhurried)
     minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample", name="edges")
     assert len(capsys.readouterr().err.splitlines()) == 5
     minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample", progress=False)
@@ -412,9 +417,9 @@ def test_a_notebook_shows_one_line_and_updates_it(
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setitem(sys.modules, "IPython.display", ipython.display)
     minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample", name="edges")
-    assert shown[0] == "edges: 0/5"
-    assert len(shown) == 6
-    assert "(5/5, best 4" in shown[-1]
+    assert len(shown) == 5
+    assert shown[-1].startswith("edges: 5/5  trial 4: ")
+    assert "(best 4" in shown[-1]
     assert capsys.readouterr().err == ""
 
 

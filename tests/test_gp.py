@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from bogrape.counts import count
 from bogrape.errors import FitError, InvalidInputError
-from bogrape.gp import GraphGP, log_likelihood
+from bogrape.gp import GraphGP
 from bogrape.graph import Graph
 from bogrape.kernels import KERNELS, feature_cross
+from bogrape.likelihood import log_likelihood
 from bogrape.posterior import FunctionPosterior, WeightPosterior, cholesky
 
 import oracles

@@ -165,11 +165,12 @@ def test_an_evaluation_over_its_time_ends_with_all_its_processes(
     simulation: tuple[Path, Path], cleaned: set[int]
 ) -> None:
     program, ready = simulation
+    before = descendants(os.getpid())
     evaluator = ProcessEvaluator(CommandObjective([str(program)]), time_limit=2.0)
     try:
         evaluator.submit(0, PATH)
         assert wait_until(ready.exists, 10)
-        started = descendants(os.getpid())
+        started = descendants(os.getpid()) - before
         cleaned |= started
         assert len(started) > SIMULATION_PROCESSES
         ((_, outcome),) = evaluator.wait()

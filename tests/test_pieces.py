@@ -9,15 +9,18 @@ import numpy as np
 import pytest
 
 from bogrape import GraphSpace
-from bogrape.acquisition import LCB
-from bogrape.errors import EngineError
+from bogrape.acquisition import EI, LCB
+from bogrape.constraints import NumberOfEdges
+from bogrape.errors import EngineError, SearchSpaceExhausted
 from bogrape.propose.exact import pieces
 from bogrape.propose.exact.pieces import open_pieces
 from bogrape.propose.exact.rounds import Rounds
 from bogrape.propose.objective import Objective
 from bogrape.propose.request import Request
 from bogrape.propose.search import Elite
-from exhaustive import check, everything, fitted
+from exhaustive import check, everything, fitted, prove
+
+from oracles import are_isomorphic
 
 SPACES = {
     "labels": GraphSpace((2, 5), labels=2),
@@ -85,3 +88,38 @@ def test_lines_find_the_optimum_of_esp(
     monkeypatch.setattr(pieces, "few_graphs", lambda _: False)
     space = SPACES[name]
     check(space, fitted(space, "esp", "random", 1), LCB(kappa))
+
+
+NEARLY_EMPTY = {
+    "no labels": GraphSpace(9, rules=[NumberOfEdges(34)]),
+    "labels": GraphSpace(9, labels=2, rules=[NumberOfEdges(36)]),
+    "features": GraphSpace(10, features=1, rules=[NumberOfEdges(45)]),
+    "directed": GraphSpace(9, directed=True, connected=False, rules=[NumberOfEdges(72)]),
+}
+
+
+@pytest.mark.parametrize("acquisition", [LCB(1.0), EI()], ids=["LCB", "EI"])
+@pytest.mark.parametrize(
+    "kernel",
+    [pytest.param(k, marks=pytest.mark.deep) for k in ("ssp", "sp", "essp")] + ["esp"],
+)
+@pytest.mark.parametrize("name", NEARLY_EMPTY)
+def test_spaces_too_large_to_list_with_nothing_left_are_exhausted(
+    name: str, kernel: str, acquisition: LCB | EI
+) -> None:
+    """Local search finds nothing either, so that there is no value to beat."""
+    space = NEARLY_EMPTY[name]
+    graphs = list(space.enumerate())
+    gp = fitted(space, kernel)
+    with pytest.raises(SearchSpaceExhausted):
+        prove(space, gp, acquisition, exclude=graphs, time_limit=20)
+
+
+@pytest.mark.parametrize("acquisition", [LCB(1.0), EI()], ids=["LCB", "EI"])
+@pytest.mark.parametrize("name", ["no labels", "labels"])
+def test_the_only_graph_left_is_found_by_the_proof(name: str, acquisition: LCB | EI) -> None:
+    """With a search that stops at once."""
+    space = NEARLY_EMPTY[name]
+    last, *others = space.enumerate()
+    found = prove(space, fitted(space, "esp"), acquisition, exclude=others, time_limit=4)
+    assert are_isomorphic(found.graph, last)

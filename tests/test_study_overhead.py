@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from bogrape.benchmarks import many_observations
 from bogrape.benchmarks.study_overhead import flush_ms, measure
 
 
@@ -14,3 +17,13 @@ def test_asking_and_telling_cost_little_at_a_thousand_trials(tmp_path: Path) -> 
     assert result.open_trials == 1015
     assert result.median < 60 + room
     assert measure(None, "memory", n_trials=1000, n_pairs=5).median < 10
+
+
+def test_the_benchmark_of_many_observations_measures_seconds_and_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(many_observations, "TIME_LIMIT", 0.5)
+    found = many_observations.measure(many_observations.fill(None, "ssp", 30))
+    assert 0 < found["first"] < 60
+    assert 0 < found["second"] < 60
+    assert 10 < found["peak_mb"] < 10_000

@@ -53,6 +53,12 @@ class Counts:
         """Number of features beyond the labels."""
         return int(self.features.shape[1]) - self.n_labels
 
+    def emptied(self) -> Counts:
+        """Counts of no graph, of the same kind."""
+        pairs = None if self.pairs is None else self.pairs[:0].copy()
+        lengths, features = self.lengths[:0].copy(), self.features[:0].copy()
+        return Counts(self.sizes[:0].copy(), lengths, pairs, features, self.n_labels)
+
     def with_labels(self, n_labels: int) -> Counts:
         """The same with ``features`` for exactly ``n_labels`` labels: padded, or cut, in place."""
         if n_labels == self.n_labels:

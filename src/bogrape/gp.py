@@ -13,13 +13,17 @@ from threadpoolctl import threadpool_limits
 from .counts import Counts, count, n_given
 from .errors import FitError, InvalidInputError
 from .graph import Graph
-from .kernels import FEATURE_AMPLITUDE_BOUNDS, KernelName, feature_cross, get_kernel
-from .posterior import FittedModel, FunctionPosterior, Posterior, WeightPosterior, cholesky
+from .kernels import FEATURE_AMPLITUDE_BOUNDS, KernelName, get_kernel
+from .likelihood import Spectrum
+from .posterior import FittedModel, FunctionPosterior, Posterior, WeightPosterior
 from .standardise import standardise
+from .subset import representative
 
 FloatArray = NDArray[np.float64]
 
 STUDY_CLIP = 1e3  # typical distances from the median: what a study takes for a slip
+STUDY_OBSERVATIONS = 1000  # what a study makes its model from, unless it can take all of them
+MOST_COORDINATES = 500  # of the feature vector of a linear kernel, to take all observations
 _LARGEST = float(np.finfo(float).max)
 _NOISE_BOUNDS = (1e-8, 1.0)
 
@@ -40,6 +44,11 @@ class GraphGP:
             (the median of the distances) are taken for the nearest value that is not so far;
             `clipped` names them. One value of 1e155 among others near 1 would else make all others
             look equal. By default every value counts as it is; studies clip at `STUDY_CLIP`.
+        most_observations: how many observations to make the model from at most, where the cost
+            grows with their cube: for ESSP and ESP, and for SP and SSP if the feature vector has
+            more than `MOST_COORDINATES` coordinates. See `bogrape.subset` for which ones, and
+            `used` for the answer. Values are standardised by all. By default all observations are
+            used; studies use `STUDY_OBSERVATIONS`.
     """
 
     def __init__(
@@ -54,6 +63,7 @@ class GraphGP:
         alpha: float | None = None,
         beta: float | None = None,
         clip: float | None = None,
+        most_observations: int | None = None,
     ) -> None:
         self.kernel = get_kernel(kernel)
         fitted = isinstance(noise, str) and noise == "fit"
@@ -68,22 +78,34 @@ class GraphGP:
         for name, whole in (("restarts", restarts), ("n_labels", n_labels)):
             if whole is not None and (not isinstance(whole, int) or whole < 1):
                 raise InvalidInputError(f"{name} must be an integer >= 1, got {whole!r}")
+        if most_observations is not None and (
+            not isinstance(most_observations, int) or most_observations < 4
+        ):
+            raise InvalidInputError(
+                f"most_observations must be an integer >= 4 or None, got {most_observations!r}"
+            )
         self.noise = noise
         self.feature_kernel = feature_kernel
         self.n_labels = n_labels
         self.restarts = restarts
         self.seed = seed
         self.clip = clip
+        self.most_observations = most_observations
         self._fixed = {"alpha": alpha, "beta": beta if feature_kernel else None}
         self._posterior: Posterior | None = None
         self._likelihood = math.nan
         self._directed = False
         self._clipped: tuple[int, ...] = ()
+        self._used = np.zeros(0, dtype=np.int64)
 
     def fit(
         self, graphs: Sequence[Graph], y: ArrayLike, *, to_beat: ArrayLike | None = None
     ) -> GraphGP:
         """Fit the hyperparameters by maximal marginal likelihood; returns self.
+
+        The work is a decomposition, in ``O(T d^2)`` for T observations and d coordinates of a
+        linear kernel and else in ``O(T^3)``, and then next to nothing for each of the some hundred
+        hyperparameters tried. It depends on the observations only, never on the clock.
 
         Args:
             graphs: the observed graphs.
@@ -92,21 +114,24 @@ class GraphGP:
                 leave out graphs outside their space, which no proposal can replace.
         """
         values = _observations(graphs, y)
-        counts = count(graphs, self.n_labels, pairs=self.kernel.labelled)
         standard = standardise(values, self.clip)
+        beaten = None if to_beat is None else np.asarray(to_beat, dtype=bool)
+        used, n_labels = self._chosen(graphs, standard.y, beaten)
+        counts = count([graphs[i] for i in used], n_labels, pairs=self.kernel.labelled)
+        y = standard.y[used]
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
-            alpha, beta, noise, likelihood = self._maximise_likelihood(counts, standard.y)
+            alpha, beta, noise, likelihood = self._maximise_likelihood(counts, y)
             model = FittedModel(
                 self.kernel,
                 alpha,
                 beta,
                 noise,
                 counts,
-                standard.y,
+                y,
                 standard.mean,
                 standard.scale,
                 n_features=counts.features.shape[1],
-                to_beat=None if to_beat is None else np.asarray(to_beat, dtype=bool),
+                to_beat=None if beaten is None else beaten[used],
             )
             posterior: Posterior = (
                 FunctionPosterior(model) if self.kernel.exponential else WeightPosterior(model)
@@ -114,7 +139,26 @@ class GraphGP:
         self._posterior, self._likelihood = posterior, likelihood
         self._directed = graphs[0].directed
         self._clipped = standard.clipped
+        self._used = used
         return self
+
+    def _chosen(
+        self, graphs: Sequence[Graph], y: FloatArray, to_beat: NDArray[np.bool_] | None
+    ) -> tuple[NDArray[np.int64], int | None]:
+        """Positions of the observations to make the model from, and the number of labels."""
+        most, everything = self.most_observations, np.arange(len(y))
+        if most is None or len(y) <= most:
+            return everything, self.n_labels
+        counts = count(graphs, self.n_labels, pairs=False)
+        if not self.kernel.exponential:
+            n_types = 1
+            if self.kernel.labelled:
+                n = counts.n_labels
+                n_types = n * n if graphs[0].directed else n * (n + 1) // 2
+            n_coordinates = n_types * counts.lengths.shape[1] + counts.features.shape[1]
+            if n_coordinates <= MOST_COORDINATES:
+                return everything, self.n_labels
+        return representative(counts, y, most, to_beat), counts.n_labels
 
     @property
     def posterior(self) -> Posterior:
@@ -127,6 +171,13 @@ class GraphGP:
     def clipped(self) -> tuple[int, ...]:
         """Positions of the observations that lay too far out to count as they are (``clip``)."""
         return self._clipped
+
+    @property
+    def used(self) -> NDArray[np.int64]:
+        """Positions of the observations the model is made from (``most_observations``)."""
+        if self._posterior is None:
+            raise FitError("this GraphGP has no data yet; call fit(graphs, y) first")
+        return self._used
 
     @property
     def hyperparameters(self) -> dict[str, float]:
@@ -170,27 +221,25 @@ class GraphGP:
         """Best (alpha, beta, noise) and their log likelihood, from several starting points."""
         from scipy.optimize import minimize
 
-        n = len(y)
-        parts = {"alpha": self.kernel.cross(counts, counts)}
-        bounds = {"alpha": self.kernel.amplitude_bounds}
-        if self.feature_kernel:
-            parts["beta"] = feature_cross(counts, counts, counts.features.shape[1])
-            bounds["beta"] = FEATURE_AMPLITUDE_BOUNDS
-        if self.noise == "fit":
-            parts["noise"] = np.eye(n)
-            bounds["noise"] = _NOISE_BOUNDS
-        fixed_noise = 0.0 if self.noise == "fit" else float(self.noise)
-        constant = fixed_noise * np.eye(n)
-        for name, value in self._fixed.items():
-            if value is not None and name in parts:
-                constant = constant + value * parts.pop(name)
-        names = list(parts)
-        matrices = [parts[name] for name in names]
+        spectrum = Spectrum.of(self.kernel, counts, y, feature_kernel=self.feature_kernel)
+        known = {**self._fixed, "noise": None if self.noise == "fit" else float(self.noise)}
+        if not self.feature_kernel:
+            known["beta"] = 0.0
+        bounds = {
+            "alpha": self.kernel.amplitude_bounds,
+            "beta": FEATURE_AMPLITUDE_BOUNDS,
+            "noise": _NOISE_BOUNDS,
+        }
+        names = [name for name in bounds if known[name] is None]
+        free = [name in names for name in bounds]
         logs = np.log([bounds[name] for name in names]).reshape(-1, 2)
 
+        def values_at(theta: FloatArray) -> dict[str, float]:
+            return {**known, **dict(zip(names, np.exp(theta).tolist(), strict=True))}
+
         def loss(theta: FloatArray) -> tuple[float, FloatArray]:
-            value, gradient = log_likelihood(theta, matrices, constant, y)
-            return -value, -gradient
+            value, gradient = spectrum.log_likelihood(**values_at(theta))
+            return -value, -gradient[free]
 
         best_theta, best_loss = np.zeros(0), math.inf
         for start in self._starts(logs, loss):
@@ -204,14 +253,8 @@ class GraphGP:
                 "no hyperparameters give a finite likelihood; check the observations for extreme "
                 "values, or raise noise"
             )
-        found = {**self._fixed, **dict(zip(names, np.exp(best_theta), strict=True))}
-        beta = found["beta"] if self.feature_kernel else 0.0
-        return (
-            float(found["alpha"] or 0.0),
-            float(beta or 0.0),
-            float(found.get("noise") or fixed_noise),
-            -best_loss,
-        )
+        found = values_at(best_theta)
+        return found["alpha"], found["beta"], found["noise"], -best_loss
 
     def _starts(self, logs: FloatArray, loss: object) -> list[FloatArray]:
         """All ones as in the paper, the best points of a coarse grid, then random ones."""
@@ -224,29 +267,6 @@ class GraphGP:
         starts = [np.clip(np.zeros(len(logs)), logs[:, 0], logs[:, 1]), *grid[order[:2]]]
         starts += [rng.uniform(logs[:, 0], logs[:, 1]) for _ in range(self.restarts - 3)]
         return starts[: max(1, self.restarts)]
-
-
-def log_likelihood(
-    theta: FloatArray, matrices: list[FloatArray], constant: FloatArray, y: FloatArray
-) -> tuple[float, FloatArray]:
-    r"""Log marginal likelihood and its gradient, for ``K = constant + sum_i e^{theta_i} K_i``.
-
-    .. math:: L = -\tfrac12 y^\top K^{-1} y - \tfrac12 \log|K| - \tfrac T2 \log 2\pi,\quad
-        \partial_i L = \tfrac12 \mathrm{tr}((a a^\top - K^{-1})\, e^{\theta_i} K_i),\; a = K^{-1}y
-    """
-    from scipy.linalg import cho_solve
-
-    scaled = [math.exp(t) * matrix for t, matrix in zip(theta, matrices, strict=True)]
-    factor = cholesky(constant + sum(scaled, np.zeros_like(constant)))
-    a = cho_solve((factor, True), y)
-    inverse = cho_solve((factor, True), np.eye(len(y)))
-    value = (
-        -0.5 * float(y @ a)
-        - float(np.log(np.diag(factor)).sum())
-        - 0.5 * len(y) * math.log(2.0 * math.pi)
-    )
-    outer = np.outer(a, a) - inverse
-    return value, np.array([0.5 * float(np.sum(outer * part)) for part in scaled])
 
 
 def _observations(graphs: Sequence[Graph], y: ArrayLike) -> FloatArray:

@@ -15,8 +15,8 @@ Two notions of sameness:
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Hashable, Sequence
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -206,8 +206,8 @@ class Graph:
         codes = _node_codes(self)
         order = _canonical_order(self, codes)
         bonds = self._edge_labels
-        matrix = (self._adjacency if bonds is None else bonds)[np.ix_(order, order)]
-        cells = matrix.ravel() if self._directed else matrix[np.triu_indices(self.n_nodes, 1)]
+        matrix = (self._adjacency if bonds is None else bonds)[order][:, order]
+        cells = matrix.ravel() if self._directed else matrix[_above_diagonal(self.n_nodes)]
         body = (
             np.packbits(cells).tobytes().hex()
             if bonds is None
@@ -216,6 +216,11 @@ class Graph:
         colours = ",".join(codes[v] for v in order)
         kind = f"{'d' if self._directed else 'u'}{'' if bonds is None else 'e'}"
         return f"{kind}{self.n_nodes}f{self.n_features}:{colours}:{body}", order
+
+    @cached_property
+    def identities(self) -> dict[Hashable, str]:
+        """What it is called where isomorphism does not decide: see `GraphSpace.identity`."""
+        return {}
 
     def permuted(self, order: ArrayLike) -> Graph:
         """The same graph with node ``order[i]`` renamed ``i``."""
@@ -485,6 +490,11 @@ def _node_codes(graph: Graph) -> list[str]:
         return [str(label) for label in labels]
     bits = ["".join("1" if bit else "0" for bit in row) for row in graph.features.tolist()]
     return [f"{label}/{row}" for label, row in zip(labels, bits, strict=True)]
+
+
+@lru_cache(maxsize=128)  # making them takes as long as all the rest of a canonical key
+def _above_diagonal(n: int) -> tuple[NDArray[np.intp], ...]:
+    return np.triu_indices(n, 1)
 
 
 def _canonical_order(graph: Graph, codes: list[str]) -> list[int]:

@@ -159,6 +159,8 @@ def run(
         )
     with ExitStack() as stack:
         ahead = stack.enter_context(Ahead(study)) if evaluator.n_parallel > 1 else None
+        if ahead is not None and n_trials > study.settings.n_initial:
+            ahead.warm_up()
         shown = stack.enter_context(Progress(study, n_trials, show=progress))
         loop = _Loop(study, evaluator, n_trials, worker, n_evaluations, ahead)
         outcomes = _Outcomes(max_failure_share)
@@ -342,8 +344,8 @@ class _Outcomes:
         if len(self._in_a_row) >= _NOT_STARTED:
             raise EvaluationNotStarted(
                 f"{len(self._in_a_row)} evaluations in a row could not be started, so the run "
-                f"stopped: {self._in_a_row[-1][:500].rstrip('.')}. Their graphs wait in the queue and no "
-                "evaluation was counted; mend the cause and run the study again"
+                f"stopped: {self._in_a_row[-1][:500].rstrip('.')}. Their graphs wait in the queue "
+                "and no evaluation was counted; mend the cause and run the study again"
             )
         failed = [outcome for outcome in self._recent if not outcome.is_value]
         n_recent = len(self._recent)

@@ -23,6 +23,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -52,6 +53,13 @@ class Posterior(Protocol):
 
     def standard_mean_std(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
         """The same in standardised units: they do not depend on the objective's own."""
+
+    @property
+    def norm(self) -> float:
+        """At least the norm of the standardised mean, as a function in its Hilbert space."""
+
+    def condensed(self) -> Posterior:
+        """The same posterior without data it predicts without: far smaller, for other processes."""
 
     def believe(self, graphs: Sequence[Graph]) -> Posterior:
         """The posterior after observing each graph at its present mean, amplitudes unchanged."""
@@ -166,6 +174,15 @@ class FunctionPosterior:
         mean = np.einsum("ij,j->i", k, self._weights)
         return mean, np.sqrt(np.maximum(variance, 0.0))
 
+    @property
+    def norm(self) -> float:
+        """At least the norm of the mean: ``a' (K + noise I) a`` with ``a`` the weights."""
+        return math.sqrt(max(0.0, float(self._model.y @ self._weights)))
+
+    def condensed(self) -> FunctionPosterior:
+        """Itself: every observation is part of every prediction."""
+        return self
+
     def believe(self, graphs: Sequence[Graph]) -> FunctionPosterior:
         """The posterior after observing each graph at its present mean."""
         return FunctionPosterior(_believed(self, graphs))
@@ -188,13 +205,16 @@ class WeightPosterior:
             )
         self._model = model
         self.path_shape: tuple[int, ...] = model.kernel.features(model.counts).shape[1:]
-        z = self.features(model.counts)
+        z, y = self.features(model.counts), model.y
+        if len(z) > z.shape[1]:  # many observations: their inner products are all that counts
+            triangle = triangular_factor(z, y)
+            z, y = triangle[:-1, :-1], triangle[:-1, -1]
         u, s, vt = np.linalg.svd(z, full_matrices=False)
         keep = s > s[0] * 1e-12 if s[0] > 0 else np.zeros(len(s), dtype=bool)
         u, s, vt = u[:, keep], s[keep], vt[keep]
         self.basis: FloatArray = vt
         self.shrink: FloatArray = model.noise / (s**2 + model.noise)
-        self.weights: FloatArray = vt.T @ (s / (s**2 + model.noise) * (u.T @ model.y))
+        self.weights: FloatArray = vt.T @ (s / (s**2 + model.noise) * (u.T @ y))
 
     @property
     def model(self) -> FittedModel:
@@ -234,9 +254,26 @@ class WeightPosterior:
         )
         return z @ self.weights, np.sqrt(np.maximum(variance, 0.0))
 
+    @property
+    def norm(self) -> float:
+        """The norm of the mean: that of its weights."""
+        return float(np.linalg.norm(self.weights))
+
+    def condensed(self) -> WeightPosterior:
+        """The weights and their covariance, without the observed graphs; nothing can be added."""
+        out = copy(self)
+        out._model = replace(self._model, counts=self._model.counts.emptied())
+        return out
+
     def believe(self, graphs: Sequence[Graph]) -> WeightPosterior:
         """The posterior after observing each graph at its present mean."""
         return WeightPosterior(_believed(self, graphs))
+
+
+def triangular_factor(*columns: FloatArray) -> FloatArray:
+    """``R`` with ``(columns) = Q R`` and orthonormal Q: all that inner products of rows need."""
+    factor = np.linalg.qr(np.column_stack(columns), mode="r")
+    return np.asarray(factor, dtype=np.float64)
 
 
 def cholesky(matrix: FloatArray) -> FloatArray:

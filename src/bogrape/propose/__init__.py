@@ -1,7 +1,7 @@
 """How the next graph is found: one file a method, one `Proposal` type, one `propose` function."""
 
-from .portfolio import Method, propose
+from .portfolio import MOST_STARTS, Method, propose
 from .proposal import Proposal
 from .request import Stage
 
-__all__ = ["Method", "Proposal", "Stage", "propose"]
+__all__ = ["MOST_STARTS", "Method", "Proposal", "Stage", "propose"]

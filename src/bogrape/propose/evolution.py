@@ -8,6 +8,7 @@ dropped, and the best survive. It is kept simple on purpose; `search` is the str
 from __future__ import annotations
 
 import time
+from itertools import islice
 
 import numpy as np
 
@@ -30,8 +31,8 @@ def propose_evolve(objective: Objective, request: Request) -> Proposal:
     elite = Elite(request.excluded, identify=space.identity)
     rng = np.random.default_rng(request.seed)
     for n in space.sizes:
-        known = [graph for graph in request.exclude if space.contains(graph)]
-        start = [graph for graph in known if graph.n_nodes == n][-_POPULATION // 2 :]
+        known = (g for g in reversed(request.exclude) if g.n_nodes == n and space.contains(g))
+        start = list(islice(known, _POPULATION // 2))[::-1]
         try:
             seed = int(rng.integers(2**31))
             start += space.sample(_POPULATION - len(start), seed=seed, n_nodes=n)

@@ -71,6 +71,9 @@ class Objective:
         if isinstance(self.acquisition, EI):  # an improvement, which has no zero to choose
             return Units(0.0, model.y_scale)
         known = self._in_own_units(model.counts)
+        known = known[np.isfinite(known)]  # it may divide by a deviation that is zero there
+        if not len(known):
+            return Units(0.0, 1.0)
         centre = float(np.median(known))
         return Units(centre, float(np.abs(known - centre).max()) or abs(centre) or 1.0)
 

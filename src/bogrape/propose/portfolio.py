@@ -33,6 +33,7 @@ from .units import RECOMPUTED, room
 Proposer = Callable[[Objective, Request], Proposal]
 Method = Literal["auto", "exact", "mip", "search", "sample", "evolve"]
 
+MOST_STARTS = 500  # excluded graphs that local search looks at for a beginning
 _FOREVER = 1e8  # seconds: what solvers and clocks still understand
 
 
@@ -44,7 +45,7 @@ def propose_search(objective: Objective, request: Request) -> Proposal:
         n_evaluations=request.n_evaluations,
         deadline=request.deadline,
         seed=request.seed,
-        starts=request.exclude,
+        starts=request.starts,
         stop=request.stop,
     )
     if not elite.ties:
@@ -106,6 +107,7 @@ def propose(
     solver: str | None = ...,
     *,
     pending: Sequence[Graph] = ...,
+    starts: Sequence[Graph] | None = ...,
     options: Mapping[str, Any] | None = ...,
     stop: Callable[[], bool] | None = ...,
     watch: Callable[[Stage], None] | None = ...,
@@ -123,6 +125,7 @@ def propose(
     solver: str | None = ...,
     *,
     pending: Sequence[Graph] = ...,
+    starts: Sequence[Graph] | None = ...,
     options: Mapping[str, Any] | None = ...,
     stop: Callable[[], bool] | None = ...,
     watch: Callable[[Stage], None] | None = ...,
@@ -139,6 +142,7 @@ def propose(
     solver: str | None = None,
     *,
     pending: Sequence[Graph] = (),
+    starts: Sequence[Graph] | None = None,
     options: Mapping[str, Any] | None = None,
     stop: Callable[[], bool] | None = None,
     watch: Callable[[Stage], None] | None = None,
@@ -158,6 +162,8 @@ def propose(
         seed: same seed, same answer, whenever the clock did not cut it short.
         solver: which solver, for methods that offer several: ``scip`` or ``gurobi`` for ``mip``.
         pending: graphs under evaluation: excluded, and believed to come out at their mean.
+        starts: graphs that local search may begin from, for instance the best observed ones; by
+            default the last 500 of those excluded and pending.
         options: further choices of a method; for ``mip`` see `bogrape.propose.mip.MipOptions`.
         stop: asked several times per second; once it returns true, the best graph so far is
             returned with the bound proved so far, and no further ones are sought.
@@ -174,6 +180,7 @@ def propose(
             raise InvalidInputError(
                 f"exclude and pending must hold Graph objects, got {type(graph).__name__}"
             )
+    deadline = time.monotonic() + min(time_limit, _FOREVER)
     posterior = gp.posterior if isinstance(gp, GraphGP) else gp
     chosen_acquisition = LCB(1.0) if acquisition is None else acquisition
     if pending:
@@ -182,7 +189,6 @@ def propose(
     hooks: dict[str, Any] = {"stop": stop, "watch": watch}
     hooks = {name: hook for name, hook in hooks.items() if hook is not None}
     proposals: list[Proposal] = []
-    deadline = time.monotonic() + min(time_limit, _FOREVER)
     for i in range(n):
         objective = Objective(space, posterior, chosen_acquisition)
         share = (deadline - time.monotonic()) / (n - i)
@@ -193,6 +199,7 @@ def propose(
             solver,
             options=options,
             identify=space.identity,
+            starts=taken[-MOST_STARTS:] if starts is None else starts,
             **hooks,
         )
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20

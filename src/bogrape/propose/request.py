@@ -51,6 +51,7 @@ class Request:
     identify: Callable[[Graph], str] = Graph.canonical_key  # of the space
     stop: Callable[[], bool] = _never
     watch: Callable[[Stage], None] = _unseen
+    starts: Sequence[Graph] = ()  # where local search may begin
 
     @cached_property
     def excluded(self) -> frozenset[str]:

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from ..counts import count
 from ..graph import Graph
 
+_AT_ONCE = 1000  # graphs seen that are compared with at a time
+
 
 def break_tie(ties: Mapping[str, Graph], seen: Sequence[Graph], seed: int) -> Graph:
     """The tied graph least like the graphs already seen (keys are identities)."""
@@ -23,10 +25,18 @@ def break_tie(ties: Mapping[str, Graph], seen: Sequence[Graph], seed: int) -> Gr
     graphs = [ties[keys[i]] for i in order]
     if len(graphs) == 1 or not seen:
         return graphs[0]
-    described = _describe([*graphs, *seen])
-    mine, theirs = described[: len(graphs)], described[len(graphs) :]
-    nearest = [float(np.abs(theirs - row).sum(axis=1).min()) for row in mine]
+    nearest = np.full(len(graphs), np.inf)
+    for start in range(0, len(seen), _AT_ONCE):
+        nearest = np.minimum(nearest, _distances(graphs, seen[start : start + _AT_ONCE]))
     return graphs[int(np.argmax(np.round(nearest, 12)))]
+
+
+def _distances(graphs: Sequence[Graph], seen: Sequence[Graph]) -> NDArray[np.float64]:
+    """How far each graph is from the nearest one seen."""
+    described = _describe([*graphs, *seen])
+    described = described[:, described.any(axis=0)]
+    mine, theirs = described[: len(graphs)], described[len(graphs) :]
+    return np.array([np.abs(theirs - row).sum(axis=1).min() for row in mine])
 
 
 def _describe(graphs: Sequence[Graph]) -> NDArray[np.float64]:

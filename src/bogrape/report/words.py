@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..acquisition import LCB
@@ -316,6 +316,27 @@ def progress_in_words(survey: Survey) -> str:
     return ", ".join(parts) + "."
 
 
+def changes_in_words(changes: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What was changed in the settings, and from which trial on."""
+    out = []
+    for change in changes:
+        found = change.get("changed")  # as the database has it: anything may be there
+        parts = [
+            "rules added" if name == "space" else f"{name:.60} from {_short(pair)}"
+            for name, pair in (found if isinstance(found, dict) else {}).items()
+        ]
+        out.append(f"From trial {change.get('from_trial')!s:.20} on: {', '.join(parts)}.")
+    return out
+
+
+def _short(pair: object) -> str:
+    names = [
+        str(value.get("name", value) if isinstance(value, dict) else value)[:60]
+        for value in (pair if isinstance(pair, list) else [])
+    ]
+    return " to ".join(names)
+
+
 def improvement_in_words(survey: Survey) -> str:
     """When the best value came, and how it compares with the initial design."""
     best = survey.best
@@ -372,7 +393,10 @@ def _certificate(survey: Survey) -> str:
     elif gap > _LOOSE:
         return "The last proposal is the best found in its time; the proof was not finished."
     else:
-        out = f"The last proposal was proved to be within {percent(gap)} of the best possible one"
+        out = (
+            "The last proposal was proved to be as good as the best possible one, within "
+            f"{number(gap, 2)} standard deviations of the observed values"
+        )
     acquisition = survey.settings.acquisition
     if isinstance(acquisition, LCB):
         side = "below" if survey.sign > 0 else "above"

@@ -47,6 +47,8 @@ from .exchange import from_networkx, to_networkx
 from .propagation import Known, propagate
 from .sampler import sample
 
+_AT_ONCE = 1000  # graphs in a batch, so that memory does not grow with their number
+
 
 @dataclass(frozen=True)
 class GraphSpace:
@@ -234,13 +236,23 @@ class GraphSpace:
         """
         if not isinstance(graph, Graph):
             raise InvalidInputError(f"expected a bogrape Graph, got {type(graph).__name__}")
-        return identity_of(graph, self.rules)
+        wiser = self._identifying
+        if not wiser:
+            return graph.canonical_key()
+        if wiser not in graph.identities:  # kept with the graph: studies ask again and again
+            graph.identities[wiser] = identity_of(graph, wiser)
+        return graph.identities[wiser]
+
+    @cached_property
+    def _identifying(self) -> tuple[Rule, ...]:
+        """The rules that may know better than isomorphism which graphs are the same."""
+        return tuple(rule for rule in self.rules if type(rule).identify is not Rule.identify)
 
     @property
     def identity_version(self) -> str:
         """What the texts of `identity` depend on; texts of different versions do not compare."""
-        wiser = [rule for rule in self.rules if type(rule).identify is not Rule.identify]
-        made_by = [f"igraph {version('igraph')}", *(rule.identity_version() for rule in wiser)]
+        wiser = (rule.identity_version() for rule in self._identifying)
+        made_by = [f"igraph {version('igraph')}", *wiser]
         return ", ".join(made_by)
 
     def with_rules(self, rules: Iterable[Rule]) -> GraphSpace:
@@ -272,6 +284,19 @@ class GraphSpace:
     def contains(self, graph: Graph) -> bool:
         """Whether the graph is in the space."""
         return not self._odd_kind(graph) and self.excess(Batch.of([graph]))[0] == 0
+
+    def contains_each(self, graphs: Sequence[Graph]) -> NDArray[np.bool_]:
+        """`contains` for many graphs at once."""
+        out = np.zeros(len(graphs), dtype=bool)
+        alike: dict[int, list[int]] = {}
+        for i, graph in enumerate(graphs):
+            if not self._odd_kind(graph):
+                alike.setdefault(graph.n_nodes, []).append(i)
+        for index in alike.values():
+            for start in range(0, len(index), _AT_ONCE):
+                some = index[start : start + _AT_ONCE]
+                out[some] = self.excess(Batch.of([graphs[i] for i in some])) == 0
+        return out
 
     def violations(self, graph: Graph) -> list[str]:
         """What is wrong with the graph, in words or names of rules; empty if it is in the space."""

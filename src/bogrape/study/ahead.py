@@ -10,13 +10,11 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import pickle
-import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
+from ..propose.child import command
 from .planner import Plan
 from .settings import StudySettings
 from .trial import Trial
@@ -83,6 +81,14 @@ class Ahead:
         """How long a proposal takes, as far as known."""
         return sum(self._durations) / len(self._durations) if self._durations else None
 
+    def warm_up(self) -> None:
+        """Start the other process, which takes a second or two, before it is needed."""
+        if self._is_usable and self._link is None:
+            try:
+                self._open()
+            except OSError as error:
+                self._give_up(f"the process that computes proposals cannot be used: {error}")
+
     def start(self) -> bool:
         """Begin with a proposal; ``False`` if ``study.ask`` should be used instead.
 
@@ -139,15 +145,17 @@ class Ahead:
             seed=seed,
             rank=rank,
         )
+        from multiprocessing.reduction import ForkingPickler
+
         try:
-            pickle.dumps(request.settings)
+            ForkingPickler.dumps(request.settings)  # as the link will
         except Exception as error:
             self._give_up(f"the settings cannot be sent to another process: {error}")
             return False
+        self.warm_up()
+        if self._link is None:
+            return False
         try:
-            if self._link is None:
-                self._open()
-            assert self._link is not None
             self._link.send(request)
         except OSError as error:
             self._give_up(f"the process that computes proposals cannot be used: {error}")
@@ -160,16 +168,12 @@ class Ahead:
         import subprocess
         from multiprocessing import Pipe
 
-        package = Path(__file__).parents[2]
-        path = os.pathsep.join(filter(None, (str(package), os.environ.get("PYTHONPATH"))))
         self._link, theirs = Pipe()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "bogrape.study.proposer", str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
+                command("bogrape.study.proposer"),
+                stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": path},
-                pass_fds=(theirs.fileno(),),
                 start_new_session=True,  # Ctrl-C is for this process, which then ends the other
             )
 

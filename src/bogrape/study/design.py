@@ -18,9 +18,11 @@ from ..errors import SamplingError, SearchSpaceExhausted
 from ..graph import Graph
 from ..kernels import get_kernel, node_features
 from ..space import GraphSpace
+from ..subset import squared_distances
 
 _POOL = 20  # candidates for each initial graph
 _POOL_RANGE = (100, 1000)
+_AT_ONCE = 1000  # graphs met at a time
 
 
 @final
@@ -53,11 +55,10 @@ class Design:
         return self._pool[int(left[order[min(rank, left.size - 1)]])]
 
     def _meet(self, fresh: Sequence[Graph]) -> None:
-        if not fresh:
-            return
-        for point in self._coordinates(fresh):
-            distance = ((self._points - point) ** 2).sum(axis=1)
-            self._nearest = np.minimum(self._nearest, distance)
+        for start in range(0, len(fresh), _AT_ONCE):
+            points = self._coordinates(fresh[start : start + _AT_ONCE])
+            distances = squared_distances(self._points, points)
+            self._nearest = np.minimum(self._nearest, distances.min(axis=1))
         met = [self._index[key] for g in fresh if (key := self._space.identity(g)) in self._index]
         self._nearest[met] = -1.0  # and stays so: no distance is smaller
         self._n_met += len(fresh)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SamplingError, StudyError
-from ..gp import STUDY_CLIP, GraphGP
+from ..gp import STUDY_CLIP, STUDY_OBSERVATIONS, GraphGP
 from ..graph import Graph
-from ..propose import Proposal, Stage, propose
+from ..propose import MOST_STARTS, Proposal, Stage, propose
 from .design import Design, random_graph
 from .settings import StudySettings
 from .trial import Origin, Trial, observed
@@ -51,12 +52,15 @@ class Planner:
         self._settings = settings
         self._design: Design | None = None
         self._fitted: tuple[tuple[Any, ...], GraphGP] | None = None
+        self._inside: dict[int, bool] = {}  # by trial; its graph never changes
         self._named: set[int] = set()  # trials whose values were said to be clipped
+        self._said_how_many = False
 
     def next(
         self, trials: Sequence[Trial], seed: int, rank: int = 0, effort: Effort | None = None
     ) -> Plan:
         """What to try after these trials; from the initial design, the one at this rank."""
+        began = time.monotonic()
         settings = self._settings
         effort = effort or Effort(settings.time_limit)
         complete = [trial for trial in trials if trial.state == "complete"]
@@ -66,9 +70,9 @@ class Planner:
                 return Plan(graph, "initial")
         if len(complete) < 2:
             return Plan(random_graph(settings.space, seed, self._identities(trials)), "random")
-        began = time.monotonic()
+        fit_began = time.monotonic()
         gp = self._fit(complete)
-        fit_seconds = time.monotonic() - began
+        fit_seconds = time.monotonic() - fit_began
         step = sum(trial.origin == "proposal" for trial in trials)
         try:
             proposal = propose(
@@ -76,9 +80,10 @@ class Planner:
                 gp,
                 acquisition=settings.acquisition_at(step),
                 method=settings.method,
-                time_limit=max(_LEAST_SECONDS, effort.time_limit - fit_seconds),
+                time_limit=max(_LEAST_SECONDS, effort.time_limit - (time.monotonic() - began)),
                 exclude=[trial.graph for trial in trials if trial.is_finished],
                 pending=[trial.graph for trial in trials if not trial.is_finished],
+                starts=self._starts(trials),
                 seed=seed,
                 stop=effort.stop,
                 watch=effort.watch,
@@ -94,8 +99,21 @@ class Planner:
             "mean": settings.sign * float(mean[0]),
             "std": float(std[0]),
             "fit_seconds": fit_seconds,
+            "n_observations": len(complete),
+            "n_used": len(gp.used),
         }
         return Plan(proposal.graph, "proposal", certificate, gp.hyperparameters)
+
+    def _starts(self, trials: Sequence[Trial]) -> list[Graph] | None:
+        """Where local search may begin: the best and the latest trials, unless there is no need
+        to choose."""
+        if len(trials) <= MOST_STARTS:
+            return None
+        half, sign = MOST_STARTS // 2, self._settings.sign
+        known = ((sign * t.value, t.id, t) for t in trials if t.value is not None)
+        best = [trial for _, _, trial in heapq.nsmallest(half, known)]
+        chosen = {trial.id: trial.graph for trial in (*best, *trials[-half:])}
+        return list(chosen.values())
 
     def _identities(self, trials: Sequence[Trial]) -> set[str]:
         return {self._settings.space.identity(trial.graph) for trial in trials}
@@ -138,14 +156,34 @@ class Planner:
                 n_labels=settings.space.n_labels,
                 seed=settings.seed,
                 clip=STUDY_CLIP,
+                most_observations=STUDY_OBSERVATIONS,
             )
             y = settings.sign * np.array(observed(complete))
-            inside = [not trial.outside for trial in complete]
-            gp.fit([trial.graph for trial in complete], y, to_beat=inside)
+            gp.fit([trial.graph for trial in complete], y, to_beat=self._are_inside(complete))
             self._fitted = ids, gp
+            self._say_how_many(len(gp.used), len(complete))
             for i in gp.clipped:
                 self._name_far_value(complete[i])
         return self._fitted[1]
+
+    def _are_inside(self, trials: Sequence[Trial]) -> list[bool]:
+        """Whether the graph of each trial is in the space."""
+        fresh = [trial for trial in trials if trial.id not in self._inside]
+        found = self._settings.space.contains_each([trial.graph for trial in fresh])
+        for trial, inside in zip(fresh, found.tolist(), strict=True):
+            self._inside[trial.id] = inside
+        return [self._inside[trial.id] for trial in trials]
+
+    def _say_how_many(self, n_used: int, n_observations: int) -> None:
+        """Say, once, that the model is made from a part of the observations."""
+        if n_used < n_observations and not self._said_how_many:
+            self._said_how_many = True
+            logger.warning(
+                "the study has %d observations; from here on its model is made from %d of them: "
+                "the best, the latest, and others that fill the space (see docs/studies.md)",
+                n_observations,
+                n_used,
+            )
 
     def _name_far_value(self, trial: Trial) -> None:
         """Say, once for each trial, that its value is taken for another."""

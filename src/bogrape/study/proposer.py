@@ -1,33 +1,33 @@
-"""``python -m bogrape.study.proposer``: a process that plans the next graphs of one study.
+"""The process that plans the next graphs of one study for `bogrape.study.ahead`.
 
-It is not a `multiprocessing` process: those import the user's script again. It speaks to the
-process that started it through the connection whose descriptor is its only argument, and ends when
-that process does.
+It is not a `multiprocessing` process: those import the user's script again. Its standard input is
+the connection to the process that started it, and it ends when that process does.
 """
 
 from __future__ import annotations
 
 import os
 import queue
-import sys
 import threading
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
-from ..propose.child import wake_with_parents_end
+from ..space import GraphSpace
 from .ahead import Request, Unreadable
 from .planner import Planner
+from .settings import StudySettings
 from .trial import Trial
 
 
-def main(descriptor: int) -> None:
+def main() -> None:
     """Answer requests with a `Plan` or the exception that planning ended with."""
-    wake_with_parents_end()
-    link: Connection[Any, Any] = Connection(descriptor)
+    link: Connection[Any, Any] = Connection(os.dup(0))
     requests: queue.Queue[Request] = queue.Queue()
     # The connection must be read while a graph is planned, since its end is the end of the parent.
     threading.Thread(target=_listen, args=(link, requests), daemon=True).start()
+    if requests.empty():
+        _rehearse()
     planner: Planner | None = None
     trials: list[Trial] = []
     while True:
@@ -46,6 +46,16 @@ def main(descriptor: int) -> None:
             link.send(error)
 
 
+def _rehearse() -> None:
+    """Plan in a tiny space, so that all that is imported late is there when it is needed."""
+    space = GraphSpace(n_nodes=4)
+    trials = [
+        Trial(id=i, graph=graph, state="complete", value=float(graph.n_edges))
+        for i, graph in enumerate(space.sample(3, seed=0, distinct=True))
+    ]
+    Planner(StudySettings(space=space, method="sample", n_initial=2)).next(trials, seed=0)
+
+
 def _listen(link: Connection[Any, Any], requests: queue.Queue[Request]) -> None:
     while True:
         try:
@@ -54,7 +64,3 @@ def _listen(link: Connection[Any, Any], requests: queue.Queue[Request]) -> None:
             os._exit(0)
         except Exception as error:  # for instance a class of the user's script
             link.send(Unreadable(f"{type(error).__name__}: {error}"))
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))

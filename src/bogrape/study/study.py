@@ -395,9 +395,9 @@ class Study:
     ) -> None:
         """Append trials until there are n, or no more are to be had."""
         while len(out) < n:
-            share = max(_LEAST_SECONDS, (deadline - time.monotonic()) / (n - len(out)))
             try:
-                trial = self._queued(worker)
+                trial = self._queued(worker)  # may take long: it reads what is new in the storage
+                share = max(_LEAST_SECONDS, (deadline - time.monotonic()) / (n - len(out)))
                 if trial is None:
                     trial = self._new(worker, most, Effort(share, stopped, shown.watch))
             except (SearchSpaceExhausted, SamplingError, BudgetSpent) as error:
@@ -406,7 +406,8 @@ class Study:
                 if not out:
                     raise
                 if not stopped():
-                    logger.warning("%d of %d graphs can be had: %s", len(out), n, error)
+                    if not isinstance(error, BudgetSpent):  # a limit of the caller's is no news
+                        logger.warning("%d of %d graphs can be had: %s", len(out), n, error)
                     return
             else:
                 out.append(trial)

@@ -48,8 +48,9 @@ class Trial:
         seed: of the design or proposal that made it.
         certificate: the proposal's ``value``, ``bound``, ``gap``, ``status``, ``seconds``,
             ``method`` and ``n_evaluations``; value and bound in your units, ``bound`` is ``None``
-            when there is none. Also the prediction, ``mean`` and ``std``; see `predicted`.
-        hyperparameters: fitted ``alpha``, ``beta``, ``noise`` and ``fit_seconds``.
+            when there is none. Also the prediction, ``mean`` and ``std`` (see `predicted`),
+            ``fit_seconds``, and of the ``n_observations`` the number the model used, ``n_used``.
+        hyperparameters: fitted ``alpha``, ``beta`` and ``noise``.
         details: what else is known, as JSON can hold it: ``evaluation_seconds``; ``not_started``,
             how often an evaluation could not be started; ``failures``, the earlier failures of a
             trial that was tried again on request, each with ``reason`` and ``finished``;

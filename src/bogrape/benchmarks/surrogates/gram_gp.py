@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import FitError, InvalidInputError
-from ...gp import log_likelihood
+from ...likelihood import log_likelihood
 from ...posterior import cholesky
 
 FloatArray = NDArray[np.float64]

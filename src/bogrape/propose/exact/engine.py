@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 
 from ...acquisition import EI, LCB
 from ...errors import EngineError, SamplingError, UnsupportedError
@@ -45,10 +46,12 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
         n_evaluations=request.n_evaluations,
         deadline=min(request.deadline, time.monotonic() + _SEARCH_SHARE * request.time_limit),
         seed=request.seed,
-        starts=request.exclude,
+        starts=request.starts,
         stop=request.stop,
     )
     request.report("search", objective.units.value(elite.value), -math.inf, 0)
+    # every task carries the objective to another process
+    objective = replace(objective, posterior=objective.posterior.condensed())
     to_settle = open_pieces(objective, elite.value, request.deadline, request.stop)
     rounds = Rounds(objective, request, elite, to_settle)
     answers, left = rounds.run()

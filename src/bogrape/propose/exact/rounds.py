@@ -99,7 +99,7 @@ class Rounds:
             n_evaluations=int(request.n_evaluations * request.time_limit / _SEARCH_SECONDS),
             deadline=request.deadline,
             seed=request.seed + 1,
-            starts=[*self.elite.ties.values(), *request.exclude],
+            starts=[*self.elite.ties.values(), *request.starts],
             stop=request.stop,
         )
         found.n_evaluations += self.elite.n_evaluations

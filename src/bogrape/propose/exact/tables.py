@@ -106,7 +106,10 @@ def count_table(
         first = np.repeat(np.arange(len(paths)), len(all_sums))
         second = np.tile(np.arange(len(all_sums)), len(paths))
         values = evaluate(objective, n, shape.directed, paths[first], all_sums[second])
-        counts, sums_left = np.column_stack([paths[first], all_sums[second]]), None
+        # where a composition is given, the numbers of labels are no variables
+        n_given = shape.n_labels if coordinates.composition is not None else 0
+        counts = np.column_stack([paths[first], all_sums[second][:, n_given:]])
+        sums_left = None
     order = np.argsort(values, kind="stable")
     alive = np.ones(len(order), dtype=bool)
     return CountTable(counts[order], values[order], alive, sums_left, objective, n, shape.directed)

@@ -6,7 +6,7 @@ bound that holds for all graphs of the piece that are not excluded.
 Integers stand for real numbers here, so near the incumbent the solver may offer graphs that are no
 better. Every offer is decoded and its value recomputed; its *counts* are then ruled out and the
 search goes on. All graphs with equal counts have equal values, so nothing is lost, except that a
-graph offered may be excluded while another with the same counts is not: `another_graph` looks.
+graph offered may be excluded while another with the same counts is not: `_graph_with` looks.
 """
 
 from __future__ import annotations
@@ -291,13 +291,21 @@ class _Solve:
     # -- any kernel: all graphs, one by one ---------------------------------------------------
 
     def _run_listing(self) -> Answer:
-        """Look at every graph of the piece, if they are few enough."""
+        """Look at every graph of the piece, if they are few enough; else for any, if none is known.
+
+        With one known, other bounds can be had when the piece is asked about again.
+        """
         try:
             for batch in all_graphs(self.piece.structure, self.task.deadline):
                 inside = batch.select(self.objective.space.excess(batch) == 0)
                 if len(inside):
                     self._take_best(inside)
         except TooManyGraphs:
+            if self.best.value == math.inf:
+                graph = self._graph_with()
+                if graph is None:
+                    return self.answer(proved=True)
+                self.best = Answer(False, -math.inf, graph, self.objective.of_graph(graph))
             return self.answer(proved=False, bound=-math.inf)
         return self.answer(proved=True)
 
@@ -319,20 +327,20 @@ class _Solve:
         if not value < self.best.value:
             return
         if self.objective.space.identity(graph) in self.task.excluded:
-            other = self._another_graph(counts)
+            other = self._graph_with(counts)
             if other is None:
                 return
             graph, value = other, self.objective.of_graph(other)
         self.best = Answer(False, -math.inf, graph, value)
 
-    def _another_graph(self, counts: tuple[int, ...]) -> Graph | None:
-        """A graph with exactly these counts that is not excluded, if there is one."""
+    def _graph_with(self, counts: tuple[int, ...] = ()) -> Graph | None:
+        """A graph with exactly these counts (or any) that is not excluded, if there is one."""
         encoding = GraphEncoding(self.piece.structure, unique=True)
         model = encoding.model
         rows = count_rows(self.piece.structure, self.coordinates, None)
         variables = bare_counts(model, self.coordinates, rows)
         graph_counts(encoding, self.coordinates, variables)
-        for variable, count in zip(variables, counts, strict=True):
+        for variable, count in zip(variables, counts, strict=bool(counts)):
             model.add(variable == count)
         found: list[Graph] = []
 

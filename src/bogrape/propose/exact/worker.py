@@ -38,6 +38,7 @@ class Job(Protocol):
 _HEADER = struct.Struct("<Q")
 _LOOK_EVERY = 0.2  # seconds between two looks at whether to stop
 _GRACE = 0.7  # seconds a worker may take beyond its limit before it is killed
+_START = 20.0  # seconds a new worker may take to get going: on a busy machine, a few
 
 
 def n_cores() -> int:
@@ -66,18 +67,25 @@ class _Worker:
         self._owner = os.getpid()
         self.index = -1
         self.due = 0.0
+        self.is_new = True  # nothing is known of it yet: it may still be starting
 
     @property
     def alive(self) -> bool:
         """Whether the process still runs, and is ours (not a forked parent's)."""
         return self._owner == os.getpid() and self._process.poll() is None
 
-    def start(self, index: int, job: Job, answers: queue.Queue[tuple[_Worker, Any]]) -> None:
+    def start(
+        self, index: int, job: Job, answers: queue.Queue[tuple[_Worker, Any]], deadline: float
+    ) -> None:
         """Hand over a job; ``(self, answer)`` is put on the queue when it is done.
 
-        The answer is ``None`` if the process dies instead.
+        The answer is ``None`` if the process dies instead. A new worker is given time to start, up
+        to the deadline of all jobs: one that is killed for it helps no one, nor does the next.
         """
-        self.index, self.due = index, time.monotonic() + job.time_limit + _GRACE
+        due = time.monotonic() + job.time_limit
+        if self.is_new:
+            due = max(due, min(due + _START, deadline))
+        self.index, self.due = index, due + _GRACE
 
         def wait() -> None:  # in a thread: pipes cannot be waited for in any other portable way
             try:
@@ -135,13 +143,14 @@ def solve_all(
                     continue
                 worker = _ready_worker()
                 busy.append(worker)
-                worker.start(index, job, answers)
+                worker.start(index, job, answers, deadline)
             if busy:
                 worker, answer = _next_answer(busy, answers, stop)
                 busy.remove(worker)
                 if answer is None:
                     worker.kill()
                 else:
+                    worker.is_new = False
                     _idle.append(worker)
                 if isinstance(answer, BaseException):
                     raise answer

@@ -118,7 +118,7 @@ def _start(objective: Objective, request: Request, options: MipOptions) -> tuple
         n_evaluations=options.warm_start,
         deadline=min(request.deadline, time.monotonic() + _SEARCH_SHARE * request.time_limit),
         seed=request.seed,
-        starts=request.exclude,
+        starts=request.starts,
         stop=request.stop,
     )
     if elite.ties:

@@ -1,0 +1,69 @@
+"""Which observations a model is made from when there are too many for all of them.
+
+The cost of kernels without a finite feature vector grows with the cube of the observations, and a
+few of them say nearly all. Of n observations a quarter are the best ones, since proposals are
+decided among graphs like them; a quarter are the latest, so that what has just been learnt always
+counts; the rest fill the space: one after another, the one farthest from all chosen before it. The
+choice depends on the observations and their order only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .counts import Counts
+from .kernels import get_kernel, node_features
+
+_CANDIDATES_EACH = 4  # considered for each one that fills the space
+
+
+def representative(
+    counts: Counts, y: NDArray[np.float64], n: int, to_beat: NDArray[np.bool_] | None = None
+) -> NDArray[np.int64]:
+    """Positions, ascending, of n observations to make a model from.
+
+    Args:
+        counts: of all observations; distances are those of path lengths and node features.
+        y: their values; smaller is better.
+        n: how many to choose, at least four.
+        to_beat: those the best value counts for; the best of them is chosen in any case.
+    """
+    if len(y) <= n:
+        return np.arange(len(y))
+    chosen = np.zeros(len(y), dtype=bool)
+    if to_beat is not None and to_beat.any():
+        chosen[np.flatnonzero(to_beat)[np.argmin(y[to_beat])]] = True
+    chosen[np.argsort(y, kind="stable")[: n // 4]] = True
+    chosen[len(y) - n // 4 :] = True
+    left = np.flatnonzero(~chosen)
+    n_left = n - int(chosen.sum())
+    # enough to choose among, taken evenly from all times
+    n_candidates = min(len(left), _CANDIDATES_EACH * n_left)
+    candidates = left[np.linspace(0, len(left) - 1, n_candidates).round().astype(np.int64)]
+    points = _coordinates(counts)
+    chosen[candidates[_spread(points[candidates], points[chosen], n_left)]] = True
+    return np.flatnonzero(chosen)
+
+
+def _spread(points: NDArray[np.float64], taken: NDArray[np.float64], n: int) -> NDArray[np.int64]:
+    """Positions of n points, each the farthest from those taken or chosen before."""
+    nearest = squared_distances(points, taken).min(axis=1)
+    out = np.empty(n, dtype=np.int64)
+    for i in range(n):
+        # Distances tie often; a rounded comparison keeps the choice the same on every machine.
+        out[i] = np.argmax(np.round(nearest, 12))
+        nearest = np.minimum(nearest, ((points - points[out[i]]) ** 2).sum(axis=1))
+        nearest[out[i]] = -1.0  # and stays so: no distance is smaller
+    return out
+
+
+def squared_distances(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Between all rows of one matrix and all rows of another."""
+    squares = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)
+    return np.asarray(np.maximum(squares - 2.0 * left @ right.T, 0.0))
+
+
+def _coordinates(counts: Counts) -> NDArray[np.float64]:
+    paths = get_kernel("ssp").features(counts)
+    return np.concatenate([paths, node_features(counts, counts.features.shape[1])], axis=1)
