@@ -4,11 +4,11 @@
 executed in place of the real one. So a child is started with ``-P`` and ``-s``, without the current
 directory and the user's site. What else the parent can import comes last on the child's path, so
 that it is found but stands in for nothing: rules of your own, next to a script, or packages in the
-user's site. ``PYTHONPATH`` is heeded as it always is. The package itself is the one the parent
-runs, wherever it lies.
+user's site. ``PYTHONPATH`` is heeded as always. The package itself is the one the parent runs,
+wherever it lies.
 
 A child ends when its standard input closes, however its parent ends. One that somebody has stopped
-(``kill -STOP``) would not notice: on Linux it is woken up then (`WAKE`).
+(``kill -STOP``) would not notice: on Linux it is woken up then.
 """
 
 from __future__ import annotations
@@ -18,15 +18,13 @@ from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
 _PACKAGE = __name__.partition(".")[0]
-# The signal does no harm to a process that runs: Linux sends it when the *thread* that started this
+# SIGCONT does no harm to a process that runs: Linux sends it when the *thread* that started this
 # process ends, which need not be the end of the parent.
-WAKE = f"""
+_START = f"""
 import sys
 if sys.platform == "linux":
     import ctypes, signal
     ctypes.CDLL(None).prctl({_PR_SET_PDEATHSIG}, signal.SIGCONT)
-"""
-_START = f"""{WAKE}
 import importlib.util
 module, package, *path = sys.argv[1:]
 sys.path += [entry for entry in path if entry not in sys.path]
@@ -44,8 +42,3 @@ def command(module: str) -> list[str]:
     heedless = ["-E"] if sys.flags.ignore_environment else []
     path = [str(Path(entry).absolute()) for entry in sys.path]  # "" is the current directory
     return [sys.executable, "-P", "-s", *heedless, "-c", _START, module, package, *path]
-
-
-def wake_with_parents_end() -> None:
-    """The same for a process that was started in another way."""
-    exec(WAKE, {})

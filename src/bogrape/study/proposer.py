@@ -13,7 +13,6 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
-from ..propose.child import wake_with_parents_end
 from ..space import GraphSpace
 from .ahead import Request, Unreadable
 from .planner import Planner
@@ -23,7 +22,6 @@ from .trial import Trial
 
 def main() -> None:
     """Answer requests with a `Plan` or the exception that planning ended with."""
-    wake_with_parents_end()
     link: Connection[Any, Any] = Connection(os.dup(0))
     requests: queue.Queue[Request] = queue.Queue()
     # The connection must be read while a graph is planned, since its end is the end of the parent.
