@@ -15,7 +15,7 @@ from attack.rules import Names, PlainSpace, RuleText
 KERNELS = ("ssp", "sp", "essp", "esp")
 INCUMBENTS = ("worst", "none", "few", "usual")
 
-ENOUGH = 30.0  # seconds, for instances that the clock is not meant to cut off
+ENOUGH = 60.0  # seconds, for instances that the clock is not meant to cut off
 _USUALLY, _AT_MOST = 6_000, 33_000  # numbered graphs of the largest size
 _NAMED = 1_100  # of them where nodes have names, so that every one counts
 _KINDS = [
