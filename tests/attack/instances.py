@@ -15,7 +15,8 @@ from attack.rules import Names, PlainSpace, RuleText
 KERNELS = ("ssp", "sp", "essp", "esp")
 INCUMBENTS = ("worst", "none", "few", "usual")
 
-ENOUGH = 30.0  # seconds, for instances that the clock is not meant to cut off
+ENOUGH = 60.0  # seconds, for instances that the clock is not meant to cut off
+_ENOUGH_FOR_MIP = 15.0  # which may leave the gap open
 _USUALLY, _AT_MOST = 6_000, 33_000  # numbered graphs of the largest size
 _NAMED = 1_100  # of them where nodes have names, so that every one counts
 _KINDS = [
@@ -101,7 +102,11 @@ def instance(seed: int, index: int) -> Instance:
         else (),
         str(rng.choice(INCUMBENTS, p=[0.5, 0.2, 0.285, 0.015])),
         method,
-        float(10 ** rng.uniform(-4, -1)) if cut_off else ENOUGH,
+        float(10 ** rng.uniform(-4, -1))
+        if cut_off
+        else _ENOUGH_FOR_MIP
+        if method == "mip"
+        else ENOUGH,
         int(rng.integers(2, 4)) if rng.random() < 0.07 else 1,
         bool(rng.random() < 0.06),
     )
