@@ -170,10 +170,10 @@ def propose(
         watch: called with a `Stage` whenever more is known about the proposal.
     """
     _check(method, time_limit, n, seed)
-    for graph in (*exclude, *pending):
+    for graph in (*exclude, *pending, *(starts or ())):
         if not isinstance(graph, Graph):
             raise InvalidInputError(
-                f"exclude and pending must hold Graph objects, got {type(graph).__name__}"
+                f"exclude, pending and starts must hold Graph objects, got {type(graph).__name__}"
             )
     deadline = time.monotonic() + min(time_limit, _FOREVER)
     posterior = gp.posterior if isinstance(gp, GraphGP) else gp
