@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-deep lint format bench bench-engine clean
+.PHONY: help setup demo test test-deep attack lint format bench bench-engine clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -32,6 +32,9 @@ test: setup ## tests, doctests and the code in the documents
 
 test-deep: setup ## the tests that take minutes
 	$(PYTEST) -m deep --timeout 3600
+
+attack: setup ## random instances against brute force (resumes; ARGS="--instances 2000 --seed 0")
+	$(BIN)/python tests/attack/run.py $(ARGS)
 
 lint: setup ## ruff, mypy, import layers
 	$(BIN)/ruff check .

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bogrape import LCB, GraphSpace
 from bogrape.batch import Batch
+from bogrape.constraints import LabelCount
 from bogrape.encoding import Structure
 from bogrape.graph import Graph
 from bogrape.propose.exact import boxes
@@ -166,3 +167,14 @@ def test_supporting_rows_hold_for_all_counts_in_the_boxes(seed: int, quantile: f
     rows = supporting_rows(cover, Mean.of(posterior, diameter), n)
     for weights, most in rows:
         assert (every[values < value] @ weights <= most).all()
+
+
+def test_a_size_that_leaves_no_attributes_to_choose_is_settled_without_a_warning() -> None:
+    """The best value over no attributes is infinite; infinity less infinity was not a number."""
+    space = GraphSpace((4, 5), labels=2, rules=[LabelCount(0, 3), LabelCount(1, 2)])
+    objective = Objective(space, fitted(space, "essp").posterior, LCB(1.0))
+    for diameter in (2, 3):
+        piece = Piece(Structure(space.shape(4), "strong", space.rules, diameter))
+        answer = Task(piece, objective, 0.5, (), (), 20.0).solve()
+        assert answer.proved
+        assert answer.graph is None

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ import pytest
 from bogrape import GraphGP, GraphSpace, propose
 from bogrape.acquisition import LCB
 from bogrape.encoding import structures
+from bogrape.propose import child
 from bogrape.propose.exact import worker
 from bogrape.propose.exact.piece import Piece
 from bogrape.propose.exact.task import Task
@@ -64,6 +66,46 @@ def _until(condition: object, seconds: float) -> bool:
             return True
         time.sleep(0.02)
     return False
+
+
+@dataclass
+class _Quick:
+    """A job that is done in no time."""
+
+    time_limit: float
+
+    def solve(self) -> str:
+        return "done"
+
+
+def _slow_start(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Workers that take so long to start, as they do on a machine with too much to do."""
+    worker.shut_down()
+    command = child.command
+
+    def delayed(module: str) -> list[str]:
+        words = command(module)
+        script = words.index("-c") + 1
+        words[script] = f"import time; time.sleep({seconds})\n{words[script]}"
+        return words
+
+    monkeypatch.setattr(child, "command", delayed)
+
+
+def test_a_worker_that_is_slow_to_start_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was killed when its first job was due, and so was the next: nothing was ever proved."""
+    _slow_start(monkeypatch, 1.5)
+    answers = list(worker.solve_all([_Quick(0.1)], time.monotonic() + 30))
+    assert answers == [(0, "done")]
+
+
+def test_a_worker_that_does_not_start_by_the_deadline_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _slow_start(monkeypatch, 60)
+    start = time.monotonic()
+    assert list(worker.solve_all([_Quick(0.1)], start + 0.5)) == [(0, None)]
+    assert time.monotonic() - start <= 2.5
 
 
 @pytest.mark.parametrize("kernel", ["ssp", "sp", "essp", "esp"])
@@ -188,6 +230,28 @@ def test_workers_die_with_their_parent() -> None:
         process.wait()
     assert workers
     assert _until(lambda: not any(map(_alive, workers)), 3)
+
+
+@linux
+def test_stopped_workers_die_with_their_parent() -> None:
+    """A stopped process does not read its closed pipe: it has to be woken up."""
+    process = _running()
+    workers: list[int] = []
+    try:
+        assert _until(lambda: _workers_of(process.pid), 40), "no worker was started"
+        time.sleep(0.5)
+        workers = _workers_of(process.pid)
+        for pid in workers:
+            os.kill(pid, signal.SIGSTOP)
+    finally:
+        process.kill()
+        process.wait()
+    assert workers
+    try:
+        assert _until(lambda: not any(map(_alive, workers)), 5)
+    finally:
+        for pid in filter(_alive, workers):
+            os.kill(pid, signal.SIGKILL)
 
 
 @linux

@@ -172,17 +172,35 @@ def test_the_published_form_reports_what_its_tolerance_did() -> None:
     off = []
     for seed in (0, 3):
         objective = instance(GraphSpace(4, labels=2), "essp", seed)
-        request = Request(time_limit=4.0, options={"form": "function"})
+        request = Request(time_limit=20.0, options={"form": "function"})
         proposal = propose_mip(objective, request)
-        truth = brute_force(objective)
-        assert proposal.value == objective.of_graph(proposal.graph) >= truth - 1e-6
-        assert proposal.bound <= truth + 1e-6
-        assert proposal.claimed is not None
-        off.append(abs(proposal.claimed - proposal.value))
+        truth = objective.units.value(brute_force(objective))
+        value = objective.units.value(objective.of_graph(proposal.graph))
+        assert proposal.value == value >= truth - 1e-6 * proposal.scale
+        assert proposal.bound <= truth + 1e-6 * proposal.scale
+        if proposal.claimed is None:
+            continue  # on a busy machine SCIP may find no solution of its own in time
+        off.append(abs(proposal.claimed - proposal.value) / proposal.scale)
         if off[-1] > 0.1:
-            assert proposal.status == "time_limit"
+            assert proposal.status != "optimal"
             assert proposal.gap > 0.01
     assert max(off) > 1e-2
+
+
+def test_the_published_form_proves_nothing_where_its_sums_mean_nothing() -> None:
+    """One graph observed three times: SCIP lost the better of two graphs, at any tolerance."""
+    space = GraphSpace(1, features=1, directed=True, connected=False)
+    bare, dressed = Graph([[0]], None, [[0]], True), Graph([[0]], None, [[1]], True)
+    triangle = Graph(1 - np.eye(3), None, [[1], [0], [1]], True)
+    graphs, y = [bare, bare, triangle, bare], [0.26, -1.14, -1.13, -0.23]
+    gp = GraphGP("esp", alpha=0.5, beta=0.77).fit(graphs, y)
+    objective = Objective(space, gp.posterior, LCB(1.96))
+    assert objective.of_graph(dressed) < objective.of_graph(bare) - 1
+    for options in ({"warm_start": 0}, {}):
+        proposal = propose(space, gp, LCB(1.96), method="mip", time_limit=20, options=options)
+        assert proposal.status == "heuristic"
+        assert proposal.bound == -math.inf
+    assert proposal.graph == dressed
 
 
 def test_exclusions_are_honoured_up_to_isomorphism_until_nothing_is_left() -> None:
@@ -198,7 +216,8 @@ def test_exclusions_are_honoured_up_to_isomorphism_until_nothing_is_left() -> No
         taken.append(proposal.graph)
         values.append(proposal.value)
     assert len({g.canonical_key() for g in taken}) == len(order) == 6
-    assert values == pytest.approx([objective.of_graph(g) for g in order], abs=1e-6)
+    expected = [objective.units.value(objective.of_graph(graph)) for graph in order]
+    assert values == pytest.approx(expected, abs=1e-6)
     with pytest.raises(SearchSpaceExhausted, match="every graph"):
         propose_mip(objective, Request(taken, 20.0, options={"warm_start": 0}))
 
@@ -222,6 +241,7 @@ def test_propose_takes_solvers_forms_gaps_and_writes_the_program(tmp_path) -> No
     loose = propose(space, gp, method="mip", time_limit=20, options={"gap": 5.0, "symmetry": False})
     assert loose.bound <= first.value <= loose.value + 1e-9
     assert math.isfinite(loose.bound)
+    assert (loose.status == "optimal") == (loose.gap == 0) == (loose.value - loose.bound < 1e-3)
     both = propose(space, gp, method="mip", time_limit=20, n=2)
     assert isinstance(both, list)
     assert len({p.graph.canonical_key() for p in both}) == 2

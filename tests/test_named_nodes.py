@@ -234,6 +234,19 @@ def test_an_isomorphic_graph_is_not_the_excluded_one() -> None:
             propose(space, gp, method=method, exclude=everything, time_limit=10)
 
 
+def test_the_program_of_the_paper_does_not_lose_the_renamed_copies_of_an_excluded_graph() -> None:
+    """Without a start from local search, which would hide it."""
+    space = GraphSpace(nodes=["a", "b", "c"])
+    everything = every_graph(space)
+    gp = GraphGP("ssp").fit(everything, [1.0, 2.0, 3.0, 4.0])
+    options = {"warm_start": 0}
+    for graph in everything:
+        rest = [other for other in everything if other != graph]
+        found = propose(space, gp, method="mip", exclude=rest, time_limit=20, options=options)
+        assert found.graph == graph
+        assert found.status == "optimal"
+
+
 def test_moves_leave_fixed_labels_alone() -> None:
     kinds = set(MoveTable.of(ENGINEERED, 5).rows[:, 0].tolist())
     assert not kinds & {RELABEL, SWAP}
@@ -390,6 +403,14 @@ def test_a_study_file_names_nodes(tmp_path: Path) -> None:
         (
             {"nodes": NAMES, "rules": [TotalCost({("core-1", "acc-1"): 1}, 3)]},
             r"none for \('core-1', 'core-2'\) and 4 others",
+        ),
+        (  # node "a" by its name and by its number: one of the two was dropped without a word
+            {
+                "nodes": ["a", "b"],
+                "labels": ("x", "y"),
+                "rules": [RequiredSubgraph([("a", "b")], {"a": "x", 0: "y"})],
+            },
+            "one label per node, got two for 'a'",
         ),
         (
             {"nodes": NAMES, "labels": SITES, "rules": [FixedLabel("acc-1", "router")]},

@@ -140,6 +140,27 @@ def test_a_run_that_is_ended_takes_its_simulations_with_it(
     assert {trial.state for trial in pending} == {"pending"}  # to be evaluated once more, alone
 
 
+def test_a_run_that_is_killed_takes_stopped_simulations_with_it(
+    simulation: tuple[Path, Path], tmp_path: Path, cleaned: set[int]
+) -> None:
+    _, ready = simulation
+    study = tmp_path / "study.toml"
+    study.write_text(STUDY.format(executor="process", n_parallel=1), encoding="ascii")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bogrape.cli", "run", str(study)], stderr=subprocess.DEVNULL
+    )
+    cleaned.add(process.pid)
+    assert wait_until(ready.exists, 60)
+    assert wait_until(lambda: len(descendants(process.pid)) > SIMULATION_PROCESSES, 20)
+    started = descendants(process.pid)
+    cleaned |= started
+    for pid in started:
+        os.kill(pid, signal.SIGSTOP)
+    process.kill()
+    process.wait(20)
+    assert wait_until(lambda: all_gone(started), 5), "simulations outlived the run"
+
+
 def test_an_evaluation_over_its_time_ends_with_all_its_processes(
     simulation: tuple[Path, Path], cleaned: set[int]
 ) -> None:

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from bogrape import Graph, GraphGP, GraphSpace, Study, constraints, propose
 from bogrape.cli import main
 from bogrape.errors import InvalidInputError, StudyError
-from bogrape.report import report_html, write_report
+from bogrape.report import report_html, words, write_report
 from bogrape.report.figures import FIGURES
 from bogrape.report.notebook import notebook_html
 from bogrape.report.picture import Look, graph_svg
@@ -457,3 +457,18 @@ def test_observations_outside_the_space_are_marked_and_never_called_the_best() -
     page = report_html(study)
     assert page.count("known before, outside the space") == 3
     assert "3 of these outside the space, which only train the model" in page
+
+
+def test_changed_settings_are_told_with_the_trial_they_begin_from() -> None:
+    study = Study(GraphSpace(5, labels=2))
+    study.add(study.space.sample(1)[0], 1.0)
+    assert "were changed on the way" not in report_html(study)
+    study.change(kernel="sp", acquisition="ei", add_rules=[constraints.NumberOfEdges(maximum=8)])
+    page = report_html(study)
+    for part in ("From trial 1 on:", "kernel from ssp to sp", "rules added", "lcb to ei"):
+        assert part in page
+
+
+def test_a_crafted_history_does_no_harm() -> None:
+    hostile: list[dict[str, Any]] = [{}, {"changed": 3}, {"changed": {"<b>": [1, {}, None]}}]
+    assert len(words.changes_in_words(hostile)) == 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import gc
 import json
 import os
 import shutil
@@ -60,11 +60,34 @@ def change(path: Path, statement: str, *values: Any) -> None:
     connection.close()
 
 
+def reseal(path: Path) -> None:
+    """Make all checksums fit, as somebody would who invents a file."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.row_factory = sqlite3.Row
+    for table, fit in (("trials", rows.row_checksum), ("studies", rows.study_checksum)):
+        for row in connection.execute(f"SELECT rowid AS place, * FROM bogrape_{table}").fetchall():
+            mend = f"UPDATE bogrape_{table} SET checksum = ? WHERE rowid = ?"
+            connection.execute(mend, (fit(dict(row)) or "", row["place"]))
+        if table == "trials":
+            for study in connection.execute("SELECT id FROM bogrape_studies").fetchall():
+                own = "SELECT * FROM bogrape_trials WHERE study = ?"
+                digest = rows.digest_of(map(dict, connection.execute(own, (study["id"],))))
+                connection.execute("UPDATE bogrape_studies SET digest = ?", (digest,))
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+
+
+def everything_beside(path: Path) -> dict[str, bytes]:
+    """All files of the folder, byte for byte."""
+    return {other.name: other.read_bytes() for other in path.parent.iterdir() if other.is_file()}
+
+
 def refused_untouched(path: Path, words: str) -> None:
-    before = path.read_bytes()
+    before = everything_beside(path)
     with pytest.raises(StorageError, match=words):
         load(path)
-    assert path.read_bytes() == before
+    gc.collect()  # closes what the error held open
+    assert everything_beside(path) == before
 
 
 # -- files that are not what they should be ---------------------------------------------------
@@ -190,25 +213,26 @@ def test_hostile_rows_are_refused_even_with_a_fitting_checksum(
     column: str, value: Any, file: Path
 ) -> None:
     change(file, f"UPDATE bogrape_trials SET {column} = ? WHERE number = 5", value)
-    connection = sqlite3.connect(file)
-    connection.row_factory = sqlite3.Row
-    row = dict(connection.execute("SELECT * FROM bogrape_trials WHERE number = 5").fetchone())
-    connection.close()
-    with contextlib.suppress(TypeError):  # bytes have no checksum: any row with them is refused
-        change(file, "UPDATE bogrape_trials SET checksum = ? WHERE number = 5", rows._checksum(row))
+    reseal(file)  # bytes have no checksum: any row with them is refused
     refused_untouched(file, "trial 5 in the database is damaged")
 
 
 @pytest.mark.parametrize("half", [10**7, pytest.param(499_000_000, marks=pytest.mark.deep)])
 def test_a_text_of_enormous_length_is_refused_before_it_is_read(half: int, file: Path) -> None:
     change(file, f"UPDATE bogrape_trials SET graph = hex(zeroblob({half})) WHERE number = 2")
-    with pytest.raises(StorageError, match=f"holds a graph of {2 * half} characters"):
-        load(file)
+    refused_untouched(file, "too big")
+
+
+def test_a_text_of_great_length_is_refused_even_with_a_fitting_checksum(file: Path) -> None:
+    change(file, "UPDATE bogrape_trials SET graph = hex(zeroblob(3000000)) WHERE number = 2")
+    reseal(file)
+    refused_untouched(file, "holds a graph of 6000000 characters")
 
 
 @pytest.mark.parametrize("settings", ["{}", "[]", "x", "[" * 100_000, "null", '{"space": {}}'])
 def test_hostile_settings_are_refused(settings: str, file: Path) -> None:
     change(file, "UPDATE bogrape_studies SET settings = ?", settings)
+    reseal(file)
     with pytest.raises((StorageError, InvalidInputError)):
         load(file)
 
@@ -244,6 +268,8 @@ def test_nothing_in_a_file_is_pickled(file: Path) -> None:
     source = HERE.parent / "src" / "bogrape"
     for module in ("study", "storage", "cli"):
         for path in (source / module).glob("*.py"):
+            if path.name == "ahead.py":
+                continue  # speaks to a process of its own, not to files
             assert "import pickle" not in path.read_text(encoding="utf-8")
 
 
@@ -293,6 +319,7 @@ def test_an_older_file_is_migrated_in_one_transaction(
 def test_keys_made_by_another_igraph_are_made_again(file: Path) -> None:
     change(file, "UPDATE bogrape_studies SET key_version = 'igraph 0.1'")
     change(file, "UPDATE bogrape_trials SET key = 'x' || number")
+    reseal(file)
     study = Study.load(url(file))
     keys = {trial.graph.canonical_key() for trial in study.trials}
     assert study.ask().graph.canonical_key() not in keys
@@ -304,6 +331,7 @@ def test_processes_with_different_igraphs_do_not_share_a_study(file: Path) -> No
     study = Study.load(url(file))
     study.ask()
     change(file, "UPDATE bogrape_studies SET key_version = 'igraph 99'")
+    reseal(file)
     with pytest.raises(StorageError, match=r"opened with igraph 99 .* one version"):
         study.ask()
 
@@ -392,3 +420,10 @@ def test_the_columns_are_plain_text_and_numbers(file: Path) -> None:
     assert json.loads(row[0])["n_nodes"] == 5
     assert json.loads(row[1]) == {}
     assert isinstance(row[2], float)
+
+
+def test_a_version_below_the_first_is_not_said_to_need_a_newer_package(file: Path) -> None:
+    change(file, "UPDATE bogrape_schema SET version = 0")
+    with pytest.raises(StorageError, match="no release of bogrape has written") as caught:
+        load(file)
+    assert "upgrade" not in str(caught.value)

@@ -149,7 +149,7 @@ def test_a_prediction_needs_two_observations_and_readable_graphs() -> None:
     with pytest.raises(StudyError, match="needs two complete trials, and the study has 0"):
         study.predict([graph])
     study.add_all(observations(3, seed=0))
-    with pytest.raises(InvalidInputError, match=r"predict\(\[graph\]\)"):
+    with pytest.raises(InvalidInputError, match="got one Graph; put it in a list"):
         study.predict(graph)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="graph 1 cannot be read: expected node labels"):
         study.predict([graph, Graph([[0]], labels=[9])])

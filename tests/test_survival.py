@@ -48,12 +48,27 @@ def test_fifty_kills_in_every_phase_lose_nothing_and_change_nothing(
     assert answer["acknowledged"] >= 20
 
 
+def many_kills(url: str, part: int) -> None:
+    """A quarter of all kills of one backend: 1,200, or BOGRAPE_KILLS."""
+    n_studies = max(1, int(os.environ.get("BOGRAPE_KILLS", "1200")) // (4 * 15))
+    answer = chaos("kills", 3000, url=url, n_studies=n_studies, n_kills=15, seed=100 + part)
+    assert sum(answer["hit"].values()) == 15 * n_studies
+    print(f"{15 * n_studies} kills: {answer}")
+
+
 @pytest.mark.deep
+@pytest.mark.parametrize("part", range(4))
 @pytest.mark.parametrize("journal", ["wal", "delete"])
-def test_a_thousand_kills_lose_nothing(journal: str, tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/s.db?journal={journal}"
-    answer = chaos("kills", 3000, url=url, n_studies=50, n_kills=20, seed=9)
-    assert sum(answer["hit"].values()) == 1000
+def test_twelve_hundred_kills_lose_nothing(journal: str, part: int, tmp_path: Path) -> None:
+    many_kills(f"sqlite:///{tmp_path}/s.db?journal={journal}", part)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("part", range(4))
+def test_twelve_hundred_kills_lose_nothing_on_a_postgresql_server(
+    part: int, postgresql_schema: str
+) -> None:
+    many_kills(postgresql_schema, part)
 
 
 def test_kills_lose_nothing_on_a_postgresql_server(postgresql_schema: str) -> None:

@@ -226,6 +226,27 @@ def test_an_acquisition_of_your_own_may_have_any_units(acquisition: Any, scale: 
     assert answers[0] == answers[1]
 
 
+class _InfiniteWhereObserved:
+    """As if the deviation of observed graphs were zero, and divided by."""
+
+    def __init__(self, everywhere: bool) -> None:
+        self._known = 1e9 if everywhere else 0.05
+
+    def __call__(self, mean: Any, std: Any, best: float) -> Any:  # noqa: ARG002
+        return np.where(std < self._known * std.max(), np.inf, mean)
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_an_acquisition_of_your_own_may_be_infinite_at_observed_graphs(everywhere: bool) -> None:
+    space, (graphs, y) = SPACES["ssp"], _data("ssp", 3)
+    gp = GraphGP("ssp", noise=1e-4, restarts=1).fit(graphs, y)
+    objective = Objective(space, gp.posterior, _InfiniteWhereObserved(everywhere))
+    assert math.isfinite(objective.units.scale)
+    assert objective.units.scale > 0
+    values = [objective.of_graph(graph) for graph in everything(space)]
+    assert not np.isnan(values).any()
+
+
 def test_the_gap_of_a_proposal_made_by_hand() -> None:
     edge = Graph([[0, 1], [1, 0]])
     open_ = Proposal(edge, 3.0, 1.0, "time_limit", 1.0, "search", scale=4.0)

@@ -27,6 +27,14 @@ class Acquisition(Protocol):
         """Value of each candidate, given the best observed objective value."""
 
 
+def _is_finite(value: object) -> bool:
+    """Whether it is a number that arithmetic can be done with."""
+    try:
+        return isinstance(value, (int, float)) and math.isfinite(value)
+    except OverflowError:  # an integer beyond the range of floats
+        return False
+
+
 @dataclass(frozen=True)
 class LCB:
     r"""Lower confidence bound :math:`\mu - \kappa\sigma`.
@@ -38,9 +46,10 @@ class LCB:
     kappa: float = 1.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.kappa, (int, float)) or not 0 <= self.kappa < math.inf:
+        if not _is_finite(self.kappa) or self.kappa < 0:
             raise InvalidInputError(
-                f"kappa must be a finite number >= 0, got {self.kappa!r}; 0 is pure exploitation"
+                f"kappa must be a finite number >= 0, got {self.kappa!r:.100}; "
+                "0 is pure exploitation"
             )
 
     @classmethod
@@ -61,8 +70,8 @@ class EI:
     xi: float = 0.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.xi, (int, float)) or not math.isfinite(self.xi):
-            raise InvalidInputError(f"xi must be a finite number, got {self.xi!r}")
+        if not _is_finite(self.xi):
+            raise InvalidInputError(f"xi must be a finite number, got {self.xi!r:.100}")
 
     def __call__(self, mean: FloatArray, std: FloatArray, best: float) -> FloatArray:
         from scipy.special import ndtr  # late: keeps `import bogrape` quick

@@ -17,6 +17,7 @@ IntArray = NDArray[np.int64]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 LARGEST = 2**31 - 1  # of a label or an edge label
+MAX_NODES = 1000  # of graphs that come as text, checked before their matrices are made
 
 
 def frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:

@@ -6,6 +6,7 @@ graphs. Counts, rules and the searches work on batches, so that none of them loo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -60,9 +61,11 @@ class Batch:
         """Distances ``(B, n, n)``; ``n_nodes`` stands for "no path"."""
         return distances_batch(self.adjacency)
 
-    def counts(self, n_labels: int, *, pairs: bool) -> Counts:
-        """The counts the kernels see."""
-        return count_batch(self.adjacency, self.labels, self.features, n_labels, pairs=pairs)
+    def counts(self, n_labels: int, *, pairs: bool, deadline: float = math.inf) -> Counts:
+        """The counts the kernels see: of all graphs, or of the first that there is time for."""
+        return count_batch(
+            self.adjacency, self.labels, self.features, n_labels, pairs=pairs, deadline=deadline
+        )
 
     def select(self, index: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Batch:
         """The graphs at ``index``, in that order."""

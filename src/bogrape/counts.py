@@ -17,6 +17,7 @@ a breadth-first search on bit sets: row ``u`` of a graph is one machine word who
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -131,6 +132,8 @@ def n_given(graphs: object) -> int:
     if isinstance(graphs, Graph) or not isinstance(graphs, (Sequence, np.ndarray)):
         got = "one Graph; put it in a list" if isinstance(graphs, Graph) else type(graphs).__name__
         raise InvalidInputError(f"expected a list of graphs, got {got}")
+    if isinstance(graphs, np.ndarray) and graphs.ndim != 1:
+        raise InvalidInputError(f"expected a list of graphs, got an array of shape {graphs.shape}")
     return len(graphs)
 
 
@@ -165,21 +168,30 @@ def count_batch(
     n_labels: int,
     *,
     pairs: bool = True,
+    deadline: float = math.inf,
 ) -> Counts:
     """Counts of B graphs of one size, stacked as ``(B, n, n)``, ``(B, n)`` and ``(B, n, F)``.
 
-    This is the hot loop of everything: nothing in it loops over graphs or pairs of nodes.
+    This is the hot loop of everything: nothing in it loops over graphs or pairs of nodes. Past the
+    deadline (a `time.monotonic` value) the rest of the graphs is left out; the first few are not.
     """
     n_graphs, n = labels.shape
     if labels.max(initial=0) >= n_labels:
         raise InvalidInputError(f"labels must be below {n_labels}, got label {labels.max()}")
+    parts: list[slice] = []
+    found: list[tuple[IntArray, IntArray | None]] = []
+    for part in chunks(n_graphs, n):
+        if parts and time.monotonic() >= deadline:
+            n_graphs = part.start
+            labels, features = labels[:n_graphs], None if features is None else features[:n_graphs]
+            break
+        parts.append(part)
+        found.append(_count_chunk(adjacency[part], labels[part], n_labels, pairs))
     first = n_labels * np.arange(n_graphs)[:, None]
     sums = np.bincount((first + labels).ravel(), minlength=n_graphs * n_labels)
     sums = sums.reshape(n_graphs, n_labels)
     if features is not None and features.shape[2]:
         sums = np.concatenate([sums, features.sum(axis=1)], axis=1)
-    parts = _chunks(n_graphs, n)
-    found = [_count_chunk(adjacency[part], labels[part], n_labels, pairs) for part in parts]
     n_lengths = max((some.shape[1] for some, _ in found), default=1)
     lengths = np.zeros((n_graphs, n_lengths), dtype=np.int64)
     shape = (n_graphs, n_lengths, n_labels, n_labels)
@@ -216,15 +228,15 @@ def distances_batch(adjacency: BoolArray) -> IntArray:
     """All distances of B graphs ``(B, n, n)``; the number of nodes stands for "no path"."""
     n_graphs, n, _ = adjacency.shape
     out = np.empty((n_graphs, n, n), dtype=np.int64)
-    for part in _chunks(n_graphs, n):
+    for part in chunks(n_graphs, n):
         reached = list(_within(adjacency[part]))
         found = _distances(reached, n)
         out[part] = np.where(found == len(reached), n, found)
     return out
 
 
-def _chunks(n_graphs: int, n: int) -> list[slice]:
-    """Parts of a batch that are worked on at a time."""
+def chunks(n_graphs: int, n: int) -> list[slice]:
+    """Parts of a batch of graphs with n nodes that are worked on at a time."""
     chunk = max(1, _CHUNK_CELLS // (n * n))
     return [slice(start, start + chunk) for start in range(0, n_graphs, chunk)]
 

@@ -29,6 +29,7 @@ Messages say what was expected, what came, and what to try.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class BoGrapeError(Exception):
@@ -113,11 +114,24 @@ class SearchSpaceExhausted(BoGrapeError):
 
 
 class SamplingError(BoGrapeError):
-    """The sampler found too few graphs of the space within its budget: ``found`` of them."""
+    """The sampler found too few graphs of the space within its budget: ``found`` of them.
 
-    def __init__(self, message: str, found: int = 0) -> None:
+    If it was a deadline that cut the sampler short, ``out_of_time`` is true and ``graphs`` holds
+    what had been found.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        found: int = 0,
+        *,
+        out_of_time: bool = False,
+        graphs: Sequence[Any] = (),  # of Graph, which this module is below of
+    ) -> None:
         super().__init__(message)
         self.found = found
+        self.out_of_time = out_of_time
+        self.graphs = tuple(graphs)
 
 
 class StorageError(BoGrapeError):

@@ -24,6 +24,7 @@ FloatArray = NDArray[np.float64]
 STUDY_CLIP = 1e3  # typical distances from the median: what a study takes for a slip
 STUDY_OBSERVATIONS = 1000  # what a study makes its model from, unless it can take all of them
 MOST_COORDINATES = 500  # of the feature vector of a linear kernel, to take all observations
+_LARGEST = float(np.finfo(float).max)
 _NOISE_BOUNDS = (1e-8, 1.0)
 
 
@@ -65,12 +66,15 @@ class GraphGP:
         most_observations: int | None = None,
     ) -> None:
         self.kernel = get_kernel(kernel)
-        if noise != "fit" and (not isinstance(noise, (int, float)) or not 0 < noise < math.inf):
-            raise InvalidInputError(f"noise must be a variance > 0 or 'fit', got {noise!r}")
+        fitted = isinstance(noise, str) and noise == "fit"
+        if not fitted and (not isinstance(noise, (int, float)) or not 0 < noise <= _LARGEST):
+            raise InvalidInputError(f"noise must be a variance > 0 or 'fit', got {noise!r:.100}")
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+            raise InvalidInputError(f"seed must be an integer >= 0, got {seed!r:.100}")
         for name, value in (("alpha", alpha), ("beta", beta), ("clip", clip)):
             number = isinstance(value, (int, float))
-            if value is not None and not (number and 0 < value < math.inf):
-                raise InvalidInputError(f"{name} must be a finite number > 0, got {value!r}")
+            if value is not None and not (number and 0 < value <= _LARGEST):
+                raise InvalidInputError(f"{name} must be a finite number > 0, got {value!r:.100}")
         for name, whole in (("restarts", restarts), ("n_labels", n_labels)):
             if whole is not None and (not isinstance(whole, int) or whole < 1):
                 raise InvalidInputError(f"{name} must be an integer >= 1, got {whole!r}")
@@ -268,7 +272,7 @@ class GraphGP:
 def _observations(graphs: Sequence[Graph], y: ArrayLike) -> FloatArray:
     try:
         values = np.array(y, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(f"y must be numbers, one a graph: {error}") from None
     if values.ndim != 1 or len(values) != n_given(graphs):
         raise InvalidInputError(

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import display
 from .arrays import (
     LARGEST,
+    MAX_NODES,
     BoolArray,
     IntArray,
     adjacency_matrix,
@@ -155,14 +156,15 @@ class Graph:
         """Lengths of shortest paths; ``inf`` where there is no path (as in scipy)."""
         n = self.n_nodes
         distance = np.full((n, n), np.inf)
-        step = (self._adjacency | np.eye(n, dtype=bool)).astype(np.int64)
+        # float32 products run through BLAS, and are exact here
+        step = (self._adjacency | np.eye(n, dtype=bool)).astype(np.float32)
         within = np.eye(n, dtype=bool)  # pairs at distance <= length
         for length in range(n):
             fresh = within & np.isinf(distance)
             if not fresh.any():
                 break
             distance[fresh] = length
-            within = within.astype(np.int64) @ step > 0
+            within = within.astype(np.float32) @ step > 0
         return distance
 
     # -- sameness -----------------------------------------------------------------------------
@@ -223,10 +225,13 @@ class Graph:
 
     def permuted(self, order: ArrayLike) -> Graph:
         """The same graph with node ``order[i]`` renamed ``i``."""
-        index = np.asarray(order, dtype=np.int64)
-        if sorted(index.tolist()) != list(range(self.n_nodes)):
+        try:
+            index = np.asarray(order, dtype=np.int64)
+        except (TypeError, ValueError, OverflowError):
+            index = np.empty(0, dtype=np.int64)
+        if index.ndim != 1 or sorted(index.tolist()) != list(range(self.n_nodes)):
             raise InvalidGraphError(
-                f"order must be a permutation of 0..{self.n_nodes - 1}, got {index.tolist()}"
+                f"order must be a permutation of 0..{self.n_nodes - 1}, got {order!r:.200}"
             )
         grid = np.ix_(index, index)
         return Graph(
@@ -336,7 +341,10 @@ class Graph:
 
     @classmethod
     def from_json(cls, text: str) -> Graph:
-        """Read what `to_json` wrote; anything else is refused with the reason."""
+        """Read what `to_json` wrote; anything else is refused with the reason.
+
+        A text may hold a graph with up to 1,000 nodes.
+        """
         try:
             data = json.loads(text)
         except (ValueError, TypeError, RecursionError) as error:
@@ -441,8 +449,10 @@ def _graph_from_data(data: Any) -> Graph:
             f"{sorted(allowed - {'n_nodes', 'edges'})}; got {sorted(map(str, data))}"
         )
     n, edges, directed = data["n_nodes"], data["edges"], data.get("directed", False)
-    if not isinstance(n, int) or isinstance(n, bool) or not 1 <= n <= 10_000:
-        raise InvalidGraphError(f"n_nodes must be an integer between 1 and 10000, got {n!r}")
+    if not isinstance(n, int) or isinstance(n, bool) or not 1 <= n <= MAX_NODES:
+        raise InvalidGraphError(
+            f"n_nodes must be an integer between 1 and {MAX_NODES}, got {n!r:.60}"
+        )
     if not isinstance(edges, list) or not all(
         isinstance(e, list) and len(e) == 2 and all(type(v) is int and 0 <= v < n for v in e)
         for e in edges

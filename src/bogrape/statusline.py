@@ -70,21 +70,31 @@ class _Bar:
     """A bar on a terminal."""
 
     def __init__(self, name: str, total: int, done: int, delay: float) -> None:
+        self._name, self._total, self._done = name, total, done
+        self._from = time.monotonic() + delay
+        self._bar: Any = None
+
+    def show(self, done: int, text: str) -> None:
+        if self._bar is None:
+            if time.monotonic() < self._from:
+                self._done = done
+                return
+            self._bar = self._begin()
+        self._bar.set_postfix_str(text, refresh=done == self._done)
+        self._bar.update(done - self._done)
+        self._done = done
+
+    def _begin(self) -> Any:
         from tqdm import tqdm  # late: `import bogrape` need not pay for it
 
         class Bar(tqdm):  # type: ignore[misc]  # it has no types
             monitor_interval = 0  # no thread of its own: evaluations fork this process
 
-        self._bar = Bar(total=total, initial=done, desc=name, dynamic_ncols=True, delay=delay)
-        self._done = done
-
-    def show(self, done: int, text: str) -> None:
-        self._bar.set_postfix_str(text, refresh=done == self._done)
-        self._bar.update(done - self._done)
-        self._done = done
+        return Bar(total=self._total, initial=self._done, desc=self._name, dynamic_ncols=True)
 
     def close(self) -> None:
-        self._bar.close()
+        if self._bar is not None:
+            self._bar.close()
 
 
 @final

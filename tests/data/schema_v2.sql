@@ -12,11 +12,11 @@ CREATE TABLE bogrape_studies (
 	settings TEXT NOT NULL, 
 	key_version VARCHAR(100) NOT NULL, 
 	revision INTEGER NOT NULL, 
-	n_trials INTEGER NOT NULL, changes TEXT NOT NULL DEFAULT '[]', 
+	n_trials INTEGER NOT NULL, changes TEXT NOT NULL DEFAULT '[]', digest VARCHAR(32) NOT NULL DEFAULT '00000000000000000000000000000000', checksum VARCHAR(16) NOT NULL DEFAULT '', 
 	PRIMARY KEY (id), 
 	UNIQUE (name)
 );
-INSERT INTO "bogrape_studies" VALUES(1,'kept','{"space": {"n_nodes": 5, "labels": 2, "features": 0, "directed": false, "connected": true, "rules": [], "edge_labels": 0}, "kernel": "ssp", "noise": "fit", "acquisition": {"name": "lcb", "kappa": 1.0}, "method": "auto", "time_limit": 60.0, "n_initial": 6, "seed": 0, "direction": "minimize", "retries": 0}','igraph 1.0.0',10,5,'[{"from_trial": 5, "time": "2026-11-16T11:34:50.471+00:00", "changed": {"noise": [1e-06, "fit"]}}]');
+INSERT INTO "bogrape_studies" VALUES(1,'kept','{"space": {"n_nodes": 5, "labels": 2, "features": 0, "directed": false, "connected": true, "rules": [], "edge_labels": 0}, "kernel": "ssp", "noise": "fit", "acquisition": {"name": "lcb", "kappa": 1.0}, "method": "auto", "time_limit": 60.0, "n_initial": 6, "seed": 0, "direction": "minimize", "retries": 0}','igraph 1.0.0',10,5,'[{"from_trial": 5, "time": "2026-11-16T11:34:50.471+00:00", "changed": {"noise": [1e-06, "fit"]}}]','9e21b4083038e59bbc64128d279bba0d','bdf433e49cfc2e69');
 CREATE TABLE bogrape_trials (
 	study INTEGER NOT NULL, 
 	number INTEGER NOT NULL, 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -73,7 +74,7 @@ class StudyFile:
     def load(self) -> Study:
         """The study as it was made; an error if it does not exist yet."""
         database = self.storage.removeprefix(_SQLITE).partition("?")[0]
-        if self.storage.startswith(_SQLITE) and not Path(database).exists():
+        if self.storage.startswith(_SQLITE) and not os.path.lexists(database):
             raise StudyError(f"{self.path}: the study has not been started; try 'bogrape run'")
         return Study.load(self.storage, self.name)
 
@@ -81,15 +82,16 @@ class StudyFile:
 def read_study_file(path: Path) -> StudyFile:
     """Read and check a study file."""
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise InvalidInputError(f"{str(path)!r} is too long for a study file")
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
+        size = path.stat().st_size
+        data = tomllib.loads(path.read_text(encoding="utf-8")) if size <= _MAX_BYTES else None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InvalidInputError(f"{str(path)!r} is not TOML: {str(error)[:300]}") from None
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a path with a null character
         raise InvalidInputError(
             f"the study file {str(path)!r} cannot be read: {error}; 'bogrape init' writes one"
         ) from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InvalidInputError(f"{str(path)!r} is not TOML: {str(error)[:300]}") from None
+    if data is None:
+        raise InvalidInputError(f"{str(path)!r} is too long for a study file")
     try:
         return _study_file(path, data)
     except InvalidInputError as error:

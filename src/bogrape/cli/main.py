@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from .objective import make_file_evaluator
 from .observations import kind_of, read_observations
 from .output import print_json, print_preview, print_status, print_trial, trial_data
 from .report import report
+from .rescue import rescue
 from .tables import render, write_whole
 
 _EXIT_CODES = """\b
@@ -92,21 +95,21 @@ def run(
     file = read_study_file(study_file)
     evaluator = make_file_evaluator(file)
     study = file.open()
-    _log_to_stderr(quiet)
     if retry_failed:
         for trial in study.trials:
             if trial.state == "failed":
                 study.retry(trial)
     previous = signal.signal(signal.SIGTERM, _terminated)
     try:
-        run_study(
-            study,
-            evaluator,
-            file.n_trials,
-            progress=not quiet,
-            worker=worker,
-            n_evaluations=evaluations,
-        )
+        with _logging_to_stderr(quiet):
+            run_study(
+                study,
+                evaluator,
+                file.n_trials,
+                progress=not quiet,
+                worker=worker,
+                n_evaluations=evaluations,
+            )
     except KeyboardInterrupt as reason:
         code = 143 if isinstance(reason, _Terminated) else 130
         kept = f"all {len(study.trials)} trials are kept"
@@ -332,6 +335,7 @@ def demo(output: Path, seed: int, iterations: int) -> None:
 
 
 main.add_command(report)
+main.add_command(rescue)
 main.add_command(bench)
 
 
@@ -343,11 +347,17 @@ def _terminated(number: int, frame: Any) -> None:  # noqa: ARG001
     raise _Terminated
 
 
-def _log_to_stderr(quiet: bool) -> None:
+@contextmanager
+def _logging_to_stderr(quiet: bool) -> Iterator[None]:
     """Warnings always, progress lines unless there is a bar or none is wanted."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logger = logging.getLogger("bogrape")
+    level, bar = logger.level, sys.stderr.isatty()
     logger.addHandler(handler)
-    bar = sys.stderr.isatty()
     logger.setLevel(logging.WARNING if quiet or bar else logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -74,7 +75,7 @@ def _open(study: str, name: str | None) -> tuple[Study, str, Callable[[Study], b
 
         return file.load(), _public(file.storage), spent
     url = study if "://" in study else f"sqlite:///{study}"
-    if url.startswith("sqlite:///") and not Path(url[10:].partition("?")[0]).is_file():
+    if url.startswith("sqlite:///") and not os.path.isfile(url[10:].partition("?")[0]):
         raise InvalidInputError(f"there is no file {study!r}; give a study file or a database")
     return Study.load(url, name or _only(url)), _public(url), lambda found: False  # noqa: ARG005
 

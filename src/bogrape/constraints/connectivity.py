@@ -53,7 +53,7 @@ class TwoConnected(_ByDemands):
     kind: Literal["node", "edge"] = "node"
 
     def __post_init__(self) -> None:
-        if self.kind not in ("node", "edge"):
+        if not isinstance(self.kind, str) or self.kind not in ("node", "edge"):
             self.refuse("kind 'node' or 'edge'", repr(self.kind), "kind='node'")
 
     def direction_needed(self) -> bool | None:

@@ -174,17 +174,16 @@ class TotalCost(Rule):
         """Scaled cost of each possible edge, ``(edge labels or 1, n, n)``."""
         if (n, directed) not in self._tables:
             base = Fraction(1) if not self.costs else decimal(self.otherwise or 0)
-            cost = dict.fromkeys(permutations(range(n), 2), base)
-            for (u, v), given in self.costs:
-                if max(u, v) < n:
-                    cost[u, v] = decimal(given)
-                    if not directed:
-                        cost[v, u] = decimal(given)
             prices = [decimal(price) for _, price in self.edge_labels] or [Fraction(1)]
             table = np.zeros((len(prices), n, n), dtype=np.int64)
             for k, price in enumerate(prices):
-                for (u, v), single in cost.items():
-                    table[k, u, v] = int(single * price * self.scale)
+                table[k] = int(base * price * self.scale)
+                np.fill_diagonal(table[k], 0)
+                for (u, v), given in self.costs:
+                    if max(u, v) < n:
+                        table[k, u, v] = int(decimal(given) * price * self.scale)
+                        if not directed:
+                            table[k, v, u] = table[k, u, v]
             self._tables[n, directed] = table
         return self._tables[n, directed]
 

@@ -307,12 +307,13 @@ class RequiredSubgraph(Rule):
         return replace(self, labels={v: resolve(label) for v, label in self.labels})
 
     def moved(self, locate: Callable[[Node], int]) -> Self:
-        """With every node replaced by its index."""
-        return replace(
-            self,
-            edges=[(locate(u), locate(v)) for u, v in self.edges],
-            labels={locate(v): label for v, label in self.labels},
-        )
+        """With every node replaced by its index; refuse two labels for one node."""
+        labels: dict[int, Label] = {}
+        for v, label in self.labels:
+            if labels.setdefault(locate(v), label) != label:
+                self.refuse("one label per node", f"two for {locate(v)!r}", "keeping one of them")
+        edges = [(locate(u), locate(v)) for u, v in self.edges]
+        return replace(self, edges=edges, labels=labels)
 
     def undirected(self) -> Self:
         """With ``u < v`` in every edge."""

@@ -231,7 +231,7 @@ class Rule(ABC):
         out = {}
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
-            if field.default is MISSING or value != field.default:
+            if field.default is MISSING or _differs(value, field.default):
                 out[field.name] = value
         return out
 
@@ -315,6 +315,13 @@ def over(value: NDArray[Any], low: float, high: float | None) -> Excess:
     """``max(0, low - value, value - high)``."""
     out = np.maximum(0.0, low - value)
     return out if high is None else np.maximum(out, value - float(high))
+
+
+def _differs(value: object, default: object) -> bool:
+    try:
+        return bool(value != default)
+    except (TypeError, ValueError):  # an array, in the message that refuses it
+        return True
 
 
 def _show(value: object) -> str:

@@ -52,13 +52,13 @@ def _watch(child: int, parent: int) -> int | None:
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     told_to_end: list[int] = []
-    for number in (signal.SIGCHLD, signal.SIGUSR1, signal.SIGINT, signal.SIGHUP):
+    for number in (signal.SIGCHLD, signal.SIGCONT, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: None)  # no more than a reason to look
     signal.signal(signal.SIGTERM, lambda number, _: told_to_end.append(number))
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     # The signal comes when the *thread* that started us ends, which need not mean anything: so it
-    # wakes us up, and we look whether the process is still there.
-    die_with_parent(signal.SIGUSR1)
+    # wakes us up, even if somebody has stopped us, and we look whether the process is still there.
+    die_with_parent(signal.SIGCONT)
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:

@@ -6,6 +6,9 @@ directory and the user's site. What else the parent can import comes last on the
 that it is found but stands in for nothing: rules of your own, next to a script, or packages in the
 user's site. ``PYTHONPATH`` is heeded as always. The package itself is the one the parent runs,
 wherever it lies.
+
+A child ends when its standard input closes, however its parent ends. One that somebody has stopped
+(``kill -STOP``) would not notice: on Linux it is woken up then.
 """
 
 from __future__ import annotations
@@ -13,9 +16,16 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+_PR_SET_PDEATHSIG = 1
 _PACKAGE = __name__.partition(".")[0]
+# SIGCONT does no harm to a process that runs: Linux sends it when the *thread* that started this
+# process ends, which need not be the end of the parent.
 _START = f"""
-import importlib.util, sys
+import sys
+if sys.platform == "linux":
+    import ctypes, signal
+    ctypes.CDLL(None).prctl({_PR_SET_PDEATHSIG}, signal.SIGCONT)
+import importlib.util
 module, package, *path = sys.argv[1:]
 sys.path += [entry for entry in path if entry not in sys.path]
 spec = importlib.util.spec_from_file_location({_PACKAGE!r}, package)

@@ -18,7 +18,7 @@ from .moves import MoveTable
 from .objective import Objective
 from .proposal import Proposal
 from .request import Request
-from .search import Elite
+from .search import Elite, find_any
 
 _POPULATION = 50
 _GENERATIONS = 20
@@ -31,12 +31,15 @@ def propose_evolve(objective: Objective, request: Request) -> Proposal:
     elite = Elite(request.excluded, identify=space.identity)
     rng = np.random.default_rng(request.seed)
     for n in space.sizes:
+        if time.monotonic() >= request.deadline:
+            break
         known = (g for g in reversed(request.exclude) if g.n_nodes == n and space.contains(g))
         start = list(islice(known, _POPULATION // 2))[::-1]
         try:
-            seed = int(rng.integers(2**31))
-            start += space.sample(_POPULATION - len(start), seed=seed, n_nodes=n)
-        except SamplingError:
+            seed, size = int(rng.integers(2**31)), _POPULATION - len(start)
+            start += space.sample(size, seed=seed, n_nodes=n, deadline=request.deadline)
+        except SamplingError as error:
+            start += error.graphs  # those that there was time for
             if not start:
                 continue
         moves = MoveTable.of(space, n)
@@ -61,6 +64,10 @@ def propose_evolve(objective: Objective, request: Request) -> Proposal:
             values = np.concatenate([values, found])
             best = np.argsort(values, kind="stable")[:_POPULATION]
             population, values = population.select(best), values[best]
+    if not elite.ties and request.late:
+        find_any(objective, elite, request)
+        if not elite.ties:
+            raise request.too_late()
     if not elite.ties:
         raise SearchSpaceExhausted(
             "mutation found no graph of the space that is not excluded; widen the space, or use "

@@ -7,6 +7,8 @@ and paths with the other nodes gathered at two places. They need not satisfy any
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,24 +18,40 @@ from ..space import GraphSpace
 Matrix = NDArray[np.bool_]
 
 
-def landmarks(space: GraphSpace, n: int) -> Batch | None:
-    """Landmarks with n nodes, once per label; none where edges have directions or labels.
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    """Landmarks with n nodes, numbered; stored once, however many labels there are.
 
-    Where the space fixes the labels of its nodes, once with those.
+    There is one for each shape and label, and for each shape only where the space fixes the labels
+    of its nodes.
     """
+
+    space: GraphSpace
+    shapes: Matrix  # (K, n, n)
+
+    def __len__(self) -> int:
+        return len(self.shapes) * (1 if self.space.fixed_labels else self.space.n_labels)
+
+    def batch(self, index: NDArray[np.int64]) -> Batch:
+        """The landmarks of these numbers."""
+        label, shape = np.divmod(index, max(1, len(self.shapes)))
+        n = self.shapes.shape[1]
+        batch = Batch(
+            self.shapes[shape],
+            np.repeat(label[:, None], n, axis=1),
+            np.zeros((len(index), n, self.space.n_features), dtype=bool),
+            None,
+            False,
+        )
+        return self.space.derived(batch) if self.space.fixed_labels else batch
+
+
+def landmarks(space: GraphSpace, n: int) -> Landmarks:
+    """Landmarks with n nodes; none where edges have directions or labels."""
     if n < 3 or space.directed or space.n_edge_labels:
-        return None
-    matrices = np.stack([*_classics(n), *(m for d in range(2, n - 1) for m in brooms(n, d))])
-    n_copies = 1 if space.fixed_labels else space.n_labels
-    labels = np.repeat(np.arange(n_copies), len(matrices))
-    batch = Batch(
-        np.tile(matrices, (n_copies, 1, 1)),
-        np.repeat(labels[:, None], n, axis=1),
-        np.zeros((len(labels), n, space.n_features), dtype=bool),
-        None,
-        False,
-    )
-    return space.derived(batch) if space.fixed_labels else batch
+        return Landmarks(space, np.zeros((0, n, n), dtype=bool))
+    shapes = [*_classics(n), *(m for d in range(2, n - 1) for m in brooms(n, d))]
+    return Landmarks(space, np.stack(shapes))
 
 
 def _classics(n: int) -> list[Matrix]:

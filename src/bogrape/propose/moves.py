@@ -9,6 +9,7 @@ rule (`Rule.derive`). Moves may leave the space; the caller filters.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ class MoveTable:
     rows: IntArray
     weights: NDArray[np.float64]  # how often to draw each row when not all are tried
     space: GraphSpace
+    n_nodes: int
 
     @property
     def n_edge_labels(self) -> int:
@@ -36,18 +38,11 @@ class MoveTable:
     @classmethod
     def of(cls, space: GraphSpace, n: int) -> MoveTable:
         """All moves on graphs of the space with n nodes."""
-        nodes = np.arange(n)
         pairs = np.argwhere(
             ~np.eye(n, dtype=bool) if space.directed else np.triu(np.ones((n, n), bool), 1)
         )
         swaps = np.argwhere(np.triu(np.ones((n, n), dtype=bool), 1))
-        triples = np.stack(np.meshgrid(nodes, nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 3)
-        distinct = (
-            (triples[:, 0] != triples[:, 1])
-            & (triples[:, 0] != triples[:, 2])
-            & (triples[:, 1] != triples[:, 2])
-        )
-        blocks = [(FLIP, pairs, 1.0), (REWIRE, triples[distinct], 0.5)]
+        blocks = [(FLIP, pairs, 1.0), (REWIRE, _triples(n), 0.5)]
         if space.directed:
             blocks.append((REVERSE, pairs, 0.5))
         if space.n_labels > 1 and not space.fixed_labels:
@@ -69,21 +64,37 @@ class MoveTable:
             rows.append(block)
             weights.append(np.full(len(block), share / len(block)))
         if not rows:
-            return cls(np.zeros((0, 4), np.int64), np.zeros(0), space)
+            return cls(np.zeros((0, 4), np.int64), np.zeros(0), space, n)
         total = np.concatenate(weights)
-        return cls(np.concatenate(rows), total / total.sum(), space)
+        return cls(np.concatenate(rows), total / total.sum(), space, n)
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def apply(self, batch: Batch, index: IntArray, rng: np.random.Generator) -> Batch:
-        """Change graph i of the batch by row ``index[i]`` of the table.
+    @cached_property
+    def _cumulative(self) -> NDArray[np.float64]:
+        total = np.cumsum(self.weights)
+        return np.asarray(total / total[-1])
+
+    def draw(self, k: int, rng: np.random.Generator) -> IntArray:
+        """k random rows by weight: what ``rng.choice`` draws, without adding up a million weights
+        every time."""
+        return np.asarray(self._cumulative.searchsorted(rng.random(k), side="right"))
+
+    def apply(
+        self,
+        batch: Batch,
+        index: IntArray,
+        rng: np.random.Generator,
+        owner: IntArray | None = None,
+    ) -> Batch:
+        """Change graph i of the batch, or graph ``owner[i]``, by row ``index[i]`` of the table.
 
         Returns a new batch. Rows that do not apply (no such edge) leave their graph as it is.
         """
-        adjacency, labels = batch.adjacency.copy(), batch.labels.copy()
-        features = batch.features.copy()
-        bonds = None if batch.edge_labels is None else batch.edge_labels.copy()
+        copy = batch.select(np.arange(len(batch)) if owner is None else owner)
+        adjacency, labels, features = copy.adjacency, copy.labels, copy.features
+        bonds = copy.edge_labels
         kind, a, b, c = self.rows[index].T
 
         def put(i: IntArray, u: IntArray, v: IntArray, value: NDArray[np.bool_]) -> None:
@@ -125,6 +136,17 @@ class MoveTable:
             if not batch.directed:
                 bonds[i, b[i], a[i]] = c[i]
         return self.space.derived(Batch(adjacency, labels, features, bonds, batch.directed))
+
+
+def _triples(n: int) -> NDArray[np.integer]:
+    """All triples of different nodes, in order: a million of them for 100 nodes."""
+    number = np.arange(n * (n - 1) * (n - 2), dtype=np.int32)
+    a, rest = np.divmod(number, max(1, (n - 1) * (n - 2)))
+    b, c = np.divmod(rest, max(1, n - 2))
+    b += b >= a  # the b-th node besides a
+    c += c >= np.minimum(a, b)
+    c += c >= np.maximum(a, b)
+    return np.column_stack([a, b, c])
 
 
 def _grid(rows: int, columns: int) -> IntArray:

@@ -22,6 +22,7 @@ from ..errors import InvalidInputError
 from ..graph import Graph
 from ..posterior import Posterior
 from ..space import GraphSpace
+from .evaluation import evaluate
 from .proposal import Proposal, Status
 from .units import Units
 
@@ -71,6 +72,9 @@ class Objective:
         if isinstance(self.acquisition, EI):  # an improvement, which has no zero to choose
             return Units(0.0, model.y_scale)
         known = self._in_own_units(model.counts)
+        known = known[np.isfinite(known)]  # it may divide by a deviation that is zero there
+        if not len(known):
+            return Units(0.0, 1.0)
         centre = float(np.median(known))
         return Units(centre, float(np.abs(known - centre).max()) or abs(centre) or 1.0)
 
@@ -87,7 +91,7 @@ class Objective:
 
     def of_batch(self, batch: Batch) -> NDArray[np.float64]:
         """Acquisition value of each graph of a batch."""
-        return self.of_counts(batch.counts(self.space.n_labels, pairs=self.labelled))
+        return evaluate(self, batch)[0]
 
     def of_graph(self, graph: Graph) -> float:
         """Acquisition value of one graph."""

@@ -26,7 +26,7 @@ from .objective import Objective
 from .proposal import Proposal
 from .request import Request, Stage
 from .sampling import propose_sample
-from .search import search
+from .search import find_any, search
 from .ties import break_tie
 from .units import RECOMPUTED, room
 
@@ -48,12 +48,16 @@ def propose_search(objective: Objective, request: Request) -> Proposal:
         starts=request.starts,
         stop=request.stop,
     )
+    if not elite.ties and request.late:
+        find_any(objective, elite, request)
+        if not elite.ties:
+            raise request.too_late()
     if not elite.ties:
         raise SearchSpaceExhausted(
             "local search found no graph of the space that is not excluded; widen the space, or "
             'use method="exact" to learn whether one exists'
         )
-    graph = break_tie(elite.ties, request.exclude, request.seed)
+    graph = break_tie(elite.ties, request.exclude, request.seed, request.deadline)
     return objective.proposal(
         graph,
         objective.of_graph(graph),
@@ -170,6 +174,12 @@ def propose(
         watch: called with a `Stage` whenever more is known about the proposal.
     """
     _check(method, time_limit, n, seed)
+    _check_parts(space, gp, acquisition)
+    try:
+        exclude, pending = list(exclude), list(pending)
+        starts = None if starts is None else list(starts)
+    except TypeError:
+        raise InvalidInputError("exclude, pending and starts must be lists of graphs") from None
     for graph in (*exclude, *pending, *(starts or ())):
         if not isinstance(graph, Graph):
             raise InvalidInputError(
@@ -235,8 +245,21 @@ def _recheck(proposal: Proposal, objective: Objective, request: Request) -> None
         )
 
 
+def _check_parts(space: object, gp: object, acquisition: object) -> None:
+    if not isinstance(space, GraphSpace):
+        raise InvalidInputError(f"space must be a GraphSpace, got {type(space).__name__}")
+    if not isinstance(gp, GraphGP) and not hasattr(gp, "believe"):
+        raise InvalidInputError(
+            f"gp must be a fitted GraphGP or its posterior, got {type(gp).__name__}"
+        )
+    if acquisition is not None and not callable(acquisition):
+        raise InvalidInputError(
+            f"acquisition must be a function such as LCB(1.0), got {acquisition!r:.100}"
+        )
+
+
 def _check(method: str, time_limit: float, n: int, seed: int) -> None:
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise InvalidInputError(f"unknown method {method!r}; choose one of {', '.join(METHODS)}")
     if not isinstance(time_limit, (int, float)) or not time_limit > 0:
         raise InvalidInputError(f"time_limit must be a number of seconds > 0, got {time_limit!r}")

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from ..errors import SamplingError
 from ..graph import Graph
 
 
@@ -65,9 +66,22 @@ class Request:
         return min(due, time.monotonic()) if self.stop() else due
 
     @property
+    def late(self) -> bool:
+        """Whether the answer is due."""
+        return time.monotonic() >= self.deadline
+
+    @property
     def seconds(self) -> float:
         """Time spent so far."""
         return time.monotonic() - self.started
+
+    def too_late(self) -> SamplingError:
+        """The error for when the time was up before any graph was found."""
+        return SamplingError(
+            "expected to find a graph of the space that is not excluded, got none in "
+            f"{self.seconds:.3g} s; try a larger time_limit, or fewer rules",
+            out_of_time=True,
+        )
 
     def report(
         self, step: Literal["search", "proof"], value: float, bound: float, n_open: int

@@ -17,18 +17,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..batch import Batch
-from ..counts import Counts
 from ..errors import SamplingError
 from ..graph import Graph
 from ..space import GraphSpace
-from .landmarks import landmarks
+from .evaluation import CountObjective, evaluate, n_at_a_time
+from .landmarks import Landmarks, landmarks
 from .moves import MoveTable
+from .request import Request
 from .units import STEP, TIE, room
 
 _CHAINS = 24
@@ -38,24 +38,8 @@ _STUCK_AFTER = 2  # rounds without improvement before a chain restarts
 _PENALTY = 1e300  # a unit of excess outweighs every acquisition value
 _TIES_KEPT = 32
 _PASSED_KEPT = 50_000
-
-
-class CountObjective(Protocol):
-    """What can be searched: a function of the counts of a graph, over a space."""
-
-    @property
-    def space(self) -> GraphSpace:
-        """The graphs to choose from."""
-
-    @property
-    def labelled(self) -> bool:
-        """Whether values depend on the labels at the ends of paths."""
-
-    def of_counts(self, counts: Counts) -> NDArray[np.float64]:
-        """Value of each row of counts; smaller is better."""
-
-    def of_batch(self, batch: Batch) -> NDArray[np.float64]:
-        """Value of each graph of a batch."""
+_LANDMARK_SHARE = 0.5  # of the time there is, at most, for choosing among the landmarks
+_LAST_SECONDS = 0.7  # beyond the deadline, for any graph at all
 
 
 @dataclass
@@ -136,34 +120,64 @@ def search(
         chosen = sorted(sizes, key=reached.__getitem__)[: len(sizes) if turn == 0 else 3]
         for n in chosen:
             rng = np.random.default_rng([seed, turn, n])
-            chains = _Chains(objective, n, rng, [g for g in starts if g.n_nodes == n])
-            best = chains.run(elite, budget // len(chosen), deadline, stop)
+            alike = [g for g in starts if g.n_nodes == n]
+            chains = _Chains(objective, n, rng, alike, deadline)
+            best = chains.run(elite, budget // len(chosen), stop)
             reached[n] = min(reached[n], best)
             if time.monotonic() > deadline or stop():
                 return elite
     return elite
 
 
+def find_any(objective: CountObjective, elite: Elite, request: Request) -> None:
+    """Offer a random graph, found in a last second, to an elite that is empty at the deadline."""
+    if request.stop():
+        return
+    until = time.monotonic() + _LAST_SECONDS
+    try:
+        graphs = objective.space.sample(
+            1, seed=request.seed, exclude=request.excluded, deadline=until
+        )
+    except SamplingError:
+        return
+    batch = Batch.of(graphs)
+    elite.n_evaluations += 1
+    elite.offer(batch, evaluate(objective, batch)[0])
+
+
 class _Chains:
     """Parallel chains over graphs of one size."""
 
     def __init__(
-        self, objective: CountObjective, n: int, rng: np.random.Generator, starts: Sequence[Graph]
+        self,
+        objective: CountObjective,
+        n: int,
+        rng: np.random.Generator,
+        starts: Sequence[Graph],
+        deadline: float,
     ) -> None:
         self._objective = objective
         self._rng = rng
+        self._deadline = deadline
         self._moves = MoveTable.of(objective.space, n)
         space = objective.space
-        seeds = [*self._best(starts), *self._landmarks(n)]
-        fresh = _sample(space, n, max(_CHAINS - len(seeds), _CHAINS // 3), rng)
+        alike, marks = self._alike(starts), landmarks(space, n)
+        n_seeds = min(_CHAINS // 3, len(alike)) + min(_CHAINS // 3, len(marks))
+        # first of all: the others need not be in the space
+        fresh = _sample(space, n, max(_CHAINS - n_seeds, _CHAINS // 3), rng, deadline)
+        seeds = [*self._best(alike), *self._best_of(marks)]
         self._current = Batch.of([*seeds, *fresh] or _anything(space, n))
         self._score = np.full(len(self._current), np.inf)
         self._stuck = np.zeros(len(self._current), dtype=np.int64)
 
-    def _best(self, starts: Sequence[Graph]) -> list[Graph]:
-        """The most promising of the graphs that are of the space's kind."""
+    @property
+    def _late(self) -> bool:
+        return time.monotonic() >= self._deadline
+
+    def _alike(self, starts: Sequence[Graph]) -> list[Graph]:
+        """The graphs that are of the space's kind."""
         space = self._objective.space
-        alike = [
+        return [
             graph
             for graph in starts
             if graph.directed == space.directed
@@ -171,37 +185,47 @@ class _Chains:
             and (graph.edge_labels is None) == (space.n_edge_labels == 0)
             and graph.labels.max() < space.n_labels
         ]
-        if not alike:
-            return []
-        order = np.argsort(self._objective.of_batch(Batch.of(alike)), kind="stable")
-        return [alike[i] for i in order[: _CHAINS // 3]]
 
-    def _landmarks(self, n: int) -> list[Graph]:
-        batch = landmarks(self._objective.space, n)
-        if batch is None:
+    def _best(self, alike: Sequence[Graph]) -> list[Graph]:
+        """The most promising of some graphs."""
+        if not alike or self._late:
             return []
-        order = np.argsort(self._objective.of_batch(batch), kind="stable")
-        return [batch.graph(int(i)) for i in order[: _CHAINS // 3]]
+        values, joined = evaluate(self._objective, Batch.of(alike), self._deadline)
+        return [alike[i] for i in _smallest(values, joined)]
 
-    def run(self, elite: Elite, budget: int, deadline: float, stop: Callable[[], bool]) -> float:
+    def _best_of(self, marks: Landmarks) -> list[Graph]:
+        """The most promising landmarks: of all, or of a selection that there is time for."""
+        space, now = self._objective.space, time.monotonic()
+        until = now + _LANDMARK_SHARE * (self._deadline - now)
+        values, joined = np.full(len(marks), np.inf), np.zeros(len(marks), dtype=np.int64)
+        step = n_at_a_time(self._moves.n_nodes, space.n_labels, self._objective.labelled)
+        n_parts = -(-len(marks) // step)
+        for first in range(n_parts):
+            if time.monotonic() >= until:
+                break
+            some = np.arange(first, len(marks), n_parts)  # of all kinds, not the first ones
+            values[some], joined[some] = evaluate(self._objective, marks.batch(some), until)
+        chosen = marks.batch(_smallest(values, joined))
+        return [chosen.graph(i) for i in range(len(chosen))]
+
+    def run(self, elite: Elite, budget: int, stop: Callable[[], bool]) -> float:
         """Spend the budget; returns the best value seen at this size, excluded graphs included."""
         self._score = self._evaluate(self._current, elite)
         used, best = len(self._current), float(self._score.min())
-        while used < budget and len(self._moves) and time.monotonic() < deadline and not stop():
+        while used < budget and len(self._moves) and not self._late and not stop():
             used += self._round(elite)
             best = min(best, float(self._score.min()))
         return best
 
     def _evaluate(self, batch: Batch, elite: Elite) -> NDArray[np.float64]:
         space = self._objective.space
-        counts = batch.counts(space.n_labels, pairs=self._objective.labelled)
-        values = self._objective.of_counts(counts)
+        values, joined = evaluate(self._objective, batch, self._deadline)
         if space.connected is True and not space.directed and not space.rules:
             # nothing can be wrong but missing paths, and the counts tell how many are missing
-            excess = (batch.n_nodes**2 - counts.lengths.sum(axis=1)).astype(float)
+            excess = (batch.n_nodes**2 - joined).astype(float)
         else:
-            excess = space.excess(batch)
-        elite.n_evaluations += len(batch)
+            excess = space.excess(batch, deadline=self._deadline)
+        elite.n_evaluations += int((joined > 0).sum())
         elite.offer(batch, np.where(excess == 0, values, np.inf))
         return np.where(excess == 0, values, _PENALTY * (1.0 + excess))
 
@@ -210,7 +234,7 @@ class _Chains:
         per_chain = max(1, min(len(self._moves), _CANDIDATES // n_chains))
         owner = np.repeat(np.arange(n_chains), per_chain)
         moves = self._draw(n_chains, per_chain)
-        candidates = self._moves.apply(self._current.select(owner), moves, self._rng)
+        candidates = self._moves.apply(self._current, moves, self._rng, owner)
         scores = self._evaluate(candidates, elite).reshape(n_chains, per_chain)
 
         best = scores.argmin(axis=1)
@@ -227,9 +251,7 @@ class _Chains:
     def _draw(self, n_chains: int, per_chain: int) -> NDArray[np.int64]:
         if per_chain == len(self._moves):
             return np.tile(np.arange(per_chain), n_chains)
-        return self._rng.choice(
-            len(self._moves), size=n_chains * per_chain, p=self._moves.weights
-        ).astype(np.int64)
+        return self._moves.draw(n_chains * per_chain, self._rng)
 
     def _restart(self, stuck: NDArray[np.int64], elite: Elite) -> None:
         """Half the stuck chains restart from a perturbed good chain, half from a fresh sample."""
@@ -239,13 +261,12 @@ class _Chains:
         fresh = self._current.select(parents)
         kicks = rng.integers(2, 3 + self._current.n_nodes // 2, stuck.size)
         for kick in range(int(kicks.max())):
-            moved = self._moves.apply(
-                fresh, rng.choice(len(self._moves), stuck.size, p=self._moves.weights), rng
-            )
+            moved = self._moves.apply(fresh, self._moves.draw(stuck.size, rng), rng)
             fresh = _where(kicks > kick, moved, fresh)
         anew = np.flatnonzero(rng.random(stuck.size) < 0.25)
         if anew.size:
-            sampled = _sample(self._objective.space, fresh.n_nodes, anew.size, rng)
+            space, deadline = self._objective.space, self._deadline
+            sampled = _sample(space, fresh.n_nodes, anew.size, rng, deadline)
             if sampled:
                 mask = np.zeros(stuck.size, dtype=bool)
                 mask[anew[: len(sampled)]] = True
@@ -262,11 +283,19 @@ class _Chains:
         self._stuck[stuck] = 0
 
 
-def _sample(space: GraphSpace, n: int, k: int, rng: np.random.Generator) -> list[Graph]:
+def _smallest(values: NDArray[np.float64], joined: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where the smallest values are that were evaluated, as many as may start chains."""
+    order = np.argsort(values, kind="stable")
+    return order[joined[order] > 0][: _CHAINS // 3]
+
+
+def _sample(
+    space: GraphSpace, n: int, k: int, rng: np.random.Generator, deadline: float
+) -> list[Graph]:
     try:
-        return space.sample(k, seed=int(rng.integers(2**31)), n_nodes=n)
-    except SamplingError:
-        return []
+        return space.sample(k, seed=int(rng.integers(2**31)), n_nodes=n, deadline=deadline)
+    except SamplingError as error:
+        return list(error.graphs)  # those that there was time for
 
 
 def _anything(space: GraphSpace, n: int) -> list[Graph]:

@@ -7,6 +7,8 @@ labelled path counts and degrees, to the nearest of them. What is still tied is 
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -14,20 +16,31 @@ from numpy.typing import NDArray
 
 from ..counts import count
 from ..graph import Graph
+from .evaluation import n_at_a_time
 
 _AT_ONCE = 1000  # graphs seen that are compared with at a time
 
 
-def break_tie(ties: Mapping[str, Graph], seen: Sequence[Graph], seed: int) -> Graph:
-    """The tied graph least like the graphs already seen (keys are identities)."""
+def break_tie(
+    ties: Mapping[str, Graph], seen: Sequence[Graph], seed: int, deadline: float = math.inf
+) -> Graph:
+    """The tied graph least like the graphs already seen (keys are identities).
+
+    Past the deadline (a `time.monotonic` value) only the first of those count.
+    """
     keys = sorted(ties)
     order = np.random.default_rng(seed).permutation(len(keys))
     graphs = [ties[keys[i]] for i in order]
     if len(graphs) == 1 or not seen:
         return graphs[0]
+    n = max(graph.n_nodes for graph in (*graphs, *seen))
+    n_labels = 1 + max(int(graph.labels.max()) for graph in (*graphs, *seen))
+    step = min(_AT_ONCE, n_at_a_time(n, n_labels, labelled=True))
     nearest = np.full(len(graphs), np.inf)
-    for start in range(0, len(seen), _AT_ONCE):
-        nearest = np.minimum(nearest, _distances(graphs, seen[start : start + _AT_ONCE]))
+    for start in range(0, len(seen), step):
+        if start and time.monotonic() >= deadline:
+            break
+        nearest = np.minimum(nearest, _distances(graphs, seen[start : start + step]))
     return graphs[int(np.argmax(np.round(nearest, 12)))]
 
 

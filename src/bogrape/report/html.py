@@ -242,11 +242,14 @@ def _reproduce(survey: Survey, source: str) -> str:
     code = "\n".join(html.escape(line) for line in lines)
     made = ", ".join(versions) or package_version()
     spent = time_in_words(survey) if survey.trials else ""
+    changed = "".join(f"<li>{esc(line)}</li>" for line in words.changes_in_words(survey.changes))
+    if changed:
+        changed = f"<p>The settings were changed on the way:</p><ul>{changed}</ul>"
     return (
         '<section id="reproduce"><h2>How to reproduce it</h2>'
         f"<p>Made with bogrape {esc(made)}. The same seed gives the same graphs, as long as one "
         "worker asks and no proposal is cut short by its time limit."
-        f"{f' Time spent: {esc(spent)}.' if spent else ''}</p><pre>{code}</pre></section>"
+        f"{f' Time spent: {esc(spent)}.' if spent else ''}</p>{changed}<pre>{code}</pre></section>"
     )
 
 

@@ -77,6 +77,7 @@ class Survey:
         self.name = study.name
         self.settings = study.settings
         self.space = study.space
+        self.changes = study.changes
         self.trials: tuple[Trial, ...] = study.trials
         self.complete = [trial for trial in self.trials if trial.state == "complete"]
         self.failed = [trial for trial in self.trials if trial.state == "failed"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..acquisition import LCB
@@ -314,6 +314,27 @@ def progress_in_words(survey: Survey) -> str:
         if states[state]:
             parts.append(f"{states[state]} {word}")
     return ", ".join(parts) + "."
+
+
+def changes_in_words(changes: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What was changed in the settings, and from which trial on."""
+    out = []
+    for change in changes:
+        found = change.get("changed")  # as the database has it: anything may be there
+        parts = [
+            "rules added" if name == "space" else f"{name:.60} from {_short(pair)}"
+            for name, pair in (found if isinstance(found, dict) else {}).items()
+        ]
+        out.append(f"From trial {change.get('from_trial')!s:.20} on: {', '.join(parts)}.")
+    return out
+
+
+def _short(pair: object) -> str:
+    names = [
+        str(value.get("name", value) if isinstance(value, dict) else value)[:60]
+        for value in (pair if isinstance(pair, list) else [])
+    ]
+    return " to ".join(names)
 
 
 def improvement_in_words(survey: Survey) -> str:

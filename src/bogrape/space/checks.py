@@ -10,25 +10,52 @@ import numpy as np
 
 from ..errors import InvalidInputError, InvalidSpaceError
 
+# Limits of a space, checked before anything is allocated. A proposal looks at every pair of nodes,
+# and kernels at every pair of labels, so larger spaces than these take hours or all memory.
+MAX_NODES = 300
+MAX_LABELS = 200
+MAX_FEATURES = 1000
+MAX_EDGE_LABELS = 20
+
 
 def whole(
-    value: object, what: str, least: int, error: type[InvalidInputError] = InvalidSpaceError
+    value: object,
+    what: str,
+    least: int,
+    error: type[InvalidInputError] = InvalidSpaceError,
+    most: int | None = None,
 ) -> int:
-    """An integer of at least ``least``."""
+    """An integer of at least ``least``, and at most ``most``."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < least:
-        raise error(f"expected {what} to be an integer >= {least}, got {value!r}")
+        raise error(f"expected {what} to be an integer >= {least}, got {shown(value)}")
+    if most is not None and int(value) > most:
+        raise too_many(what, most, shown(value))
     return int(value)
+
+
+def too_many(what: str, most: int, got: object) -> InvalidSpaceError:
+    """The error for a space beyond the limits."""
+    return InvalidSpaceError(f"expected {what} to be at most {most}, got {got}; try a smaller one")
+
+
+def shown(value: object) -> str:
+    """The value for a message, cut to a length one can read."""
+    try:
+        text = repr(value)
+    except Exception:  # of the caller's own class, or an integer of too many digits
+        return f"a {type(value).__name__}"
+    return text if len(text) <= 200 else text[:199] + "…"
 
 
 def checked_sizes(n_nodes: object) -> int | tuple[int, int]:
     """One size, or the smallest and the largest."""
     if not isinstance(n_nodes, (tuple, list)):
-        return whole(n_nodes, "n_nodes", 1)
+        return whole(n_nodes, "n_nodes", 1, most=MAX_NODES)
     if len(n_nodes) != 2:
         raise InvalidSpaceError(
-            f"expected n_nodes to be a number or (smallest, largest), got {n_nodes!r}"
+            f"expected n_nodes to be a number or (smallest, largest), got {shown(n_nodes)}"
         )
-    low, high = (whole(n, "a size in n_nodes", 1) for n in n_nodes)
+    low, high = (whole(n, "a size in n_nodes", 1, most=MAX_NODES) for n in n_nodes)
     if low > high:
         raise InvalidSpaceError(
             f"expected n_nodes=(smallest, largest), got {(low, high)}; try {(high, low)}"
@@ -41,9 +68,11 @@ def checked_nodes(nodes: object) -> tuple[str, ...] | None:
     if nodes is None:
         return None
     names = tuple(nodes) if isinstance(nodes, (tuple, list)) else ()
+    if len(names) > MAX_NODES:
+        raise too_many("the number of nodes", MAX_NODES, len(names))
     if not names or not all(isinstance(name, str) and name for name in names):
         raise InvalidSpaceError(
-            f"expected nodes to be a list of non-empty names, got {nodes!r}; "
+            f"expected nodes to be a list of non-empty names, got {shown(nodes)}; "
             "try nodes=['core-1', 'core-2'], or n_nodes=... for nodes without names"
         )
     if len(set(names)) < len(names):
@@ -58,7 +87,7 @@ def checked_named_sizes(n_nodes: object, nodes: tuple[str, ...] | None) -> int |
         return checked_sizes(10 if n_nodes is None else n_nodes)
     if n_nodes is not None and checked_sizes(n_nodes) != len(nodes):
         raise InvalidSpaceError(
-            f"expected n_nodes to be the number of nodes {len(nodes)}, got {n_nodes!r}; "
+            f"expected n_nodes to be the number of nodes {len(nodes)}, got {shown(n_nodes)}; "
             "leave n_nodes out"
         )
     return len(nodes)
@@ -73,6 +102,8 @@ def labels_of_nodes(
             "expected labels by node only together with nodes=[...], got no names of nodes; "
             "try nodes=list(labels), or labels=('C', 'N', 'O')"
         )
+    if len(labels) > MAX_NODES:
+        raise too_many("the number of labelled nodes", MAX_NODES, len(labels))
     missing = [name for name in nodes if name not in labels]
     unknown = [name for name in labels if name not in nodes]
     if missing or unknown:
@@ -84,7 +115,7 @@ def labels_of_nodes(
     for label in each:
         if not isinstance(label, str) or not label:
             raise InvalidSpaceError(
-                f"expected the label of a node to be a non-empty name, got {label!r}"
+                f"expected the label of a node to be a non-empty name, got {shown(label)}"
             )
     return tuple(dict.fromkeys(each)), each
 
@@ -94,11 +125,13 @@ def checked_labels(labels: object) -> int | tuple[str, ...] | None:
     if labels is None:
         return None
     if not isinstance(labels, (tuple, list)):
-        return whole(labels, "labels (a number, a list of names or None)", 1)
+        return whole(labels, "labels (a number, a list of names or None)", 1, most=MAX_LABELS)
     names = tuple(labels)
+    if len(names) > MAX_LABELS:
+        raise too_many("the number of labels", MAX_LABELS, len(names))
     if not names or not all(isinstance(name, str) and name for name in names):
         raise InvalidSpaceError(
-            f"expected labels to be a number or non-empty names, got {labels!r}; "
+            f"expected labels to be a number or non-empty names, got {shown(labels)}; "
             "try labels=3 or labels=('C', 'N', 'O')"
         )
     if len(set(names)) < len(names):
@@ -110,9 +143,9 @@ def checked_connected(connected: object, directed: bool) -> bool | Literal["stro
     """True, False or "strong"; "weak" is another word for True."""
     if isinstance(connected, (bool, np.bool_)):
         return bool(connected)
-    if connected not in ("strong", "weak"):
+    if not isinstance(connected, str) or connected not in ("strong", "weak"):
         raise InvalidSpaceError(
-            f"expected connected to be True, False, 'weak' or 'strong', got {connected!r}"
+            f"expected connected to be True, False, 'weak' or 'strong', got {shown(connected)}"
         )
     if not directed:
         raise InvalidSpaceError(

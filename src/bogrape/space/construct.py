@@ -10,7 +10,9 @@ over nodes or places for edges, never over graphs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -36,6 +38,12 @@ from ..constraints import (
 )
 from .propagation import Known
 
+_LOOK_EVERY = 16  # places between two looks at the clock
+
+
+class OutOfTime(Exception):
+    """The time was up before the graphs were built."""
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -45,6 +53,7 @@ class Recipe:
     rules: tuple[Rule, ...]
     known: Known
     strong: bool
+    deadline: float = math.inf  # `time.monotonic` value at which building is given up
 
     @cached_property
     def slots(self) -> IntArray:
@@ -254,6 +263,13 @@ class _Site:
                 rank[late, v] = rank[late, u] + rng.random(int(late.sum())) + 1e-9
         return rank
 
+    def places(self) -> Iterator[IntArray]:
+        """Which place of each graph is next, in their random orders, while there is time."""
+        for number, place in enumerate(self.sequence.T):
+            if number % _LOOK_EVERY == 0 and time.monotonic() >= self.recipe.deadline:
+                raise OutOfTime
+            yield place
+
     def place(self, graphs: IntArray, u: IntArray, v: IntArray) -> None:
         """Add the edge u, v to the given graphs."""
         self.left[graphs] -= self.cheapest[u, v]
@@ -303,7 +319,7 @@ class _Site:
     def join(self, target: IntArray | None = None) -> None:
         """Kruskal in random order: an edge wherever it joins two components, up to ``target``."""
         b = self.everyone
-        for place in self.sequence.T:
+        for place in self.places():
             u, v = self.recipe.slots[place].T
             here, there = self.component[b, u], self.component[b, v]
             ok = self.allowed[b, place] & (here != there)
@@ -354,7 +370,7 @@ class _Site:
         """
         b = self.everyone
         if self.capped or least_degree is not None or self.recipe.budget is not None:
-            for place in self.sequence.T:
+            for place in self.places():
                 u, v = self.recipe.slots[place].T
                 ok = self.allowed[b, place] & ~self.adjacency[b, u, v]
                 if least_degree is None:

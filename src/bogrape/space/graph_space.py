@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from importlib.metadata import version
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import MAX_NODES as MAX_GRAPH
 from ..batch import Batch
 from ..constraints import (
     RULES,
@@ -22,6 +25,7 @@ from ..constraints import (
     identity_of,
     rule_from_dict,
 )
+from ..counts import chunks
 from ..errors import (
     InvalidInputError,
     InvalidSpaceError,
@@ -30,11 +34,14 @@ from ..errors import (
 )
 from ..graph import Graph
 from .checks import (
+    MAX_EDGE_LABELS,
+    MAX_FEATURES,
     checked_connected,
     checked_labels,
     checked_named_sizes,
     checked_nodes,
     labels_of_nodes,
+    shown,
     span,
     whole,
 )
@@ -44,11 +51,14 @@ from .propagation import Known, propagate
 from .sampler import sample
 
 _AT_ONCE = 1000  # graphs in a batch, so that memory does not grow with their number
+_DERIVED_CELLS = 4_000_000  # of the adjacency matrices that are worked on at a time
 
 
 @dataclass(frozen=True)
 class GraphSpace:
     """All graphs of some size, attributes and connectivity that satisfy some rules.
+
+    A space has at most 300 nodes, 200 labels, 1,000 features per node and 20 edge labels.
 
     Args:
         n_nodes: number of nodes, or ``(smallest, largest)``; 10, or that of ``nodes``.
@@ -101,12 +111,13 @@ class GraphSpace:
             alphabet, by_node = labels_of_nodes(self.labels, self.nodes)
             self._set("labels", alphabet)
         self._set("labels", checked_labels(self.labels))
-        self._set("features", whole(self.features, "features", 0))
-        self._set("edge_labels", whole(self.edge_labels, "edge_labels", 0))
+        self._set("features", whole(self.features, "features", 0, most=MAX_FEATURES))
+        edge_labels = whole(self.edge_labels, "edge_labels", 0, most=MAX_EDGE_LABELS)
+        self._set("edge_labels", edge_labels)
         for flag in ("directed", "acyclic"):
             value = getattr(self, flag)
             if not isinstance(value, (bool, np.bool_)):
-                raise InvalidSpaceError(f"expected {flag} to be True or False, got {value!r}")
+                raise InvalidSpaceError(f"expected {flag} to be True or False, got {shown(value)}")
             self._set(flag, bool(value))
         self._set("connected", checked_connected(self.connected, self.directed))
         self._bind_rules(by_node)
@@ -118,14 +129,14 @@ class GraphSpace:
     def _bind_rules(self, by_node: tuple[str, ...] | None) -> None:
         if isinstance(self.rules, (str, Rule)) or not isinstance(self.rules, Iterable):
             raise InvalidSpaceError(
-                f"expected rules to be a list of rules, got {self.rules!r}; "
+                f"expected rules to be a list of rules, got {shown(self.rules)}; "
                 f"try rules=[...] with rules out of {', '.join(RULES)}"
             )
         rules = list(self.rules)
         for rule in rules:
             if not isinstance(rule, Rule):
                 raise InvalidSpaceError(
-                    f"expected every rule to be one of {', '.join(RULES)}, got {rule!r}; "
+                    f"expected every rule to be one of {', '.join(RULES)}, got {shown(rule)}; "
                     "see bogrape.constraints"
                 )
         if self.acyclic and Acyclic() not in rules:
@@ -227,6 +238,8 @@ class GraphSpace:
         That means isomorphic, unless a rule knows better: molecules are the same when their
         canonical SMILES are.
         """
+        if not isinstance(graph, Graph):
+            raise InvalidInputError(f"expected a bogrape Graph, got {type(graph).__name__}")
         if not self._identifying:
             return graph.canonical_key()
         known = graph.identities  # kept with the graph: studies ask again and again
@@ -257,7 +270,13 @@ class GraphSpace:
         What is known of single nodes stays: their names and their labels.
         """
         own = [rule for rule in self.rules if isinstance(rule, NamedNodes)]
-        return replace(self, rules=(*own, *rules), acyclic=False)
+        try:
+            all_rules = (*own, *rules)
+        except TypeError:
+            raise InvalidSpaceError(
+                f"expected rules to be a list of rules, got {shown(rules)}"
+            ) from None
+        return replace(self, rules=all_rules, acyclic=False)
 
     def known(self, n: int) -> Known:
         """What the rules decide for all graphs with n nodes, as far as that is cheap to see."""
@@ -331,8 +350,23 @@ class GraphSpace:
         """How many graphs `enumerate` finds."""
         return len(self.enumerate())
 
-    def excess(self, batch: Batch) -> NDArray[np.float64]:
-        """How far each graph is from the space, ``(B,)``: the sum over its rules, 0.0 inside."""
+    def excess(self, batch: Batch, *, deadline: float = math.inf) -> NDArray[np.float64]:
+        """How far each graph is from the space, ``(B,)``: the sum over its rules, 0.0 inside.
+
+        Graphs that are not looked at before the deadline (a `time.monotonic` value) count as
+        infinitely far.
+        """
+        parts = chunks(len(batch), batch.n_nodes)
+        if len(parts) <= 1:
+            return self._excess(batch)
+        total = np.full(len(batch), np.inf)
+        for part in parts:
+            if time.monotonic() >= deadline:
+                break
+            total[part] = self._excess(batch.select(part))
+        return total
+
+    def _excess(self, batch: Batch) -> NDArray[np.float64]:
         total = np.zeros(len(batch))
         for _, excess in self._structural(batch):
             total += excess
@@ -342,6 +376,13 @@ class GraphSpace:
 
     def derived(self, batch: Batch) -> Batch:
         """The graphs with everything set that follows, by some rule, from the rest of them."""
+        if not any(type(rule).derive is not Rule.derive for rule in self.rules):
+            return batch
+        step = max(1, _DERIVED_CELLS // batch.n_nodes**2)
+        parts = [batch.select(slice(i, i + step)) for i in range(0, len(batch), step)] or [batch]
+        return reduce(Batch.joined, map(self._derived, parts))
+
+    def _derived(self, batch: Batch) -> Batch:
         for rule in self.rules:
             batch = rule.derive(batch)
         return batch
@@ -371,6 +412,8 @@ class GraphSpace:
         whichever rules they break.
         """
         out = self._odd_kind(graph)
+        if graph.n_nodes > MAX_GRAPH:
+            out.append(f"at most {MAX_GRAPH} nodes, got {graph.n_nodes}")
         if graph.labels.max() >= self.n_labels:
             out.append(f"node labels below {self.n_labels}, got {graph.labels.max()}")
         return out
@@ -399,6 +442,7 @@ class GraphSpace:
         distinct: bool = False,
         n_nodes: int | None = None,
         exclude: Iterable[str] = (),
+        deadline: float = math.inf,
     ) -> list[Graph]:
         """k random graphs of the space, of varied size and density; the same for the same seed.
 
@@ -408,23 +452,35 @@ class GraphSpace:
             distinct: whether no two of them may be the same (see `identity`).
             n_nodes: one size to draw from, instead of all.
             exclude: identities of graphs not to return.
+            deadline: `time.monotonic` value at which to give up. It changes no answer that is
+                found before.
 
         Raises:
             InfeasibleSpaceError: if there are none; it names the rules that contradict each other.
-            SamplingError: if too few graphs were found within the budget.
+            SamplingError: if too few graphs were found within the budget, or before the deadline;
+                in the latter case ``error.graphs`` holds those that were.
         """
         k = whole(k, "the number of graphs", 0, InvalidInputError)
         seed = whole(seed, "seed", 0, InvalidInputError)
-        if n_nodes is not None and n_nodes not in self.sizes:
+        if not isinstance(distinct, (bool, np.bool_)):
+            raise InvalidInputError(f"distinct must be True or False, got {shown(distinct)}")
+        if isinstance(exclude, str) or not isinstance(exclude, Iterable):
+            raise InvalidInputError(f"exclude must be a list of texts, got {shown(exclude)}")
+        if n_nodes is not None and whole(n_nodes, "n_nodes", 1) not in self.sizes:
             raise InvalidInputError(
                 f"expected n_nodes to be {span(self.sizes)}, got {n_nodes!r}; try None for all"
             )
         sizes = tuple(self.sizes) if n_nodes is None else (int(n_nodes),)
-        taken = frozenset(exclude)
         try:
-            return sample(self, k, seed, sizes, distinct=distinct, exclude=taken)
+            taken = frozenset(exclude)
+        except TypeError:
+            raise InvalidInputError(
+                f"exclude must hold texts of space.identity, got {shown(exclude)}"
+            ) from None
+        try:
+            return sample(self, k, seed, sizes, distinct=distinct, exclude=taken, deadline=deadline)
         except SamplingError as error:
-            if error.found == 0 and not taken and n_nodes is None:
+            if error.found == 0 and not error.out_of_time and not taken and n_nodes is None:
                 from ..encoding.contradiction import refuse_contradiction  # late: loads the solver
 
                 shapes = [self.shape(n) for n in self.sizes]

@@ -22,10 +22,10 @@ from ..constraints.rows import (
     HasLabel,
     Row,
     Shape,
+    Within,
     bounded,
     edge,
     total,
-    within,
 )
 
 Reasons = frozenset[str]
@@ -52,7 +52,8 @@ def propagate(rules: Iterable[Rule], shape: Shape, strong: bool) -> Known:
         if len(own) <= _MOST_ROWS:
             why = frozenset({rule.name})
             rows += [(row, why) for row in own + _summed(own)]
-    rows += [(row, frozenset({name})) for name, row in _structure(shape, strong)]
+    used = {atom for row, _ in rows for atom, _ in (*row.terms, *row.when)}
+    rows += [(row, frozenset({name})) for name, row in _structure(shape, strong, used)]
     known = Known(
         conflict=_disjoint_ranges(rows) or _label_counts(rules, shape),
         n_edges=_edge_range(rows, shape),
@@ -69,24 +70,30 @@ def propagate(rules: Iterable[Rule], shape: Shape, strong: bool) -> Known:
     return known
 
 
-def _structure(shape: Shape, strong: bool) -> list[tuple[str, Row]]:
-    """Rows every graph of the shape satisfies; "" names what needs no mention in a message."""
+def _structure(shape: Shape, strong: bool, used: set[Atom]) -> list[tuple[str, Row]]:
+    """Rows every graph of the shape satisfies; "" names what needs no mention in a message.
+
+    Only those that can meet a row of a rule in one of the atoms in ``used``: there are as many rows
+    as pairs of nodes, and without a rule they decide nothing of interest.
+    """
     n = shape.n_nodes
     out: list[tuple[str, Row]] = []
-    for v in range(n):
+    for v in sorted({atom.v for atom in used if isinstance(atom, HasLabel)} & set(range(n))):
         terms = total(HasLabel(v, label) for label in range(shape.n_labels))
         out.append(("", Row("one label a node", terms, 1, 1)))
+    if not shape.connected or n == 1:
+        return out
+    name, least = ("connected='strong'", n) if strong else ("connected=True", n - 1)
     edges = total(Edge(u, v) for u, v in shape.pairs())
-    if shape.connected and n > 1:
-        name, least = ("connected='strong'", n) if strong else ("connected=True", n - 1)
-        out += [(name, row) for row in bounded("edges", edges, least, None)]
-        for v in range(n):
-            around = {edge(v, u, shape.directed) for u in range(n) if u != v}
-            around |= {edge(u, v, shape.directed) for u in range(n) if u != v}
-            out.append((name, Row("touches another node", total(around), low=1)))
-        if strong or not shape.directed:
-            paths = (Row("path", total([within(u, v, n - 1, shape)]), 1) for u, v in shape.pairs())
-            out += [(name, row) for row in paths if n > 2]
+    out += [(name, row) for row in bounded("edges", edges, least, None)]
+    for v in sorted({v for a in used if isinstance(a, Edge) for v in (a.u, a.v)} & set(range(n))):
+        around = {edge(v, u, shape.directed) for u in range(n) if u != v}
+        around |= {edge(u, v, shape.directed) for u in range(n) if u != v}
+        out.append((name, Row("touches another node", total(around), low=1)))
+    if n > 2 and (strong or not shape.directed):
+        paths = {atom for atom in used if isinstance(atom, Within) and atom.s == n - 1}
+        for atom in sorted(paths, key=lambda atom: (atom.u, atom.v)):
+            out.append((name, Row("path", total([atom]), 1)))
     return out
 
 
@@ -130,7 +137,8 @@ def _edge_range(rows: list[tuple[Row, Reasons]], shape: Shape) -> tuple[float, f
     """The bounds of all rows on the plain number of edges."""
     edges = total(Edge(u, v) for u, v in shape.pairs())
     whole = frozenset(edges)
-    same = [row for row, _ in rows if not row.when and whole == frozenset(row.terms)]
+    full = (row for row, _ in rows if not row.when and len(row.terms) == len(edges))
+    same = [row for row in full if whole == frozenset(row.terms)]
     low = max((row.low for row in same), default=0)
     return max(low, 0), min([row.high for row in same] + [len(edges)])
 

@@ -5,11 +5,14 @@
    one with the least excess over all rules is taken, for all graphs of the batch together.
 3. If hardly any graph gets in that way, the ones found are walked on inside the space.
 
-All budgets are counted in rounds and steps, so a seed decides the answer.
+All budgets are counted in rounds and steps, so a seed decides the answer. A deadline only cuts off:
+whatever had been found by then is handed over with the error.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -20,7 +23,7 @@ from ..batch import Batch
 from ..constraints import Rule, Shape
 from ..errors import SamplingError
 from ..graph import Graph
-from .construct import Recipe, build
+from .construct import OutOfTime, Recipe, build
 from .moves import variants
 from .propagation import Known
 
@@ -30,6 +33,7 @@ _CHUNK = 1000  # graphs built at a time
 _WALKERS = 128  # graphs repaired at a time
 _STEPS = 40  # steps of a repair
 _TRIES = 12  # random moves looked at in a step
+_CHECK_SHARE = 0.25  # of the time there is, at most, for looking at the rules of all sizes
 _SKEWS = (1.0, 3.0, 1 / 3)  # densities over the rounds: uniform, sparse, dense
 
 
@@ -42,7 +46,9 @@ class Sampled(Protocol):
     def connected(self) -> object: ...
     def shape(self, n: int) -> Shape: ...
     def known(self, n: int) -> Known: ...
-    def excess(self, batch: Batch) -> np.ndarray[tuple[int], np.dtype[np.float64]]: ...
+    def excess(
+        self, batch: Batch, *, deadline: float = ...
+    ) -> np.ndarray[tuple[int], np.dtype[np.float64]]: ...
     def derived(self, batch: Batch) -> Batch: ...
     def identity(self, graph: Graph) -> str: ...
 
@@ -55,28 +61,55 @@ def sample(
     *,
     distinct: bool,
     exclude: frozenset[str],
+    deadline: float = math.inf,
 ) -> list[Graph]:
     """k graphs of the space with sizes drawn evenly from those where graphs are found."""
     rng = np.random.default_rng(seed)
-    possible = [n for n in sizes if space.known(n).conflict is None]
-    draws = {n: _Draw(space, n, rng, distinct=distinct, exclude=exclude) for n in possible}
+    possible = _possible(space, sizes, deadline)
+    draws: dict[int, _Draw] = {}
     out: list[Graph] = []
     while len(out) < k:
-        alive = [n for n in possible if not draws[n].exhausted]
+        alive = [n for n in possible if n not in draws or not draws[n].exhausted]
         if not alive:
             raise SamplingError(_shortage(len(out), k, sizes, distinct, exclude), len(out))
         wanted = rng.choice(alive, size=k - len(out))
-        fresh = {n: draws[n].take(int((wanted == n).sum())) for n in alive}
-        out += [fresh[int(n)].pop() for n in wanted if fresh[int(n)]]
+        fresh: dict[int, list[Graph]] = {}
+        for n in (n for n in alive if n in wanted):
+            if time.monotonic() >= deadline:
+                break
+            if n not in draws:
+                draws[n] = _Draw(space, n, rng, distinct, exclude, deadline)
+            fresh[n] = draws[n].take(int((wanted == n).sum()))
+        out += [fresh[int(n)].pop() for n in wanted if fresh.get(int(n))]
+        if len(out) < k and time.monotonic() >= deadline:
+            short = _shortage(len(out), k, sizes, distinct, exclude, late=True)
+            raise SamplingError(short, len(out), out_of_time=True, graphs=out)
     return out
 
 
+def _possible(space: Sampled, sizes: Sequence[int], deadline: float) -> list[int]:
+    """The sizes at which no rules contradict each other, as far as there is time to see."""
+    now = time.monotonic()
+    until = now + _CHECK_SHARE * (deadline - now)
+    return [n for n in sizes if time.monotonic() >= until or space.known(n).conflict is None]
+
+
 def _shortage(
-    found: int, k: int, sizes: Sequence[int], distinct: bool, exclude: frozenset[str]
+    found: int,
+    k: int,
+    sizes: Sequence[int],
+    distinct: bool,
+    exclude: frozenset[str],
+    late: bool = False,
 ) -> str:
     span = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]}..{sizes[-1]}"
     kind = "different " if distinct else ""
     besides = f" besides the {len(exclude)} excluded ones" if exclude else ""
+    if late:
+        return (
+            f"expected {k} {kind}graphs with {span} nodes{besides}, found {found} before the time "
+            "was up; try a larger time limit, or looser rules"
+        )
     remedy = "fewer graphs, distinct=False or a larger space" if distinct else "looser rules"
     return (
         f"expected {k} {kind}graphs with {span} nodes{besides}, found {found} within the budget; "
@@ -92,24 +125,36 @@ class _Draw:
         space: Sampled,
         n: int,
         rng: np.random.Generator,
-        *,
         distinct: bool,
         exclude: frozenset[str],
+        deadline: float = math.inf,
     ) -> None:
-        self.space, self.rng, self.distinct = space, rng, distinct
+        self.space, self.rng, self.distinct, self.deadline = space, rng, distinct, deadline
         self.shape = space.shape(n)
-        self.recipe = Recipe(self.shape, space.rules, space.known(n), space.connected == "strong")
+        known = space.known(n)
+        self.recipe = Recipe(self.shape, space.rules, known, space.connected == "strong", deadline)
         self.seen = set(exclude)
         self.checked = distinct or bool(exclude)
         self.rounds = self.idle = 0
         self.found: Batch | None = None
-        self.exhausted = False
+        self.exhausted = known.conflict is not None
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is up."""
+        return time.monotonic() >= self.deadline
 
     def take(self, k: int) -> list[Graph]:
-        """Up to k further graphs; fewer when the budget ends, which sets ``exhausted``."""
+        """Up to k further graphs; fewer when the budget ends, which sets ``exhausted``.
+
+        Also fewer when the time is up.
+        """
         out: list[Graph] = []
-        while len(out) < k and not self.exhausted:
-            fresh = self._accept(self._round(k - len(out)), k - len(out))
+        while len(out) < k and not self.exhausted and not self.late:
+            try:
+                fresh = self._accept(self._round(k - len(out)), k - len(out))
+            except OutOfTime:
+                break
             self.idle = 0 if fresh else self.idle + 1
             self.rounds += 0 if len(fresh) > _WALKERS // 4 else 1
             self.exhausted = self.idle >= _PATIENCE or self.rounds >= _ROUNDS
@@ -136,7 +181,7 @@ class _Draw:
         number = self.rounds + self.idle
         size = min(_CHUNK, missing if number == 0 else max(2 * missing, 64))
         batch = self._built(size, _SKEWS[number % len(_SKEWS)])
-        excess = self.space.excess(batch)
+        excess = self.space.excess(batch, deadline=self.deadline)
         good = batch.select(excess == 0)
         if len(good) < len(batch) // 8 + 1:
             lost = self.rng.permutation(np.flatnonzero(excess > 0))[: min(_WALKERS, 4 * missing)]
@@ -158,8 +203,10 @@ class _Draw:
     def _repair(self, batch: Batch) -> Batch:
         """The graphs that a walk downhill brings into the space."""
         done = batch.select(slice(0, 0))
-        excess = self.space.excess(batch)
+        excess = self.space.excess(batch, deadline=self.deadline)
         for _ in range(_STEPS):
+            if self.late:
+                break
             batch, excess = self._step(batch, excess)
             done = _joined(done, batch.select(excess == 0))
             batch, excess = batch.select(excess > 0), excess[excess > 0]
@@ -173,6 +220,8 @@ class _Draw:
         batch = batch.select(index)
         excess = np.zeros(len(batch))
         for _ in range(self.shape.n_nodes):
+            if self.late:
+                break
             batch, excess = self._step(batch, excess)
         return batch
 
@@ -189,7 +238,7 @@ class _Draw:
             relabel_edges=self.recipe.budget is not None,
         )
         options = self.space.derived(moved)
-        values = self.space.excess(options).reshape(len(batch), _TRIES)
+        values = self.space.excess(options, deadline=self.deadline).reshape(len(batch), _TRIES)
         best = values.argmin(axis=1)
         everyone = np.arange(len(batch))
         value = values[everyone, best]

@@ -12,32 +12,34 @@ from __future__ import annotations
 import logging
 import sqlite3
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import URL, Engine, create_engine, event, make_url, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import ArgumentError
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.pool import NullPool, QueuePool
 
 from ..errors import InvalidInputError, StorageError
+from .integrity import check_file
 from .schema import APPLICATION_ID
+from .untouched import BUSY_SECONDS, connect_untouched, is_writable, limit_length
 
-BUSY_SECONDS = 60.0  # how long to wait for other processes
 WRITE = "bogrape_write"  # execution option of transactions that will write
+READ_ONLY = "bogrape_read_only"  # execution option: the path of a file that cannot be written
 JOURNAL = "bogrape_journal"  # execution option: the journal a SQLite file should have
 JOURNALS = ("wal", "delete")
 _LOCAL_KINDS = {"btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "ramfs", "tmpfs", "xfs", "zfs"}
 logger = logging.getLogger(__name__)
-_MAGIC = b"SQLite format 3\x00"
-_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+_MAX_URL = 10_000  # characters
 _LOCK_NUMBER = 0x626F4772  # of PostgreSQL's advisory lock while tables are made
 
 
 def make_engine(url: str, *, create: bool = True) -> Engine:
     """An engine for ``sqlite:///path`` or ``postgresql://…``."""
+    if len(url) > _MAX_URL:
+        raise InvalidInputError(f"storage must be a URL, got a text of {len(url)} characters")
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # a port that is no number
         raise _bad_url(url) from None
     backend = parsed.get_backend_name()
     if backend == "sqlite":
@@ -61,6 +63,7 @@ def _sqlite(url: URL, create: bool) -> Engine:
             "memory use storage=None"
         )
     path = Path(url.database)
+    _check_place(path)
     wanted = url.query.get("journal") or ("delete" if _is_shared(path) else "wal")
     if wanted not in JOURNALS or set(url.query) - {"journal"}:
         raise InvalidInputError(
@@ -69,13 +72,18 @@ def _sqlite(url: URL, create: bool) -> Engine:
         )
     if not create and not path.exists():
         raise StorageError(f"there is no storage {str(path)!r}; check its path")
-    _inspect_file(path)
+    is_used = path.exists() and check_file(path)
+    if not create and not is_used:
+        raise StorageError(f"the storage {str(path)!r} is empty; check its path")
+    if is_used and not is_writable(path):
+        return _read_only(path)
 
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(
             path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
         try:
+            limit_length(connection)
             connection.execute(f"PRAGMA synchronous = {'FULL' if wanted == 'wal' else 'EXTRA'}")
         except sqlite3.Error:
             connection.close()
@@ -94,11 +102,36 @@ def _sqlite(url: URL, create: bool) -> Engine:
     return engine
 
 
+def _read_only(path: Path) -> Engine:
+    """An engine for a file that cannot be written; it finds out anew each time how to read it."""
+
+    def connect() -> sqlite3.Connection:
+        found = connect_untouched(path)
+        if found is None:
+            raise sqlite3.OperationalError("the file is empty")
+        return found
+
+    engine = create_engine(
+        "sqlite://", creator=connect, poolclass=NullPool, execution_options={READ_ONLY: str(path)}
+    )
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        if connection.get_execution_options().get(WRITE, False):
+            raise StorageError(
+                f"the storage {str(path)!r} is read-only: the file or its directory cannot be "
+                "written; copy it elsewhere to go on with its studies"
+            )
+        connection.exec_driver_sql("BEGIN")
+
+    return engine
+
+
 def set_journal(engine: Engine) -> None:
     """Switch a SQLite file that has its tables to the journal it should have."""
-    if engine.dialect.name != "sqlite":
+    wanted = engine.get_execution_options().get(JOURNAL)
+    if wanted is None:
         return
-    wanted = engine.get_execution_options()[JOURNAL]
     connection = engine.raw_connection()
     try:
         cursor = connection.cursor()
@@ -126,51 +159,18 @@ def _is_shared(path: Path) -> bool:
     return mount is not None and kinds[mount] not in _LOCAL_KINDS
 
 
-def _inspect_file(path: Path) -> None:
-    """Look at the file before SQLite does, so that nothing foreign is ever written to."""
-    if not path.parent.is_dir():
-        raise StorageError(f"the directory {str(path.parent)!r} of the storage does not exist")
-    if not path.exists():
-        return
-    if not path.is_file():
-        raise StorageError(f"the storage {str(path)!r} is not a file")
-    _recover(path)
+def _check_place(path: Path) -> None:
+    """Raise if there cannot be a file at the path."""
+    if "\0" in str(path):
+        raise InvalidInputError(f"the path of the storage has a null character: {str(path)!r:.80}")
     try:
-        with path.open("rb") as file:
-            header = file.read(100)
-    except OSError as error:
-        raise StorageError(f"the storage {str(path)!r} cannot be read: {error}") from None
-    if not header:
-        return  # just made, or its making was cut off
-    if not header.startswith(_MAGIC) or len(header) < 100:
-        raise StorageError(
-            f"{str(path)!r} is not a SQLite database, or is damaged; it was not changed: give "
-            "another path, or restore it from a copy"
-        )
-    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
-        raise StorageError(
-            f"{str(path)!r} is the SQLite database of another program; it was not changed: give "
-            "another path"
-        )
-
-
-def _recover(path: Path) -> None:
-    """Let SQLite roll back what a killed process left behind, before we look at the file."""
-    journal = path.with_name(path.name + "-journal")
-    try:
-        with journal.open("rb") as file:
-            if file.read(8) != _JOURNAL_MAGIC:
-                return
-        connection = sqlite3.connect(path, timeout=BUSY_SECONDS)
-        try:
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
-        finally:
-            connection.close()
-    except FileNotFoundError:
-        return
-    except (OSError, sqlite3.Error) as error:
-        raise StorageError(
-            f"an interrupted change of {str(path)!r} cannot be rolled back: {error}"
+        if not path.parent.is_dir():
+            raise StorageError(f"the directory {str(path.parent)!r} of the storage does not exist")
+        if path.exists() and not path.is_file():
+            raise StorageError(f"the storage {str(path)!r} is not a file")
+    except OSError as error:  # for instance a name that is too long
+        raise InvalidInputError(
+            f"the path of the storage cannot be used: {str(error)[:100]}; got {str(path)!r:.80}"
         ) from None
 
 
@@ -183,18 +183,6 @@ def _postgresql(url: URL) -> Engine:
         raise StorageError(
             f"PostgreSQL needs the package {error.name!r}; try pip install 'bogrape[postgresql]'"
         ) from None
-
-
-def check_health(connection: Connection) -> None:
-    """Raise if SQLite finds its file damaged; PostgreSQL looks after itself."""
-    if connection.dialect.name != "sqlite":
-        return
-    words: Any = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
-    if words != "ok":
-        raise StorageError(
-            f"the database is damaged ({str(words)[:200]}); it was not changed: restore it from a "
-            "copy"
-        )
 
 
 def prepare(connection: Connection) -> None:

@@ -25,6 +25,7 @@ from sqlalchemy import (
 
 from ..errors import StorageError
 from ..study.trial import package_version
+from .rows import EMPTY_DIGEST, as_dicts, digest_of, study_checksum
 
 SCHEMA_VERSION = 2
 APPLICATION_ID = 0x626F4772  # "boGr": marks our SQLite files
@@ -49,6 +50,8 @@ studies = Table(
     # Both grow under the lock of this row, which is what puts the writers of a study in order.
     Column("revision", Integer, nullable=False),
     Column("n_trials", Integer, nullable=False),
+    Column("digest", String(32), nullable=False, server_default=EMPTY_DIGEST),  # of all its trials
+    Column("checksum", String(16), nullable=False, server_default=""),  # of all columns before
 )
 
 trials = Table(
@@ -79,16 +82,35 @@ trials = Table(
 )
 
 
-def _add_changes_and_details(connection: Connection) -> None:
-    """Version 2: settings can be changed, and trials carry further details."""
-    for table, column, empty in ((studies, "changes", "[]"), (trials, "details", "{}")):
+# Columns that later versions added, by the version that did.
+ADDED: Mapping[int, tuple[tuple[str, str], ...]] = {
+    2: (
+        ("bogrape_studies", "changes"),
+        ("bogrape_studies", "digest"),
+        ("bogrape_studies", "checksum"),
+        ("bogrape_trials", "details"),
+    ),
+}
+
+
+def _to_version_2(connection: Connection) -> None:
+    """Settings can be changed, trials carry further details, and nothing can vanish unnoticed."""
+    for table, name in ADDED[2]:
+        column = metadata.tables[table].c[name]
+        default = column.server_default.arg  # type: ignore[union-attr]
+        kind = column.type.compile(connection.dialect)
         connection.execute(
-            text(f"ALTER TABLE {table.name} ADD COLUMN {column} TEXT NOT NULL DEFAULT '{empty}'")
+            text(f"ALTER TABLE {table} ADD COLUMN {name} {kind} NOT NULL DEFAULT '{default}'")
         )
+    for study in as_dicts(connection.execute(select(studies))):
+        own = select(trials).where(trials.c.study == study["id"])
+        sealed = {**study, "digest": digest_of(as_dicts(connection.execute(own)))}
+        values = {"digest": sealed["digest"], "checksum": study_checksum(sealed)}
+        connection.execute(update(studies).where(studies.c.id == study["id"]).values(**values))
 
 
 # MIGRATIONS[v] takes a database from schema version v to v + 1, within the caller's transaction.
-MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {1: _add_changes_and_details}
+MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {1: _to_version_2}
 
 
 def version_of(connection: Connection) -> int | None:

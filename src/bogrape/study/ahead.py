@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import pickle
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, final
@@ -146,8 +145,10 @@ class Ahead:
             seed=seed,
             rank=rank,
         )
+        from multiprocessing.reduction import ForkingPickler
+
         try:
-            pickle.dumps(request.settings)
+            ForkingPickler.dumps(request.settings)  # as the link will
         except Exception as error:
             self._give_up(f"the settings cannot be sent to another process: {error}")
             return False

@@ -52,7 +52,7 @@ class AskProgress:
 def _words(stage: Stage, sign: float) -> str:
     if stage.step == "search":
         return "found a candidate; proving how good it is"
-    words = [f"proving: {stage.n_open} parts of the space left"]
+    words = [f"proving: parts of the space left: {stage.n_open}"]
     if math.isfinite(stage.value):
         words.append(f"candidate {sign * stage.value:.4g}")
     if math.isfinite(stage.bound):

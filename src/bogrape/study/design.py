@@ -7,6 +7,8 @@ depends on the seed and on the trials present only, so an interrupted design goe
 
 from __future__ import annotations
 
+import logging
+import math
 from collections.abc import Collection, Sequence
 from typing import final
 
@@ -22,18 +24,34 @@ from ..subset import squared_distances
 
 _POOL = 20  # candidates for each initial graph
 _POOL_RANGE = (100, 1000)
-_AT_ONCE = 1000  # graphs met at a time
+_PART_NUMBERS = 4_000_000  # coordinates worked on at a time
+
+logger = logging.getLogger(__name__)
 
 
 @final
 class Design:
     """A seeded pool of graphs and a rule for the next one."""
 
-    def __init__(self, space: GraphSpace, kernel: str, n_initial: int, seed: int) -> None:
+    def __init__(
+        self, space: GraphSpace, kernel: str, n_initial: int, seed: int, deadline: float = math.inf
+    ) -> None:
         self._space = space
         self._kernel = get_kernel(kernel)
         size = int(np.clip(_POOL * n_initial, *_POOL_RANGE))
-        pool = {space.identity(graph): graph for graph in space.sample(size, seed=_seed(seed, 0))}
+        try:
+            graphs = space.sample(size, seed=_seed(seed, 0), deadline=deadline)
+        except SamplingError as error:
+            if not error.graphs:
+                raise
+            graphs = list(error.graphs)
+            logger.warning(
+                "the initial design chooses among %d graphs instead of %d: it takes long to sample "
+                "this space; a larger time_limit gives it more",
+                len(graphs),
+                size,
+            )
+        pool = {space.identity(graph): graph for graph in graphs}
         self._pool = list(pool.values())
         self._index = {key: i for i, key in enumerate(pool)}
         self._points = self._coordinates(self._pool)
@@ -55,16 +73,30 @@ class Design:
         return self._pool[int(left[order[min(rank, left.size - 1)]])]
 
     def _meet(self, fresh: Sequence[Graph]) -> None:
-        for start in range(0, len(fresh), _AT_ONCE):
-            points = self._coordinates(fresh[start : start + _AT_ONCE])
-            distances = squared_distances(self._points, points)
-            self._nearest = np.minimum(self._nearest, distances.min(axis=1))
+        for part in self._parts(len(fresh)):
+            points = self._coordinates(fresh[part])
+            for mine in self._parts(len(self._points)):
+                distances = squared_distances(self._points[mine], points).min(axis=1)
+                self._nearest[mine] = np.minimum(self._nearest[mine], distances)
         met = [self._index[key] for g in fresh if (key := self._space.identity(g)) in self._index]
         self._nearest[met] = -1.0  # and stays so: no distance is smaller
         self._n_met += len(fresh)
 
     def _coordinates(self, graphs: Sequence[Graph]) -> NDArray[np.float64]:
         """What the kernel sees of each graph, up to the longest path the space has room for."""
+        return np.concatenate(
+            [self._coordinates_of(graphs[part]) for part in self._parts(len(graphs))]
+        )
+
+    def _parts(self, n_graphs: int) -> list[slice]:
+        """Parts of some graphs whose coordinates fit in memory, with copies of them."""
+        n_coordinates = self._space.n_max * (
+            self._space.n_labels**2 if self._kernel.labelled else 1
+        )
+        step = max(1, _PART_NUMBERS // n_coordinates)
+        return [slice(start, start + step) for start in range(0, n_graphs, step)]
+
+    def _coordinates_of(self, graphs: Sequence[Graph]) -> NDArray[np.float64]:
         space, labelled = self._space, self._kernel.labelled
         counts = count(graphs, space.n_labels, pairs=labelled)
         paths = self._kernel.features(counts)[:, : space.n_max]
@@ -73,11 +105,15 @@ class Design:
         return np.concatenate([paths, node_features(counts, counts.features.shape[1])], axis=1)
 
 
-def random_graph(space: GraphSpace, seed: int, taken: Collection[str]) -> Graph:
+def random_graph(
+    space: GraphSpace, seed: int, taken: Collection[str], deadline: float = math.inf
+) -> Graph:
     """A random graph of the space whose identity is not taken."""
     try:
-        return space.sample(1, seed=_seed(seed, 1), exclude=taken)[0]
-    except SamplingError:
+        return space.sample(1, seed=_seed(seed, 1), exclude=taken, deadline=deadline)[0]
+    except SamplingError as error:
+        if error.out_of_time:
+            raise
         raise SearchSpaceExhausted(
             f"no random graph of the space is new: {len(taken)} different ones were tried before, "
             "so the space is used up, or nearly; widen it"

@@ -22,8 +22,11 @@ def checked_observations(
     space: GraphSpace, observations: Iterable[tuple[Graph, Any]], outside: Outside = "accept"
 ) -> list[tuple[Graph, float]]:
     """Graphs and values, or an `ObservationsError` that names everything wrong with them."""
-    if outside not in get_args(Outside):
-        raise InvalidInputError(f"outside must be 'accept' or 'refuse', got {outside!r}")
+    _check_outside(outside)
+    if not isinstance(observations, Iterable):
+        raise InvalidInputError(
+            f"expected a list of graphs and values, got {type(observations).__name__}"
+        )
     good: list[tuple[Graph, float]] = []
     problems: list[tuple[int, str]] = []
     for number, observation in enumerate(observations):
@@ -40,6 +43,7 @@ def checked_observation(
     space: GraphSpace, observation: object, outside: Outside = "accept"
 ) -> tuple[Graph, float]:
     """One graph and its value, or an error that says what is wrong."""
+    _check_outside(outside)
     if not isinstance(observation, tuple | list) or len(observation) != 2:
         raise InvalidInputError(f"expected a graph and its value, got {observation!r:.100}")
     graph, value = observation
@@ -49,3 +53,8 @@ def checked_observation(
     if outside == "refuse":
         space.check(graph)
     return graph, as_value(value)
+
+
+def _check_outside(outside: object) -> None:
+    if not isinstance(outside, str) or outside not in get_args(Outside):
+        raise InvalidInputError(f"outside must be 'accept' or 'refuse', got {outside!r:.100}")

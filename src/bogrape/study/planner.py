@@ -23,6 +23,8 @@ from .trial import Origin, Trial, observed
 logger = logging.getLogger(__name__)
 
 _LEAST_SECONDS = 0.05  # for a proposal whose time went into the fit
+_DESIGN_SHARE = 0.5  # of the limit, at most, for the graphs an initial design chooses among
+_LAST_SECONDS = 0.7  # beyond the limit, for any graph at all
 
 
 @dataclass(frozen=True)
@@ -60,16 +62,21 @@ class Planner:
         self, trials: Sequence[Trial], seed: int, rank: int = 0, effort: Effort | None = None
     ) -> Plan:
         """What to try after these trials; from the initial design, the one at this rank."""
-        began = time.monotonic()
         settings = self._settings
         effort = effort or Effort(settings.time_limit)
+        deadline = time.monotonic() + effort.time_limit
         complete = [trial for trial in trials if trial.state == "complete"]
         if sum(trial.state != "failed" for trial in trials) < settings.n_initial:
-            graph = self._initial([trial.graph for trial in trials], rank)
+            try:
+                graph = self._initial([trial.graph for trial in trials], rank, deadline)
+            except SamplingError as error:
+                if not error.out_of_time:
+                    raise
+                return self._random(trials, seed, deadline)
             if graph is not None:
                 return Plan(graph, "initial")
         if len(complete) < 2:
-            return Plan(random_graph(settings.space, seed, self._identities(trials)), "random")
+            return self._random(trials, seed, deadline)
         fit_began = time.monotonic()
         gp = self._fit(complete)
         fit_seconds = time.monotonic() - fit_began
@@ -80,7 +87,7 @@ class Planner:
                 gp,
                 acquisition=settings.acquisition_at(step),
                 method=settings.method,
-                time_limit=max(_LEAST_SECONDS, effort.time_limit - (time.monotonic() - began)),
+                time_limit=max(_LEAST_SECONDS, deadline - time.monotonic()),
                 exclude=[trial.graph for trial in trials if trial.is_finished],
                 pending=[trial.graph for trial in trials if not trial.is_finished],
                 starts=self._starts(trials),
@@ -89,10 +96,10 @@ class Planner:
                 watch=effort.watch,
             )
         except SamplingError as error:  # too few graphs are left to choose among: take any
-            if effort.stop is not None and effort.stop():
+            if error.out_of_time or (effort.stop is not None and effort.stop()):
                 raise
             logger.debug("%s", error)
-            return Plan(random_graph(settings.space, seed, self._identities(trials)), "random")
+            return self._random(trials, seed, deadline)
         mean, std = gp.predict([proposal.graph])
         certificate = {
             **_certificate(proposal, settings.sign),
@@ -124,13 +131,20 @@ class Planner:
         designed = len(states) - states.count("failed") >= self._settings.n_initial
         return designed and "queued" not in states and states.count("complete") >= 2
 
-    def _initial(self, present: list[Graph], rank: int) -> Graph | None:
+    def _initial(self, present: list[Graph], rank: int, deadline: float) -> Graph | None:
         if self._design is None:
-            settings = self._settings
+            settings, now = self._settings, time.monotonic()
+            until = now + _DESIGN_SHARE * (deadline - now)
             self._design = Design(
-                settings.space, settings.kernel, settings.n_initial, settings.seed
+                settings.space, settings.kernel, settings.n_initial, settings.seed, until
             )
         return self._design.next(present, rank)
+
+    def _random(self, trials: Sequence[Trial], seed: int, deadline: float) -> Plan:
+        """Any graph that is new; if the time is up, one that is found in a moment."""
+        until = max(deadline, time.monotonic() + _LAST_SECONDS)
+        identities = self._identities(trials)
+        return Plan(random_graph(self._settings.space, seed, identities, until), "random")
 
     def predict(
         self, trials: Sequence[Trial], graphs: Sequence[Graph]

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -60,9 +60,9 @@ class StudySettings:
                 "try GraphSpace(n_nodes=10)"
             )
         GraphGP(kernel=self.kernel, noise=self.noise)  # checks both
-        if self.method not in METHODS:
+        if not isinstance(self.method, str) or self.method not in METHODS:
             raise InvalidInputError(
-                f"unknown method {self.method!r}; choose one of {', '.join(METHODS)}"
+                f"unknown method {self.method!r:.100}; choose one of {', '.join(METHODS)}"
             )
         if isinstance(self.acquisition, str) and self.acquisition not in ACQUISITIONS:
             raise InvalidInputError(
@@ -71,16 +71,11 @@ class StudySettings:
             )
         if not isinstance(self.acquisition, str) and not callable(self.acquisition):
             raise InvalidInputError(
-                f"acquisition must be a name or a function, got {self.acquisition!r}"
+                f"acquisition must be a name or a function, got {self.acquisition!r:.100}"
             )
-        if self.direction not in ("minimize", "maximize"):
+        if not isinstance(self.direction, str) or self.direction not in get_args(Direction):
             raise InvalidInputError(
-                f"direction must be 'minimize' or 'maximize', got {self.direction!r}"
-            )
-        limit = self.time_limit
-        if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0:
-            raise InvalidInputError(
-                f"time_limit must be a number of seconds > 0, got {self.time_limit!r}"
+                f"direction must be 'minimize' or 'maximize', got {self.direction!r:.100}"
             )
         for name, least in (("n_initial", 2), ("seed", 0), ("retries", 0)):
             value = getattr(self, name)
@@ -94,7 +89,7 @@ class StudySettings:
         named = {"lcb": LCB(), "ei": EI()}
         if isinstance(self.acquisition, str) and self.acquisition in named:
             object.__setattr__(self, "acquisition", named[self.acquisition])
-        object.__setattr__(self, "time_limit", float(self.time_limit))
+        object.__setattr__(self, "time_limit", as_time_limit(self.time_limit))
 
     @property
     def sign(self) -> float:
@@ -149,6 +144,8 @@ class StudySettings:
 
     def check_successor(self, new: StudySettings) -> None:
         """Raise unless a study with trials of its own can go on with the new settings."""
+        if not isinstance(new, StudySettings):
+            raise InvalidInputError(f"settings must be a StudySettings, got {type(new).__name__}")
         fixed = [name for name in self.differences(new) if name not in (*CHANGEABLE, "space")]
         rules = set(new.space.rules)
         if not set(self.space.rules) <= rules or self.space.with_rules(
@@ -162,6 +159,17 @@ class StudySettings:
         """Names of the settings in which the two differ."""
         mine, theirs = self.to_dict(), other.to_dict()
         return [name for name in mine if mine[name] != theirs[name]]
+
+
+def as_time_limit(value: object) -> float:
+    """A number of seconds > 0, which may be infinite."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not value > 0:  # type: ignore[operator]
+        raise InvalidInputError(f"time_limit must be a number of seconds > 0, got {value!r:.100}")
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except OverflowError:  # an integer beyond the range of floats
+        return math.inf
 
 
 def _fixed(names: Sequence[str]) -> StudyError:

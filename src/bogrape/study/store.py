@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from ..errors import BudgetSpent, InvalidInputError, StudyError
 from ..graph import Graph
@@ -14,6 +14,7 @@ COMPARED = ("state", "attempts", "value")  # what `Storage.update` expects to fi
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+-]{0,99}")
 
 
+@runtime_checkable
 class Storage(Protocol):
     """Keeps studies by name. Whatever a method has returned survives a crash."""
 
@@ -76,6 +77,18 @@ def open_url(url: str, *, create: bool) -> Storage:
     if not _openers:
         raise InvalidInputError("no storage for URLs is registered; import bogrape first")
     return _openers[0](url, create)
+
+
+def open_place(place: Storage | str, *, create: bool) -> Storage:
+    """The storage itself, or the one behind a URL."""
+    if isinstance(place, str):
+        return open_url(place, create=create)
+    if not isinstance(place, Storage):
+        raise InvalidInputError(
+            "storage must be a URL such as sqlite:///study.db or a Storage, got "
+            f"{type(place).__name__}"
+        )
+    return place
 
 
 def check_name(name: object) -> str:

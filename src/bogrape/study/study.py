@@ -25,12 +25,14 @@ from numpy.typing import NDArray
 from .. import display
 from ..acquisition import Acquisition
 from ..constraints import Rule
+from ..counts import n_given
 from ..errors import (
     BudgetSpent,
     InvalidInputError,
     SamplingError,
     SearchSpaceExhausted,
     SettingsDiffer,
+    StorageError,
     StudyError,
     UnsupportedError,
 )
@@ -44,8 +46,8 @@ from .memory import InMemoryStorage
 from .observations import Outside, checked_observation, checked_observations
 from .planner import Effort, Plan, Planner
 from .results import Dataset, TrialList, best_of, dataset_of
-from .settings import Direction, StudySettings
-from .store import Storage, check_budget, check_name, no_such_study, open_url
+from .settings import Direction, StudySettings, as_time_limit
+from .store import Storage, check_budget, check_name, no_such_study, open_place
 from .transitions import (
     as_reason,
     as_seconds,
@@ -121,7 +123,11 @@ class Study:
 
     def _open(self, storage: Storage | str | None, name: str, settings: StudySettings) -> None:
         check_name(name)
-        opened = open_url(storage, create=True) if isinstance(storage, str) else storage
+        if not isinstance(settings, StudySettings):
+            raise InvalidInputError(
+                f"settings must be a StudySettings, got {type(settings).__name__}"
+            )
+        opened = None if storage is None else open_place(storage, create=True)
         if opened is None:
             opened = InMemoryStorage()
             with contextlib.suppress(UnsupportedError):  # an acquisition of the user's own
@@ -151,7 +157,7 @@ class Study:
     def load(cls, storage: Storage | str, name: str = "study") -> Study:
         """Reopen a study with the settings it was made with."""
         check_name(name)
-        opened = open_url(storage, create=False) if isinstance(storage, str) else storage
+        opened = open_place(storage, create=False)
         found = opened.settings(name)
         if found is None:
             raise no_such_study(name, opened.names())
@@ -222,13 +228,13 @@ class Study:
         The standard deviation is that of the objective without its noise. Graphs need not be in the
         space, only of its kind.
         """
-        if isinstance(graphs, Graph):
-            raise InvalidInputError("expected a list of graphs, got one; try predict([graph])")
+        n_given(graphs)  # refuses what is no list
+        graphs = list(graphs)
         for i, graph in enumerate(graphs):
             odd = self.space.oddities(graph)
             if odd:
                 raise InvalidInputError(f"graph {i} cannot be read: expected {'; '.join(odd)}")
-        return self._planner.predict(self._refresh(), list(graphs))
+        return self._planner.predict(self._refresh(), graphs)
 
     @property
     def plot(self) -> Any:
@@ -249,7 +255,12 @@ class Study:
 
         Every change is recorded with the trial it begins from: see `changes`.
         """
-        rules = tuple(add_rules)
+        try:
+            rules = tuple(add_rules)
+        except TypeError:
+            raise InvalidInputError(
+                f"add_rules must be a list of rules, got {add_rules!r:.100}"
+            ) from None
         self._go_on_with(lambda old: old.changed(rules, settings))
 
     def adopt(self, settings: StudySettings) -> None:
@@ -348,14 +359,18 @@ class Study:
                 `BudgetSpent` is raised. Holds also if several processes ask at the same moment.
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise InvalidInputError(f"n must be an integer >= 1, got {n!r}")
+            raise InvalidInputError(f"n must be an integer >= 1, got {n!r:.100}")
+        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 0):
+            raise InvalidInputError(f"most must be an integer >= 0 or None, got {most!r:.100}")
+        if stop is not None and not callable(stop):
+            raise InvalidInputError(f"stop must be a function or None, got {stop!r:.100}")
         if worker is not None and not (
             isinstance(worker, str) and 0 < len(worker) <= 200 and worker.isprintable()
         ):
             raise InvalidInputError(f"worker must be a short text or None, got {worker!r:.100}")
-        limit = self._settings.time_limit if time_limit is None else time_limit
-        if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0:
-            raise InvalidInputError(f"time_limit must be a number of seconds > 0, got {limit!r}")
+        limit = self._settings.time_limit if time_limit is None else as_time_limit(time_limit)
+        if not isinstance(progress, (bool, np.bool_)):
+            raise InvalidInputError(f"progress must be True or False, got {progress!r:.100}")
         self._take_up_settings()
         out: list[Trial] = []
         if worker is not None:
@@ -593,6 +608,12 @@ class Study:
         for trial in changed:
             if trial.id == len(self._trials):
                 self._trials.append(replace(trial, space=self.space))
+            elif trial.id > len(self._trials):
+                self._revision, missing = 0, len(self._trials)
+                raise StorageError(
+                    f"trial {missing} of study {self._name!r} is missing in the storage, while "
+                    f"trial {trial.id} is there; open the study again"
+                )
             else:
                 # The graph of a trial never changes: keep the object that has its key cached.
                 known = self._trials[trial.id]

@@ -178,7 +178,8 @@ class _Below:
         amplitude = self.kappa * math.sqrt(self.fitted.alpha)
         loss = curve + self.mean.norm * third / 6 + amplitude * first + self.mean.rounding
         change = np.where(step > 0, _smallest_step(gradient, down, up) - loss, 0.0)
-        rounding = _ROUNDING * (1 + abs(value))
+        # infinite where the rules leave no attributes to choose, and nothing can be added to that
+        rounding = np.where(value < math.inf, _ROUNDING * (1 + abs(value)), 0.0)
         return value + change - rounding, value
 
 

@@ -23,7 +23,7 @@ from ...errors import EngineError, SamplingError, UnsupportedError
 from ..objective import Objective
 from ..proposal import Proposal, Status
 from ..request import Request
-from ..search import Elite, search
+from ..search import Elite, find_any, search
 from ..ties import break_tie
 from .feasibility import explain_nothing_left
 from .piece import Answer, slack
@@ -40,15 +40,18 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
             f"method 'exact' can prove LCB and EI, got {type(objective.acquisition).__name__}; "
             "use method='search' for other acquisition functions"
         )
+    until = min(request.deadline, time.monotonic() + _SEARCH_SHARE * request.time_limit)
     elite = search(
         objective,
         excluded=request.excluded,
         n_evaluations=request.n_evaluations,
-        deadline=min(request.deadline, time.monotonic() + _SEARCH_SHARE * request.time_limit),
+        deadline=until,
         seed=request.seed,
         starts=request.starts,
         stop=request.stop,
     )
+    if not elite.ties and time.monotonic() >= until:
+        find_any(objective, elite, request)
     request.report("search", objective.units.value(elite.value), -math.inf, 0)
     # every task carries the objective to another process
     objective = replace(objective, posterior=objective.posterior.condensed())
@@ -68,10 +71,11 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
             raise SamplingError(
                 "expected to find a graph of the space that is not excluded, got none in "
                 f"{request.time_limit:g} s, with {len(left)} parts of the space still open; "
-                "try a larger time_limit, or fewer rules"
+                "try a larger time_limit, or fewer rules",
+                out_of_time=True,
             )
         raise explain_nothing_left(objective.space, request)
-    graph = break_tie(elite.ties, request.exclude, request.seed)
+    graph = break_tie(elite.ties, request.exclude, request.seed, request.deadline)
     proved_value = min((answer.value for answer in improved), default=math.inf)
     if not left and elite.value < proved_value - slack(proved_value) < math.inf:
         units = objective.units
@@ -99,6 +103,15 @@ def propose_exact(objective: Objective, request: Request) -> Proposal:
 def _polished(objective: Objective, request: Request, elite: Elite, best: Answer) -> Elite:
     """Look around an improvement for ties (or better, while some pieces are open)."""
     assert best.graph is not None
+    key = objective.space.identity(best.graph)
+    if request.late:
+        return Elite(
+            request.excluded,
+            best.value,
+            {key: best.graph},
+            elite.n_evaluations,
+            objective.space.identity,
+        )
     around = search(
         objective,
         excluded=request.excluded,
@@ -109,7 +122,6 @@ def _polished(objective: Objective, request: Request, elite: Elite, best: Answer
         stop=request.stop,
     )
     around.n_evaluations += elite.n_evaluations
-    key = objective.space.identity(best.graph)
     if around.value > best.value + around.tolerance or not around.ties:
         around.value, around.ties = best.value, {key: best.graph}
     return around

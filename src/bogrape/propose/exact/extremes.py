@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
-from ...batch import Batch
 from ...constraints import Shape
 from ...counts import Counts
 from ...encoding import GraphEncoding, Structure
@@ -27,11 +26,11 @@ from .counting import bare_counts, count_rows, graph_counts
 from .facts import Fact
 from .forms import Coordinates
 from .layers import Heaviest, Layers, cases, put_heaviest_first
+from .machine import solver_megabytes
 
 IntArray = NDArray[np.int64]
 
 _EVALUATIONS = 40_000  # of the local search in one direction
-_MEMORY_MB = 3000
 _WHOLE_SHARE = 0.3  # of the time, for the question about all graphs at once
 _MOST_CASES = 3_000  # of layers around a node, for questions case by case
 
@@ -95,9 +94,6 @@ class _Direction:
             self.seen.append(np.unique(rows[right & (value >= 0.8 * self._best)], axis=0))
         return np.asarray(-value + 20.0 * abs(self._weights).max() * off, dtype=np.float64)
 
-    def of_batch(self, batch: Batch) -> NDArray[np.float64]:
-        return self.of_counts(batch.counts(1, pairs=False))
-
 
 def plain(n: int, diameter: int, layers: Layers | None = None) -> Structure:
     """All connected undirected graphs of a size and diameter, perhaps with layers given."""
@@ -157,7 +153,7 @@ def _search(
     solver.parameters.linearization_level = 0  # a linear program says little of bare graphs
     solver.parameters.random_seed = seed
     solver.parameters.max_time_in_seconds = max(0.01, seconds)
-    solver.parameters.max_memory_in_mb = _MEMORY_MB
+    solver.parameters.max_memory_in_mb = solver_megabytes()
     status = solver.solve(model)
     if status == cp_model.INFEASIBLE:
         return Fact(weights, least - 1)

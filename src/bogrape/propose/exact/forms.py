@@ -14,6 +14,7 @@ observations there are.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,12 +111,10 @@ class Coordinates:
         lengths, a, b = distance[u, v], graph.labels[u], graph.labels[v]
         if not graph.directed:
             a, b = np.minimum(a, b), np.maximum(a, b)
-        out = []
-        for path in self.paths:
-            hit = lengths == path[0]
-            if len(path) == 3:
-                hit &= (a == path[1]) & (b == path[2])
-            out.append(int(hit.sum()))
+        labelled = bool(self.paths) and len(self.paths[0]) == 3
+        of_pairs = (lengths, a, b) if labelled else (lengths,)
+        found = Counter(zip(*(column.tolist() for column in of_pairs), strict=True))
+        out = [found[path] for path in self.paths]
         sums = [int((graph.labels == k).sum()) for k in range(self.shape.n_labels)]
         sums += [int(total) for total in graph.features.sum(axis=0)]
         return (*out, *(sums[m] for m in self.nodes))

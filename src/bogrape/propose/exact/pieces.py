@@ -29,10 +29,11 @@ from .knowledge import remembered
 from .linear import Lines
 from .listing import few_graphs
 from .piece import Open, Piece, with_room
-from .relaxation import composition_bounds, corner_bound, norm_bound
+from .relaxation import composition_bounds, corner_bound, has_corners, norm_bound
 from .worker import solve_all
 
 _MOST_COMPOSITIONS = 200_000
+_COMPOSITION_SECONDS = 5e-5  # that a piece takes at least, whatever becomes of it
 _MOST_HALVED = 300  # boxes of counts, in one piece
 _TIME_SHARE = 0.5  # of the time left, at most
 
@@ -54,7 +55,7 @@ def open_pieces(
     )
     whole = [Open(Piece(structure), weakest) for structure in sizes]
     if by_composition:
-        whole = [part for item in whole for part in _by_composition(objective, item)]
+        whole = _by_composition(objective, whole, limit)
     whole = sorted((item for item in whole if item.bound < value), key=lambda item: item.bound)
     tasks = [
         DiameterTask(item, objective, value, facts[item.piece.structure], limit) for item in whole
@@ -64,14 +65,32 @@ def open_pieces(
         for index, parts in solve_all(tasks, now + limit, stop):
             out += [whole[index]] if parts is None else parts
     else:
-        out = [part for task in tasks for part in task.solve()]
+        for item, task in zip(whole, tasks, strict=True):
+            late = time.monotonic() >= now + limit or stop()
+            out += [item] if late else task.solve()
     return sorted(out, key=lambda item: item.bound)
 
 
-def _by_composition(objective: Objective, item: Open) -> list[Open]:
+def _by_composition(objective: Objective, whole: Sequence[Open], limit: float) -> list[Open]:
+    """The pieces of each size by composition, as far as they can be looked at in so many seconds.
+
+    Sizes that have too many compositions stay whole.
+    """
+    out: list[Open] = []
+    left = limit / _COMPOSITION_SECONDS
+    for item in whole:
+        shape = item.piece.structure.shape
+        number = count_compositions(shape.n_nodes, shape.n_labels)
+        if number > min(_MOST_COMPOSITIONS, left):
+            out.append(item)
+        else:
+            left -= number
+            out += _compositions_of(objective, item)
+    return out
+
+
+def _compositions_of(objective: Objective, item: Open) -> list[Open]:
     structure, shape = item.piece.structure, item.piece.structure.shape
-    if count_compositions(shape.n_nodes, shape.n_labels) > _MOST_COMPOSITIONS:
-        return [item]
     posterior, acquisition = objective.posterior, objective.acquisition
     assert isinstance(acquisition, LCB)
     if posterior.model.kernel.exponential and few_graphs(structure):
@@ -130,6 +149,8 @@ class DiameterTask:
     def _by_corners(self, piece: Piece) -> float:
         posterior, acquisition = self.objective.posterior, self.objective.acquisition
         if not isinstance(posterior, WeightPosterior) or not isinstance(acquisition, LCB):
+            return -math.inf
+        if not has_corners(piece.structure, piece.coordinates(posterior.model.kernel)):
             return -math.inf
         form = count_form(posterior, piece.coordinates(posterior.model.kernel))
         return corner_bound(form, piece.structure, acquisition.kappa, with_room(self.value))

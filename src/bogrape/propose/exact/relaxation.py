@@ -28,7 +28,18 @@ from ..objective import Objective
 from . import lengths
 from .forms import Coordinates, CountForm, embedded
 
+_MOST_NODE_CORNERS = 100_000  # choices of labels and features
 _MOST_CORNERS = 3_000  # beginnings of corners kept at once
+
+
+def has_corners(structure: Structure, coordinates: Coordinates) -> bool:
+    """Whether `corner_bound` has anything to say; far quicker than to make its form."""
+    if structure.connectivity != "strong" or not coordinates.paths:
+        return False
+    shape = coordinates.shape
+    if shape.n_labels * 2**shape.n_features > _MOST_NODE_CORNERS:
+        return False
+    return coordinates.composition is not None or len({p[1:] for p in coordinates.paths}) == 1
 
 
 def corner_bound(
@@ -42,13 +53,11 @@ def corner_bound(
     ``value`` are dropped, so the bound is at most that; with too many left the work stops early.
     """
     coordinates = form.coordinates
-    if structure.connectivity != "strong" or not coordinates.paths:
+    if not has_corners(structure, coordinates):
         return -math.inf
     blocks: dict[tuple[int, ...], list[int]] = {}
     for i, path in enumerate(coordinates.paths):
         blocks.setdefault(path[1:], []).append(i)
-    if coordinates.composition is None and len(blocks) > 1:
-        return -math.inf
     parts = []
     for types, index in blocks.items():
         corners = _block_corners(coordinates, structure, types, len(blocks))

@@ -18,6 +18,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Sequence
+from typing import overload
 
 from ...acquisition import LCB
 from ...errors import EngineError
@@ -29,10 +30,11 @@ from ..search import Elite, search
 from ..units import PROGRESS, room
 from .cuts import CutTask
 from .knowledge import remembered
+from .machine import n_cores
 from .piece import Answer, Open, Piece, slack
 from .splitting import SplitTask, has_cases
 from .task import Task
-from .worker import n_cores, solve_all
+from .worker import solve_all
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +49,26 @@ _SPLIT_SHARE = 0.05  # of the time that is left, for the cases split off at once
 _SPLIT_SECONDS = 10.0  # for finding the cases of a piece
 _CUT_SECONDS = 40.0  # for one piece at a time, before the worst bounds are looked at again
 _CUT_SHARE = 0.5  # of the time that is left
+
+
+class _Made(Sequence[Task]):
+    """Tasks that are made when their turn comes: of thousands of pieces, few may get one."""
+
+    def __init__(self, items: Sequence[Open], make: Callable[[Open], Task]) -> None:
+        self._items, self._make = items, make
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, index: int) -> Task: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Task]: ...
+    def __getitem__(self, index: int | slice) -> Task | Sequence[Task]:
+        chosen = self._items[index]
+        if isinstance(chosen, Open):
+            return self._make(chosen)
+        return [self._make(item) for item in chosen]
 
 
 class Rounds:
@@ -179,7 +201,7 @@ class Rounds:
                 limit = self._limit(len(items), share, relaxed, most)
             for item in items:
                 item.tried = limit
-        tasks = [self._task(item, limit, relaxed) for item in items]
+        tasks = _Made(items, lambda item: self._task(item, limit, relaxed))
         self._absorb(items, dict(solve_all(tasks, self.request.deadline, self.request.stop)))
         return bool(items)
 

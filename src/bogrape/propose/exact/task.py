@@ -40,6 +40,7 @@ from .knowledge import Rows, is_among
 from .layers import put_heaviest_first
 from .linear import Lines
 from .listing import TooManyGraphs, all_graphs
+from .machine import solver_megabytes
 from .piece import Answer, Piece, with_room
 from .tables import (
     MOST_ROWS,
@@ -50,7 +51,6 @@ from .tables import (
     count_table,
 )
 
-_MEMORY_MB = 3000
 _HALVED_FIRST = 300  # boxes of counts, before graphs are asked about
 _MOST_HALVED = 20_000
 _MOST_ATTRIBUTES = 64  # choices that every box of counts is evaluated at
@@ -405,7 +405,7 @@ class _Solve:
         solver.parameters.max_time_in_seconds = max(0.01, left)
         solver.parameters.num_workers = 1  # the same answer every time; pieces run side by side
         solver.parameters.random_seed = self.task.seed
-        solver.parameters.max_memory_in_mb = _MEMORY_MB
+        solver.parameters.max_memory_in_mb = solver_megabytes()
         return solver
 
     def answer(self, *, proved: bool, bound: float = math.inf) -> Answer:

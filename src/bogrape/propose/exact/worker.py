@@ -24,6 +24,7 @@ from copy import copy
 from typing import Any, Protocol
 
 from .. import child
+from .machine import limit_memory, n_cores
 
 
 class Job(Protocol):
@@ -38,14 +39,7 @@ class Job(Protocol):
 _HEADER = struct.Struct("<Q")
 _LOOK_EVERY = 0.2  # seconds between two looks at whether to stop
 _GRACE = 0.7  # seconds a worker may take beyond its limit before it is killed
-
-
-def n_cores() -> int:
-    """Number of processor cores this process may use."""
-    try:
-        return max(1, len(os.sched_getaffinity(0)))
-    except AttributeError:  # not on Linux
-        return max(1, os.cpu_count() or 1)
+_START = 20.0  # seconds a new worker may take to get going: on a busy machine, a few
 
 
 class _Worker:
@@ -66,18 +60,25 @@ class _Worker:
         self._owner = os.getpid()
         self.index = -1
         self.due = 0.0
+        self.is_new = True  # nothing is known of it yet: it may still be starting
 
     @property
     def alive(self) -> bool:
         """Whether the process still runs, and is ours (not a forked parent's)."""
         return self._owner == os.getpid() and self._process.poll() is None
 
-    def start(self, index: int, job: Job, answers: queue.Queue[tuple[_Worker, Any]]) -> None:
+    def start(
+        self, index: int, job: Job, answers: queue.Queue[tuple[_Worker, Any]], deadline: float
+    ) -> None:
         """Hand over a job; ``(self, answer)`` is put on the queue when it is done.
 
-        The answer is ``None`` if the process dies instead.
+        The answer is ``None`` if the process dies instead. A new worker is given time to start, up
+        to the deadline of all jobs: one that is killed for it helps no one, nor does the next.
         """
-        self.index, self.due = index, time.monotonic() + job.time_limit + _GRACE
+        due = time.monotonic() + job.time_limit
+        if self.is_new:
+            due = max(due, min(due + _START, deadline))
+        self.index, self.due = index, due + _GRACE
 
         def wait() -> None:  # in a thread: pipes cannot be waited for in any other portable way
             try:
@@ -120,28 +121,29 @@ def solve_all(
     did not come, and for all that are under way once ``stop`` says so. An exception raised by a job
     is raised here.
     """
-    waiting = list(enumerate(jobs))[::-1]
+    waiting = list(range(len(jobs)))[::-1]
     limit = min(n_cores(), len(jobs))
     answers: queue.Queue[tuple[_Worker, Any]] = queue.Queue()
     busy: list[_Worker] = []
     try:
         while waiting or busy:
             while waiting and len(busy) < limit:
-                index, job = waiting.pop()
-                job = copy(job)
-                job.time_limit = min(job.time_limit, deadline - time.monotonic())
-                if job.time_limit <= 0 or stop():
+                index, left = waiting.pop(), deadline - time.monotonic()
+                if left <= 0 or stop():
                     yield index, None
                     continue
+                job = copy(jobs[index])
+                job.time_limit = min(job.time_limit, left)
                 worker = _ready_worker()
                 busy.append(worker)
-                worker.start(index, job, answers)
+                worker.start(index, job, answers, deadline)
             if busy:
                 worker, answer = _next_answer(busy, answers, stop)
                 busy.remove(worker)
                 if answer is None:
                     worker.kill()
                 else:
+                    worker.is_new = False
                     _idle.append(worker)
                 if isinstance(answer, BaseException):
                     raise answer
@@ -179,7 +181,8 @@ def _next_answer(
 
 def _write(stream: Any, item: object) -> None:
     data = pickle.dumps(item)
-    stream.write(_HEADER.pack(len(data)) + data)
+    stream.write(_HEADER.pack(len(data)))
+    stream.write(data)
     stream.flush()
 
 
@@ -203,20 +206,23 @@ def main() -> None:
     """Answer tasks until standard input closes."""
     stdin, stdout = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints goes to standard error, not between the answers
+    limit_memory()
     tasks: queue.Queue[Job] = queue.Queue()
 
     def listen() -> None:
         while True:
             try:
                 tasks.put(_read(stdin))
-            except EOFError:
-                os._exit(0)  # the parent is gone, even if a solve is under way
+            except (EOFError, MemoryError):
+                os._exit(0)  # the parent is gone, even if a solve is under way; or the task too big
 
     threading.Thread(target=listen, daemon=True).start()
     while True:
         task = tasks.get()
         try:
             result: object = task.solve()
+        except MemoryError:  # as if the process had died of it: another one takes over
+            result = None
         except Exception as error:  # handed to the parent, which raises it
             result = error
         _write(stdout, result)

@@ -71,6 +71,7 @@ class AcquisitionProgram:
                 "exists for ssp and sp only; try form=None"
             )
         self.form = form
+        self._space = space
         program = self.program = Program()
         paths = self.paths = encode_paths(program, objective, options)
         tick()
@@ -133,11 +134,15 @@ class AcquisitionProgram:
     def forbid(self, graph: Graph, name: str, most: int = 720) -> set[Graph]:
         """Forbid a graph and, if they are at most ``most``, all its renamed copies; returns them.
 
-        Rows ``name[i]``, one a copy.
+        Rows ``name[i]``, one per copy. In a space that names its nodes a renamed copy is another
+        graph, which may still be proposed.
         """
         copies = {graph}
         if math.factorial(graph.n_nodes) <= most:
             copies |= {graph.permuted(order) for order in permutations(range(graph.n_nodes))}
+        if any(rule.identify(graph) is not None for rule in self._space.rules):
+            own = self._space.identity(graph)
+            copies = {copy for copy in copies if self._space.identity(copy) == own}
         for i, copy in enumerate(sorted(copies, key=lambda g: g.to_json())):
             forbid(self.program, f"{name}[{i}]", copy, self.paths, self.attributes)
         return copies

@@ -10,7 +10,8 @@ What the solver claims for its best solution is `Proposal.claimed`. With the pub
 differ from the true value, since K⁻¹ amplifies the solver's tolerance. The answer is called
 optimal only if the recomputed value meets the bound, both standardised, within ``1e-6`` and what
 the tolerance τ of the variance row can add to an honest solver's claim, ``kappa * sqrt(tau *
-prior)``; where a larger gap was asked for, the status is ``time_limit``.
+prior)``; where a larger gap was asked for, the status is ``time_limit``. Where K⁻¹ is so large that
+the solver's sums mean nothing, no bound is given: ``heuristic``.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import logging
 import math
 import time
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from ...acquisition import LCB
 from ...errors import (
@@ -44,6 +47,7 @@ logger = logging.getLogger(__name__)
 _SEARCH_SHARE = 0.3  # of the time limit, at most, for the start
 _DEFAULT_TOLERANCE = {"weight": 1e-8, "function": None}
 _SOLVERS_OWN = 1e-6  # feasibility tolerance of SCIP and Gurobi unless told otherwise
+_LARGEST_INVERSE = 5e4  # entries of K⁻¹, beyond which no bound is believed
 _DECODE = 0.5  # seconds kept for what follows the solve
 
 
@@ -90,6 +94,9 @@ def propose_mip(objective: Objective, request: Request) -> Proposal:
         bound, finished = _solve(objective, request, solver, encoded, best, limits, allowance)
     except OutOfTime:
         logger.debug("no time to write the program down; the start is returned without a bound")
+    if (finished or bound > -math.inf) and not _is_sound(objective, encoded.form):
+        logger.warning("K⁻¹ is too large for %s to prove anything; its bound is left out", solver)
+        bound, finished = -math.inf, False
     if best.graph is None:
         raise _nothing(objective, request, finished)
     status: Status = "heuristic"
@@ -122,7 +129,7 @@ def _start(objective: Objective, request: Request, options: MipOptions) -> tuple
         stop=request.stop,
     )
     if elite.ties:
-        graph = break_tie(elite.ties, request.exclude, request.seed)
+        graph = break_tie(elite.ties, request.exclude, request.seed, request.deadline)
         best.offer(graph, objective.of_graph(graph))
     return best, elite.n_evaluations
 
@@ -139,7 +146,7 @@ def _solve(
     """Solve until the best solution may be proposed; returns a bound and whether all is done."""
     program = encoded.program
     names = [variable.name for variable in program.variables]
-    margin = _misfit(objective, encoded, best)
+    margin = _misfit(objective, encoded, best, request.deadline)
     bound = -math.inf
     forbidden: set[Graph] = set()
     while True:
@@ -181,12 +188,14 @@ def _bound(solution: Solution, best: _Best, margin: float) -> float:
     return best.value if solution.status == "infeasible" else solution.bound - margin
 
 
-def _misfit(objective: Objective, encoded: AcquisitionProgram, best: _Best) -> float:
+def _misfit(
+    objective: Objective, encoded: AcquisitionProgram, best: _Best, deadline: float
+) -> float:
     """How far the rows overstate known values, in floating point; K⁻¹ costs digits."""
     try:
-        graphs = objective.space.sample(8, seed=0)
-    except SamplingError:
-        graphs = []
+        graphs = objective.space.sample(8, seed=0, deadline=deadline)
+    except SamplingError as error:
+        graphs = list(error.graphs)  # those that there was time for
     worst = 0.0
     for graph in ([best.graph] if best.graph is not None else []) + graphs:
         claim = encoded.program.value(encoded.lift(graph))
@@ -199,6 +208,20 @@ def _allowance(objective: Objective, tolerance: float) -> float:
     prior = model.alpha * (math.e if model.kernel.exponential else 1.0) + model.beta
     kappa = objective.acquisition.kappa if isinstance(objective.acquisition, LCB) else 0.0
     return kappa * math.sqrt(tolerance * prior)
+
+
+def _is_sound(objective: Objective, form: str) -> bool:
+    """Whether the solver can add up the rows of the posterior.
+
+    With graphs observed twice, or equal to the kernel, the published form has entries near
+    ``1 / noise``. SCIP was seen to lose the better of two graphs then, whatever its tolerance, and
+    to call a program infeasible that was not.
+    """
+    if form == "weight":
+        return True
+    model = objective.posterior.model
+    covariance = model.cross(model.counts) + model.noise * np.eye(len(model.y))
+    return bool(np.abs(np.linalg.inv(covariance)).max() <= _LARGEST_INVERSE)
 
 
 def _nothing(objective: Objective, request: Request, finished: bool) -> BoGrapeError:
@@ -215,7 +238,8 @@ def _nothing(objective: Objective, request: Request, finished: bool) -> BoGrapeE
             f"every graph of the space is among the {len(request.excluded)} excluded ones; "
             "widen the space"
         )
-    return SearchSpaceExhausted(
-        f"no graph of the space that is not excluded was found in {request.time_limit:g} s; raise "
-        "time_limit, or loosen the rules"
+    return SamplingError(
+        "expected to find a graph of the space that is not excluded, got none in "
+        f"{request.seconds:.1f} s, and no proof that there is none; try a larger time_limit, "
+        'method="exact", or fewer rules'
     )

@@ -1,0 +1,64 @@
+"""Values of many graphs in bounded memory, and by a deadline.
+
+The labelled counts of one graph with 100 nodes and 20 labels fill 320 kilobytes, and a posterior
+makes several arrays of that size: large batches are evaluated part by part.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..batch import Batch
+from ..counts import Counts
+from ..space import GraphSpace
+
+_MOST_BYTES = 128 * 2**20  # of the counts of one part; a handful of such arrays exist at once
+
+
+class CountObjective(Protocol):
+    """What can be searched: a function of the counts of a graph, over a space."""
+
+    @property
+    def space(self) -> GraphSpace:
+        """The graphs to choose from."""
+
+    @property
+    def labelled(self) -> bool:
+        """Whether values depend on the labels at the ends of paths."""
+
+    def of_counts(self, counts: Counts) -> NDArray[np.float64]:
+        """Value of each row of counts; smaller is better."""
+
+
+def n_at_a_time(n: int, n_labels: int, labelled: bool) -> int:
+    """How many graphs with n nodes have counts, and adjacency matrices, that fit in memory."""
+    width = max(n * n, 8 * n * (n_labels**2 if labelled else 1))
+    return max(1, _MOST_BYTES // width)
+
+
+def evaluate(
+    objective: CountObjective, batch: Batch, deadline: float = math.inf
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Value of each graph, and its number of ordered pairs that a path joins.
+
+    For graphs that there was no time for, values are infinite and no pairs are counted, not even
+    those of a node and itself. The first few graphs are always evaluated.
+    """
+    n_labels = objective.space.n_labels
+    values = np.full(len(batch), np.inf)
+    joined = np.zeros(len(batch), dtype=np.int64)
+    step = n_at_a_time(batch.n_nodes, n_labels, objective.labelled)
+    for start in range(0, len(batch), step):
+        if start and time.monotonic() >= deadline:
+            break
+        part = batch if len(batch) <= step else batch.select(slice(start, start + step))
+        counts = part.counts(n_labels, pairs=objective.labelled, deadline=deadline)
+        done = slice(start, start + len(counts))
+        values[done] = objective.of_counts(counts)
+        joined[done] = counts.lengths.sum(axis=1)
+    return values, joined

@@ -1,0 +1,46 @@
+"""What workers may take of the machine: its cores, and a share of a modest amount of memory.
+
+A proof that runs out of memory should cost the proof, and never the machine or the process that
+asked for it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_ALL_BYTES = 1_600_000_000  # for all workers together, up to three of them
+_LEAST_BYTES = 500_000_000  # for each, however many there are
+_SOLVER_SHARE = 0.75  # of that: the solver stops there by itself, with what it has proved
+
+
+def n_cores() -> int:
+    """Number of processor cores this process may use."""
+    try:
+        return max(1, len(os.sched_getaffinity(0)))
+    except AttributeError:  # not on Linux
+        return max(1, os.cpu_count() or 1)
+
+
+def limit_memory() -> None:
+    """Refuse this process more than its share (on Linux): it then fails alone, and early."""
+    try:
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    except (ImportError, OSError):
+        return
+    wanted = pages * resource.getpagesize() + most_bytes()
+    if hard == resource.RLIM_INFINITY or wanted < hard:
+        resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
+
+
+def solver_megabytes() -> int:
+    """The limit a solver is told to keep."""
+    return int(_SOLVER_SHARE * most_bytes() / 1e6)
+
+
+def most_bytes() -> int:
+    """What one worker may take, beyond what it has when it starts."""
+    return max(_LEAST_BYTES, _ALL_BYTES // n_cores())
