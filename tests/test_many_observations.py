@@ -249,6 +249,9 @@ def test_a_name_that_rules_give_is_worked_out_once_per_graph(
     assert named.identity(graph) == named.identity(graph) == written(graph)
     assert len(texts) == 1
     assert GraphSpace(3).identity(graph) == graph.canonical_key()  # another space, another name
+    again = pickle.loads(pickle.dumps(named))
+    assert again == named
+    assert again.identity(graph) == named.identity(graph)
 
 
 def test_local_search_begins_from_the_best_and_the_latest(monkeypatch: pytest.MonkeyPatch) -> None:

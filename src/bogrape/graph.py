@@ -15,7 +15,7 @@ Two notions of sameness:
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -219,8 +219,8 @@ class Graph:
         return f"{kind}{self.n_nodes}f{self.n_features}:{colours}:{body}", order
 
     @cached_property
-    def identities(self) -> dict[Hashable, str]:
-        """What it is called where isomorphism does not decide: see `GraphSpace.identity`."""
+    def identities(self) -> dict[object, str]:
+        """What spaces call it where isomorphism does not decide: see `GraphSpace.identity`."""
         return {}
 
     def permuted(self, order: ArrayLike) -> Graph:

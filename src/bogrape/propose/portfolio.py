@@ -177,12 +177,13 @@ def propose(
     _check_parts(space, gp, acquisition)
     try:
         exclude, pending = list(exclude), list(pending)
+        starts = None if starts is None else list(starts)
     except TypeError:
-        raise InvalidInputError("exclude and pending must be lists of graphs") from None
-    for graph in (*exclude, *pending):
+        raise InvalidInputError("exclude, pending and starts must be lists of graphs") from None
+    for graph in (*exclude, *pending, *(starts or ())):
         if not isinstance(graph, Graph):
             raise InvalidInputError(
-                f"exclude and pending must hold Graph objects, got {type(graph).__name__}"
+                f"exclude, pending and starts must hold Graph objects, got {type(graph).__name__}"
             )
     deadline = time.monotonic() + min(time_limit, _FOREVER)
     posterior = gp.posterior if isinstance(gp, GraphGP) else gp

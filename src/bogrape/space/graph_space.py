@@ -240,12 +240,17 @@ class GraphSpace:
         """
         if not isinstance(graph, Graph):
             raise InvalidInputError(f"expected a bogrape Graph, got {type(graph).__name__}")
-        wiser = self._identifying
-        if not wiser:
+        if not self._identifying:
             return graph.canonical_key()
-        if wiser not in graph.identities:  # kept with the graph: studies ask again and again
-            graph.identities[wiser] = identity_of(graph, wiser)
-        return graph.identities[wiser]
+        known = graph.identities  # kept with the graph: studies ask again and again
+        if self._own_key not in known:
+            known[self._own_key] = identity_of(graph, self._identifying)
+        return known[self._own_key]
+
+    @cached_property
+    def _own_key(self) -> object:
+        """What no other space has: equal rules may still give a graph different names."""
+        return object()
 
     @cached_property
     def _identifying(self) -> tuple[Rule, ...]:
