@@ -46,11 +46,12 @@ format: setup ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: setup ## speed against GraKel, of the local search, of studies and of sampling molecules
+bench: setup ## speed against GraKel, of search, studies and sampling; time and memory in large spaces
 	$(BIN)/python -m bogrape.benchmarks.speed
 	$(BIN)/python -m bogrape.benchmarks.study_overhead
 	$(BIN)/python -m bogrape.benchmarks.many_observations
 	$(BIN)/python -m bogrape.benchmarks.molecule_sampling
+	$(BIN)/python -m bogrape.benchmarks.large_spaces
 
 bench-engine: setup ## how long a proof takes, by kernel and size (hours; resumes; ARGS=--quick)
 	$(BIN)/python -m bogrape.benchmarks.engine $(ARGS)

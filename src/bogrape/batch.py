@@ -77,16 +77,15 @@ class Batch:
             self.directed,
         )
 
-    def joined(self, other: Batch) -> Batch:
-        """The graphs of both batches, which must be of one size and kind."""
-        bonds = None
-        if self.edge_labels is not None and other.edge_labels is not None:
-            bonds = np.concatenate([self.edge_labels, other.edge_labels])
+    def joined(self, *others: Batch) -> Batch:
+        """The graphs of all these batches, which must be of one size and kind."""
+        parts = (self, *others)
+        bonds = [part.edge_labels for part in parts if part.edge_labels is not None]
         return Batch(
-            np.concatenate([self.adjacency, other.adjacency]),
-            np.concatenate([self.labels, other.labels]),
-            np.concatenate([self.features, other.features]),
-            bonds,
+            np.concatenate([part.adjacency for part in parts]),
+            np.concatenate([part.labels for part in parts]),
+            np.concatenate([part.features for part in parts]),
+            np.concatenate(bonds) if len(bonds) == len(parts) else None,
             self.directed,
         )
 

@@ -190,12 +190,15 @@ def _relieved(labels: IntArray, order: IntArray, valences: NDArray[np.int64]) ->
     order = order.copy()
     room = valences[labels]
     n = order.shape[1]
+    graphs = np.arange(len(order))
     while True:
-        overload = np.maximum(order.sum(axis=2) - room, 0)
-        gain = (overload[:, :, None] + overload[:, None, :]) * (order > 1)
-        graphs = np.flatnonzero(gain.any(axis=(1, 2)))
+        overload = np.maximum(order[graphs].sum(axis=2) - room[graphs], 0)
+        graphs, overload = graphs[overload.any(axis=1)], overload[overload.any(axis=1)]
+        gain = (overload[:, :, None] + overload[:, None, :]) * (order[graphs] > 1)
+        useful = gain.any(axis=(1, 2))
+        graphs, gain = graphs[useful], gain[useful]
         if not graphs.size:
             return order
-        u, v = np.divmod(gain[graphs].reshape(len(graphs), n * n).argmax(axis=1), n)
+        u, v = np.divmod(gain.reshape(len(graphs), n * n).argmax(axis=1), n)
         order[graphs, u, v] -= 1
         order[graphs, v, u] -= 1

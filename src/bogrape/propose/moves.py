@@ -8,6 +8,7 @@ rule (`Rule.derive`). Moves may leave the space; the caller filters.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -87,10 +88,12 @@ class MoveTable:
         index: IntArray,
         rng: np.random.Generator,
         owner: IntArray | None = None,
+        deadline: float = math.inf,
     ) -> Batch:
         """Change graph i of the batch, or graph ``owner[i]``, by row ``index[i]`` of the table.
 
-        Returns a new batch. Rows that do not apply (no such edge) leave their graph as it is.
+        Returns a new batch. Rows that do not apply (no such edge) leave their graph as it is. Past
+        the deadline what follows from the changes is set in the first graphs only.
         """
         copy = batch.select(np.arange(len(batch)) if owner is None else owner)
         adjacency, labels, features = copy.adjacency, copy.labels, copy.features
@@ -135,7 +138,8 @@ class MoveTable:
             bonds[i, a[i], b[i]] = c[i]
             if not batch.directed:
                 bonds[i, b[i], a[i]] = c[i]
-        return self.space.derived(Batch(adjacency, labels, features, bonds, batch.directed))
+        changed = Batch(adjacency, labels, features, bonds, batch.directed)
+        return self.space.derived(changed, deadline=deadline)
 
 
 def _triples(n: int) -> NDArray[np.integer]:

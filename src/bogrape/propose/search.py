@@ -33,6 +33,7 @@ from .units import STEP, TIE, room
 
 _CHAINS = 24
 _CANDIDATES = 4000  # a round's batch: large enough for numpy, small enough for the cache
+_MOST_EDGE_LABELS = 16_000_000  # in one batch: 60 nodes still have all candidates
 _LEAST_ROUND = 1500  # what a round costs of the budget at least: small ones are all overhead
 _STUCK_AFTER = 2  # rounds without improvement before a chain restarts
 _PENALTY = 1e300  # a unit of excess outweighs every acquisition value
@@ -231,10 +232,10 @@ class _Chains:
 
     def _round(self, elite: Elite) -> int:
         n_chains = len(self._current)
-        per_chain = max(1, min(len(self._moves), _CANDIDATES // n_chains))
+        per_chain = max(1, min(len(self._moves), self._n_candidates // n_chains))
         owner = np.repeat(np.arange(n_chains), per_chain)
         moves = self._draw(n_chains, per_chain)
-        candidates = self._moves.apply(self._current, moves, self._rng, owner)
+        candidates = self._moves.apply(self._current, moves, self._rng, owner, self._deadline)
         scores = self._evaluate(candidates, elite).reshape(n_chains, per_chain)
 
         best = scores.argmin(axis=1)
@@ -247,6 +248,12 @@ class _Chains:
         if stuck.size:
             self._restart(stuck, elite)
         return max(_LEAST_ROUND, len(owner) + stuck.size)
+
+    @property
+    def _n_candidates(self) -> int:
+        """Candidates of a round: fewer only where the labels of their edges fill the memory."""
+        n, labelled = self._current.n_nodes, self._current.edge_labels is not None
+        return min(_CANDIDATES, _MOST_EDGE_LABELS // n**2) if labelled else _CANDIDATES
 
     def _draw(self, n_chains: int, per_chain: int) -> NDArray[np.int64]:
         if per_chain == len(self._moves):

@@ -370,18 +370,21 @@ class _Site:
         """
         b = self.everyone
         if self.capped or least_degree is not None or self.recipe.budget is not None:
+            degree = self.adjacency.sum(axis=2)
             for place in self.places():
                 u, v = self.recipe.slots[place].T
                 ok = self.allowed[b, place] & ~self.adjacency[b, u, v]
                 if least_degree is None:
                     ok &= self.n_edges < target
                 else:
-                    degree = self.adjacency.sum(axis=2)
                     ok &= np.minimum(degree[b, u], degree[b, v]) < least_degree
                 if self.recipe.budget is not None:
                     ok &= self.left >= self.cheapest[u, v]
                 graphs = np.flatnonzero(ok & self.room(u, v))
                 self.place(graphs, u[graphs], v[graphs])
+                degree[graphs, u[graphs]] += 1
+                if not self.recipe.shape.directed:
+                    degree[graphs, v[graphs]] += 1
             return
         u, v = self.recipe.slots[self.sequence].transpose(2, 0, 1)
         rows = b[:, None]

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from importlib.metadata import version
 from typing import Any, Literal
 
@@ -374,13 +374,23 @@ class GraphSpace:
             total += rule.excess(batch)
         return total
 
-    def derived(self, batch: Batch) -> Batch:
-        """The graphs with everything set that follows, by some rule, from the rest of them."""
+    def derived(self, batch: Batch, *, deadline: float = math.inf) -> Batch:
+        """The graphs with everything set that follows, by some rule, from the rest of them.
+
+        Graphs that are not reached before the deadline (a `time.monotonic` value) stay as they are;
+        the first few are always reached.
+        """
         if not any(type(rule).derive is not Rule.derive for rule in self.rules):
             return batch
         step = max(1, _DERIVED_CELLS // batch.n_nodes**2)
-        parts = [batch.select(slice(i, i + step)) for i in range(0, len(batch), step)] or [batch]
-        return reduce(Batch.joined, map(self._derived, parts))
+        if len(batch) <= step:
+            return self._derived(batch)
+        parts = []
+        for start in range(0, len(batch), step):
+            part = batch.select(slice(start, start + step))
+            late = start > 0 and time.monotonic() >= deadline
+            parts.append(part if late else self._derived(part))
+        return parts[0].joined(*parts[1:])
 
     def _derived(self, batch: Batch) -> Batch:
         for rule in self.rules:
