@@ -19,7 +19,7 @@ from sqlalchemy import Connection, text
 
 from bogrape import GraphSpace, Study
 from bogrape.errors import InvalidInputError, StorageError, StudyError
-from bogrape.storage import engines, open_storage, rows, schema
+from bogrape.storage import engines, open_storage, rows, schema, untouched
 
 SPACE = GraphSpace(n_nodes=5, labels=2)
 HERE = Path(__file__).parent
@@ -388,6 +388,21 @@ def test_a_locked_file_is_an_error_and_not_a_hang(
     other.execute("ROLLBACK")
     other.close()
     assert study.ask().id == 30
+
+
+def test_a_file_that_is_locked_while_it_is_opened_is_not_called_damaged(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Study.load(f"{url(file)}?journal=delete").ask()
+    gc.collect()
+    monkeypatch.setattr(untouched, "BUSY_SECONDS", 0.2)
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(StorageError, match=r"cannot be read now \(database is locked\)"):
+        load(file)
+    other.execute("ROLLBACK")
+    other.close()
+    assert len(load(file)) == 31
 
 
 @pytest.mark.parametrize("journal", ["wal", "delete"])

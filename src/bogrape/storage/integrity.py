@@ -24,7 +24,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from ..errors import StorageError
 from . import schema
 from .rows import as_dicts, damaged_trial, digest_of, row_checksum, study_checksum
-from .untouched import REMEDY, UNREADABLE, connect_untouched, damaged, stamp
+from .untouched import REMEDY, UNREADABLE, connect_untouched, damaged, stamp, unreadable
 
 _ATTEMPTS = 5  # a file that another process changes while we look is looked at again
 _SHOWN = 10  # numbers in a message
@@ -57,7 +57,7 @@ def _check(path: Path) -> bool:
             _check_pages(connection)
             _check_studies(connection)
     except (SQLAlchemyError, *UNREADABLE) as error:
-        raise damaged("the database", getattr(error, "orig", None) or error) from None
+        raise unreadable("the database", getattr(error, "orig", None) or error) from None
     finally:
         found.close()
     return True

@@ -35,7 +35,7 @@ from .rows import (
 )
 from .schema import studies
 from .schema import trials as table
-from .untouched import UNREADABLE, damaged
+from .untouched import UNREADABLE, damaged, unreadable
 
 _AT_ONCE = 500  # keys in one query; SQLite has a limit
 
@@ -127,8 +127,9 @@ class SQLStorage:
 
     def changes_of_settings(self, name: str) -> list[dict[str, Any]]:
         """What was changed in the settings, oldest first."""
+        study = self._id(name)
         with self._transaction() as connection:
-            row = _study(connection, studies.c.id == self._id(name))
+            row = _study(connection, studies.c.id == study)
         try:
             return load_list(row["changes"])
         except ValueError as error:
@@ -309,7 +310,7 @@ class SQLStorage:
         except SQLAlchemyError as error:
             raise StorageError(_words(error)) from error
         except UNREADABLE as error:  # not wrapped by SQLAlchemy, for instance names in UTF-8
-            raise damaged("the database", error) from error
+            raise unreadable("the database", error) from error
 
 
 # Pools of a parent process. After a fork they must be neither used nor closed, so they are kept.

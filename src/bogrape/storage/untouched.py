@@ -27,6 +27,10 @@ SIDE_FILES = ("-wal", "-shm", "-journal")
 REMEDY = "restore it from a copy, or save what can be read with 'bogrape rescue'"
 # What Python's sqlite3 raises about damaged files. It decodes names and messages out of the file.
 UNREADABLE = (sqlite3.Error, UnicodeError, MemoryError)
+_NOT_DAMAGE = (
+    *(sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR),
+    *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_INTERRUPT),
+)
 _MAGIC = b"SQLite format 3\x00"
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _HEADER = 100  # bytes
@@ -71,7 +75,18 @@ def connect_untouched(path: Path) -> sqlite3.Connection | None:
     except OSError as error:
         raise StorageError(f"the storage {str(path)!r} cannot be read: {error}") from None
     except UNREADABLE as error:
-        raise damaged(f"the storage {str(path)!r}", error) from None
+        raise unreadable(f"the storage {str(path)!r}", error) from None
+
+
+def unreadable(what: str, error: BaseException) -> StorageError:
+    """The error for a file that cannot be read, which need not be the fault of the file."""
+    # The low byte is the kind of error; the others say more about it.
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NOT_DAMAGE:
+        return StorageError(
+            f"{what} cannot be read now ({str(error)[:200]}); another process may hold it, or the "
+            "disk does not answer: try again"
+        )
+    return damaged(what, error)
 
 
 def damaged(what: str, why: object) -> StorageError:
