@@ -64,10 +64,8 @@ def propose_evolve(objective: Objective, request: Request) -> Proposal:
             values = np.concatenate([values, found])
             best = np.argsort(values, kind="stable")[:_POPULATION]
             population, values = population.select(best), values[best]
-    if not elite.ties and request.late:
-        find_any(objective, elite, request)
-        if not elite.ties:
-            raise request.too_late()
+    if not elite.ties and request.late and not find_any(objective, elite, request):
+        raise request.too_late()
     if not elite.ties:
         raise SearchSpaceExhausted(
             "mutation found no graph of the space that is not excluded; widen the space, or use "

@@ -48,10 +48,8 @@ def propose_search(objective: Objective, request: Request) -> Proposal:
         starts=request.starts,
         stop=request.stop,
     )
-    if not elite.ties and request.late:
-        find_any(objective, elite, request)
-        if not elite.ties:
-            raise request.too_late()
+    if not elite.ties and request.late and not find_any(objective, elite, request):
+        raise request.too_late()
     if not elite.ties:
         raise SearchSpaceExhausted(
             "local search found no graph of the space that is not excluded; widen the space, or "

@@ -43,7 +43,6 @@ def propose_sample(objective: Objective, request: Request) -> Proposal:
 def _one_graph(objective: Objective, request: Request) -> list[Graph]:
     """A graph found at the last moment, when there was no time for several."""
     elite = Elite(request.excluded, identify=objective.space.identity)
-    find_any(objective, elite, request)
-    if not elite.ties:
+    if not find_any(objective, elite, request) or not elite.ties:
         raise request.too_late()
     return list(elite.ties.values())

@@ -130,20 +130,24 @@ def search(
     return elite
 
 
-def find_any(objective: CountObjective, elite: Elite, request: Request) -> None:
-    """Offer a random graph, found in a last second, to an elite that is empty at the deadline."""
+def find_any(objective: CountObjective, elite: Elite, request: Request) -> bool:
+    """Offer a random graph, found in a last moment, to an elite that is empty at the deadline.
+
+    Returns whether there was time: if so and none was found, there may well be none.
+    """
     if request.stop():
-        return
+        return False
     until = time.monotonic() + _LAST_SECONDS
     try:
         graphs = objective.space.sample(
             1, seed=request.seed, exclude=request.excluded, deadline=until
         )
-    except SamplingError:
-        return
+    except SamplingError as error:
+        return not error.out_of_time
     batch = Batch.of(graphs)
     elite.n_evaluations += 1
     elite.offer(batch, evaluate(objective, batch)[0])
+    return True
 
 
 class _Chains:
