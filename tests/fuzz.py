@@ -176,6 +176,8 @@ class Entries:
         given = some(rng, (*names, "time_limit"), sound)
         if isinstance(given.get("n"), int):
             given["n"] = min(given["n"], 2)
+        if isinstance(given.get("acquisition"), (type, type(len))):
+            del given["acquisition"]  # what a function of the caller raises is the caller's
         return propose(**given)
 
     # -- studies ------------------------------------------------------------------------------

@@ -55,8 +55,8 @@ class LCB:
     @classmethod
     def growing(cls, step: int) -> LCB:
         r"""The schedule :math:`\kappa_t = 3\sqrt{\tfrac12 \log(2(t+1))}` at step t = 0, 1, ..."""
-        if not isinstance(step, int) or step < 0:
-            raise InvalidInputError(f"step must be an integer >= 0, got {step!r}")
+        if not isinstance(step, int) or step < 0 or not _is_finite(step):
+            raise InvalidInputError(f"step must be an integer >= 0, got {step!r:.100}")
         return cls(3.0 * math.sqrt(0.5 * math.log(2.0 * (step + 1))))
 
     def __call__(self, mean: FloatArray, std: FloatArray, best: float) -> FloatArray:  # noqa: ARG002

@@ -76,8 +76,9 @@ class GraphGP:
             if value is not None and not (number and 0 < value <= _LARGEST):
                 raise InvalidInputError(f"{name} must be a finite number > 0, got {value!r:.100}")
         for name, whole in (("restarts", restarts), ("n_labels", n_labels)):
-            if whole is not None and (not isinstance(whole, int) or whole < 1):
-                raise InvalidInputError(f"{name} must be an integer >= 1, got {whole!r}")
+            optional = whole is None and name == "n_labels"
+            if not optional and (not isinstance(whole, int) or whole < 1):
+                raise InvalidInputError(f"{name} must be an integer >= 1, got {whole!r:.100}")
         if most_observations is not None and (
             not isinstance(most_observations, int) or most_observations < 4
         ):

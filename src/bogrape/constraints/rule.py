@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from difflib import get_close_matches
-from math import isfinite
 from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -25,6 +24,8 @@ from .rows import Aux, Row, Shape
 Label = int | str
 Node = int | str
 Excess = NDArray[np.float64]
+_LARGEST = 2**53  # of a whole number: floats hold all of them up to here
+_LARGEST_NUMBER = float(np.finfo(float).max)
 
 
 class _Named(int):
@@ -264,6 +265,8 @@ class Rule(ABC):
     def _whole(self, value: object, what: str) -> int:
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < 0:
             self.refuse(f"{what} to be an integer >= 0", repr(value), f"{what}=0 or more")
+        if int(value) > _LARGEST:
+            self.refuse(f"{what} to be at most {_LARGEST}", f"{value!r:.40}", "a smaller number")
         return int(value)
 
     def _check_range(self) -> None:
@@ -306,7 +309,7 @@ class Rule(ABC):
 
     def _number(self, value: object, what: str) -> int | float:
         good = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-        if not good or not isfinite(value):  # type: ignore[arg-type]
+        if not good or not abs(value) <= _LARGEST_NUMBER:  # type: ignore[arg-type]
             self.refuse(f"{what} to be a finite number", repr(value), f"{what} as int or float")
         return int(value) if isinstance(value, Integral) else float(value)  # type: ignore[arg-type]
 

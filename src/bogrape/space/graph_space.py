@@ -127,12 +127,15 @@ class GraphSpace:
         object.__setattr__(self, field, value)  # frozen: only while it is being built
 
     def _bind_rules(self, by_node: tuple[str, ...] | None) -> None:
-        if isinstance(self.rules, (str, Rule)) or not isinstance(self.rules, Iterable):
+        try:
+            rules = None if isinstance(self.rules, (str, Rule)) else list(self.rules)
+        except TypeError:
+            rules = None
+        if rules is None:
             raise InvalidSpaceError(
                 f"expected rules to be a list of rules, got {shown(self.rules)}; "
                 f"try rules=[...] with rules out of {', '.join(RULES)}"
             )
-        rules = list(self.rules)
         for rule in rules:
             if not isinstance(rule, Rule):
                 raise InvalidSpaceError(

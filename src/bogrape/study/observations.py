@@ -23,13 +23,15 @@ def checked_observations(
 ) -> list[tuple[Graph, float]]:
     """Graphs and values, or an `ObservationsError` that names everything wrong with them."""
     _check_outside(outside)
-    if not isinstance(observations, Iterable):
+    try:
+        given = iter(observations)
+    except TypeError:
         raise InvalidInputError(
             f"expected a list of graphs and values, got {type(observations).__name__}"
-        )
+        ) from None
     good: list[tuple[Graph, float]] = []
     problems: list[tuple[int, str]] = []
-    for number, observation in enumerate(observations):
+    for number, observation in enumerate(given):
         try:
             good.append(checked_observation(space, observation, outside))
         except InvalidInputError as error:
