@@ -26,6 +26,7 @@ from bogrape.errors import SamplingError, SearchSpaceExhausted
 from bogrape.graph import Graph
 from bogrape.kernels import KERNELS, KernelName
 from bogrape.molecules import molecule_space
+from bogrape.posterior import WeightPosterior
 from bogrape.propose import Method, evaluation
 from bogrape.propose.evaluation import evaluate
 from bogrape.propose.exact import pieces, worker
@@ -102,8 +103,7 @@ def test_values_in_parts_equal_values_at_once(kernel: KernelName, seed: int, siz
     batch = Batch.of(space.sample(25, seed=seed))
     at_once, joined = evaluate(objective, batch)
     with pytest.MonkeyPatch.context() as patch:
-        width = 8 * 7 * (9 if objective.labelled else 1)
-        patch.setattr(evaluation, "_MOST_BYTES", size * width)
+        patch.setattr(evaluation, "_MOST_BYTES", 8 * size * objective.width(7))
         values, again = evaluate(objective, batch)
     assert values == pytest.approx(at_once, rel=1e-10, abs=1e-10)
     assert again.tolist() == joined.tolist() == [49] * 25  # connected: all pairs
@@ -159,6 +159,28 @@ def test_landmarks_are_every_shape_with_every_label(space: GraphSpace) -> None:
             assert (part.adjacency == marks.shapes).all()
     again = marks.batch(np.array([1, 0]))
     assert (again.adjacency == batch.adjacency[[1, 0]]).all()
+
+
+def test_small_graphs_beside_large_observations_count_as_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = np.diag(np.ones(29, dtype=int), 1)
+    observed = [Graph(path + path.T, np.arange(30) % k) for k in (2, 3, 4)]
+    space = GraphSpace((3, 30), labels=4)
+    objective = objective_of(space, graphs=observed)
+    sizes: list[int] = []
+    features = WeightPosterior.features
+
+    def watch(self: WeightPosterior, counts: bogrape.counts.Counts) -> np.ndarray:
+        z = features(self, counts)
+        sizes.append(z.nbytes)
+        return z
+
+    monkeypatch.setattr(WeightPosterior, "features", watch)
+    monkeypatch.setattr(evaluation, "_MOST_BYTES", 20_000)
+    evaluate(objective, Batch.of(space.sample(30, n_nodes=3)))
+    assert max(sizes) <= 21_000  # and the features of nodes
+    assert len(sizes) > 5
 
 
 def test_landmarks_with_many_labels_are_stored_once() -> None:

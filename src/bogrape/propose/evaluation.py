@@ -31,14 +31,16 @@ class CountObjective(Protocol):
     def labelled(self) -> bool:
         """Whether values depend on the labels at the ends of paths."""
 
+    def width(self, n: int) -> int:
+        """How many numbers the counts of a graph with n nodes become on the way to its value."""
+
     def of_counts(self, counts: Counts) -> NDArray[np.float64]:
         """Value of each row of counts; smaller is better."""
 
 
-def n_at_a_time(n: int, n_labels: int, labelled: bool) -> int:
-    """How many graphs with n nodes have counts, and adjacency matrices, that fit in memory."""
-    width = max(n * n, 8 * n * (n_labels**2 if labelled else 1))
-    return max(1, _MOST_BYTES // width)
+def n_at_a_time(n: int, width: int) -> int:
+    """How many graphs with n nodes, and so many numbers for each, fit in memory."""
+    return max(1, _MOST_BYTES // max(n * n, 8 * width))
 
 
 def evaluate(
@@ -52,7 +54,7 @@ def evaluate(
     n_labels = objective.space.n_labels
     values = np.full(len(batch), np.inf)
     joined = np.zeros(len(batch), dtype=np.int64)
-    step = n_at_a_time(batch.n_nodes, n_labels, objective.labelled)
+    step = n_at_a_time(batch.n_nodes, objective.width(batch.n_nodes))
     for start in range(0, len(batch), step):
         if start and time.monotonic() >= deadline:
             break

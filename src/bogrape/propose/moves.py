@@ -78,8 +78,7 @@ class MoveTable:
         return np.asarray(total / total[-1])
 
     def draw(self, k: int, rng: np.random.Generator) -> IntArray:
-        """k random rows by weight: what ``rng.choice`` draws, without adding up a million weights
-        every time."""
+        """k random rows by weight: as ``rng.choice`` draws, but the weights are added up once."""
         return np.asarray(self._cumulative.searchsorted(rng.random(k), side="right"))
 
     def apply(

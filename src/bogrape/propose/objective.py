@@ -55,6 +55,11 @@ class Objective:
         """Whether values depend on the labels at the ends of paths."""
         return self.posterior.model.kernel.labelled
 
+    def width(self, n: int) -> int:
+        """Cells of counts of a graph with n nodes, or of the observations if those have more."""
+        n_lengths = max(n, int(self.posterior.model.counts.lengths.shape[1]))
+        return n_lengths * (self.space.n_labels**2 if self.labelled else 1)
+
     @cached_property
     def standard_acquisition(self) -> LCB | EI | None:
         """The acquisition of the standardised posterior; None if it is not known what that is."""

@@ -200,10 +200,10 @@ class _Chains:
 
     def _best_of(self, marks: Landmarks) -> list[Graph]:
         """The most promising landmarks: of all, or of a selection that there is time for."""
-        space, now = self._objective.space, time.monotonic()
+        n, now = self._moves.n_nodes, time.monotonic()
         until = now + _LANDMARK_SHARE * (self._deadline - now)
         values, joined = np.full(len(marks), np.inf), np.zeros(len(marks), dtype=np.int64)
-        step = n_at_a_time(self._moves.n_nodes, space.n_labels, self._objective.labelled)
+        step = n_at_a_time(n, self._objective.width(n))
         n_parts = -(-len(marks) // step)
         for first in range(n_parts):
             if time.monotonic() >= until:

@@ -35,7 +35,7 @@ def break_tie(
         return graphs[0]
     n = max(graph.n_nodes for graph in (*graphs, *seen))
     n_labels = 1 + max(int(graph.labels.max()) for graph in (*graphs, *seen))
-    step = min(_AT_ONCE, n_at_a_time(n, n_labels, labelled=True))
+    step = min(_AT_ONCE, n_at_a_time(n, n * n_labels**2))
     nearest = np.full(len(graphs), np.inf)
     for start in range(0, len(seen), step):
         if start and time.monotonic() >= deadline:

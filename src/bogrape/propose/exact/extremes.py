@@ -80,6 +80,9 @@ class _Direction:
         self._weights = weights
         self._best = -np.inf
 
+    def width(self, n: int) -> int:
+        return n
+
     def of_counts(self, counts: Counts) -> NDArray[np.float64]:
         d = self._diameter
         rows = np.zeros((len(counts), d), dtype=np.int64)

@@ -66,8 +66,8 @@ def open_pieces(
             out += [whole[index]] if parts is None else parts
     else:
         for item, task in zip(whole, tasks, strict=True):
-            late = time.monotonic() >= now + limit or stop()
-            out += [item] if late else task.solve()
+            task.time_limit = now + limit - time.monotonic()
+            out += [item] if task.time_limit <= 0 or stop() else task.solve()
     return sorted(out, key=lambda item: item.bound)
 
 
