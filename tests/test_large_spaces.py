@@ -21,8 +21,10 @@ import bogrape.counts
 from bogrape import LCB, GraphGP, GraphSpace, propose
 from bogrape.batch import Batch
 from bogrape.benchmarks.large_spaces import Case, cases, measure
-from bogrape.constraints import DegreeRange, DiameterRange, NumberOfEdges, TwoConnected
-from bogrape.errors import SamplingError, SearchSpaceExhausted
+from bogrape.constraints import CycleRange, DegreeRange, DiameterRange, NumberOfEdges, TwoConnected
+from bogrape.encoding import contradiction
+from bogrape.encoding.contradiction import refuse_contradiction
+from bogrape.errors import InfeasibleSpaceError, SamplingError, SearchSpaceExhausted
 from bogrape.graph import Graph
 from bogrape.kernels import KERNELS, KernelName
 from bogrape.molecules import molecule_space
@@ -370,6 +372,21 @@ def test_landmarks_are_chosen_from_all_kinds_when_time_is_short(
     assert all(len(labels) == 4 for labels in seen)
 
 
+def test_no_contradiction_is_sought_after_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    space = GraphSpace(5, rules=(TwoConnected(), CycleRange(maximum=0)))
+    with pytest.raises(InfeasibleSpaceError):
+        refuse_contradiction([space.shape(5)], True, space.rules)
+    monkeypatch.setattr(contradiction, "GraphEncoding", not_needed)
+    refuse_contradiction([space.shape(5)], True, space.rules, deadline=PAST)
+
+
+def test_an_impossible_space_is_left_to_the_engine_to_explain() -> None:
+    space = GraphSpace(5, rules=(TwoConnected(), CycleRange(maximum=0)))
+    elite = Elite(())
+    assert find_any(objective_of(space, "ssp", GraphSpace(5).sample(4)), elite, Request())
+    assert not elite.ties
+
+
 # -- proposals and studies ----------------------------------------------------------------------
 
 
@@ -452,16 +469,16 @@ def test_a_study_of_a_space_too_hard_to_sample_says_that_time_is_up() -> None:
 # -- the exact engine ---------------------------------------------------------------------------
 
 
-def no_form(*_: object) -> object:
-    raise AssertionError("a form over all counts was made, and not needed")
+def not_needed(*_: object) -> object:
+    raise AssertionError("something large was made, and not needed")
 
 
-def test_no_form_is_made_of_counts_whose_corners_bound_nothing(
+def test_not_needed_is_made_of_counts_whose_corners_bound_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     space = GraphSpace(30, labels=20)
     objective = objective_of(space)
-    monkeypatch.setattr(pieces, "count_form", no_form)
+    monkeypatch.setattr(pieces, "count_form", not_needed)
     whole = Open(Piece(_structure(space)), -9.0)
     facts = dict.fromkeys(_structure(space).by_diameter(), ())
     task = pieces.DiameterTask(whole, objective, 0.0, facts, 10.0)

@@ -5,6 +5,8 @@ Meant for messages, once nothing was found by cheaper means.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from math import comb
@@ -22,13 +24,17 @@ _EFFORT = 5.0  # deterministic seconds for the proof, and again for making it sm
 
 
 def refuse_contradiction(
-    shapes: Sequence[Shape], connected: bool | str, rules: Sequence[Rule]
+    shapes: Sequence[Shape],
+    connected: bool | str,
+    rules: Sequence[Rule],
+    deadline: float = math.inf,
 ) -> None:
     """Raise, naming a smallest set of contradictory rules, if it is shown that there is no graph.
 
     Effort is counted in the solver's own deterministic seconds: the same rules always get the same
-    answer. If it ends early, rules may be named that could have been spared. Nothing is tried on
-    large graphs, where writing the model down takes too long already.
+    answer, unless the deadline (a `time.monotonic` value) comes first. If it ends early, rules may
+    be named that could have been spared. Nothing is tried on large graphs, where writing the model
+    down takes too long already.
     """
     if max(shape.n_nodes for shape in shapes) > _MOST_NODES:
         return
@@ -37,11 +43,13 @@ def refuse_contradiction(
     def impossible(some: Sequence[Rule], effort: float = _EFFORT / 5) -> bool:
         nonlocal left
         for structure in structures(shapes, connected, some):
-            if left <= 0:
+            seconds = deadline - time.monotonic()
+            if left <= 0 or seconds <= 0:
                 return False
             solver = cp_model.CpSolver()
             solver.parameters.num_workers = 1
             solver.parameters.max_deterministic_time = min(left, effort)
+            solver.parameters.max_time_in_seconds = seconds
             status = solver.solve(GraphEncoding(structure).model)
             left -= solver.response_proto.deterministic_time
             if status != cp_model.INFEASIBLE:

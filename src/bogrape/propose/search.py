@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..batch import Batch
-from ..errors import SamplingError
+from ..errors import InfeasibleSpaceError, SamplingError
 from ..graph import Graph
 from ..space import GraphSpace
 from .evaluation import CountObjective, evaluate, n_at_a_time
@@ -142,6 +142,8 @@ def find_any(objective: CountObjective, elite: Elite, request: Request) -> bool:
         graphs = objective.space.sample(
             1, seed=request.seed, exclude=request.excluded, deadline=until
         )
+    except InfeasibleSpaceError:
+        return True  # the caller knows better how to say so
     except SamplingError as error:
         return not error.out_of_time
     batch = Batch.of(graphs)

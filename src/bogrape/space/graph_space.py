@@ -497,7 +497,7 @@ class GraphSpace:
                 from ..encoding.contradiction import refuse_contradiction  # late: loads the solver
 
                 shapes = [self.shape(n) for n in self.sizes]
-                refuse_contradiction(shapes, self.connected, self.rules)
+                refuse_contradiction(shapes, self.connected, self.rules, deadline)
             raise
 
     # -- in and out ---------------------------------------------------------------------------
