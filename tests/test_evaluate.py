@@ -15,7 +15,7 @@ import sys
 import time
 import types
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ from bogrape.evaluate import (
     evaluate,
     make_evaluator,
 )
+from bogrape.evaluate.futures import FuturesEvaluator
 from bogrape.evaluate.outcome import evaluate_json
 from bogrape.optimize import run
 from bogrape.statusline import status_line
@@ -688,3 +689,12 @@ def test_a_wrong_executor_or_limit_is_refused(arguments: Any, error: type[Except
 def test_an_objective_that_is_no_function_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="function of a graph"):
         make_evaluator(3)  # type: ignore[arg-type]
+
+
+def test_futures_of_an_executor_that_is_gone_are_not_waited_for() -> None:
+    """A future may be left undone for ever by a client that gave up on its scheduler."""
+    left: Future[str] = Future()
+    evaluator = FuturesEvaluator(n_edges, lambda *_: left, is_lost=lambda: True)
+    evaluator.submit(3, GraphSpace(n_nodes=3).sample(1)[0])
+    ((number, outcome),) = evaluator.wait()
+    assert (number, outcome.kind, outcome.is_started) == (3, "not started", False)

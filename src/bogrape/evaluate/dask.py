@@ -53,6 +53,8 @@ def dask_evaluator(
         n_parallel or max(1, sum(client.nthreads().values())),
         time_limit,
         explain=_explain,
+        # A future submitted while the client gives up on its scheduler is never done.
+        is_lost=lambda: client.status == "closed",
         close=client.close if own else None,
     )
 

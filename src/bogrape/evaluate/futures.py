@@ -38,6 +38,7 @@ class FuturesEvaluator:
         slowest_poll: longest pause between two looks at the futures.
         explain: what an exception of a future means; ``None`` for the usual meaning, which is that
             the evaluation was not started: what the objective raises never reaches a future.
+        is_lost: whether the executor is gone for good, so that futures not done never will be.
         close: called at the end.
     """
 
@@ -50,6 +51,7 @@ class FuturesEvaluator:
         *,
         slowest_poll: float = _POLL[1],
         explain: Callable[[BaseException], Outcome | None] | None = None,
+        is_lost: Callable[[], bool] = lambda: False,
         close: Callable[[], None] | None = None,
     ) -> None:
         self._objective = objective
@@ -58,6 +60,7 @@ class FuturesEvaluator:
         self._time_limit = check_limit(time_limit, "time_limit")
         self._slowest_poll = slowest_poll
         self._explain = explain
+        self._is_lost = is_lost
         self._close = close
         self._running: list[_Running] = []
         self._refused: list[tuple[int, Outcome]] = []
@@ -82,9 +85,14 @@ class FuturesEvaluator:
         finished, self._refused = self._refused, []
         while self._running and not finished:
             now = time.monotonic()
+            lost = self._is_lost()  # before the futures: what is done by then is an answer
             for running in list(self._running):
                 if running.future.done():
                     finished.append((running.number, self._result(running.future)))
+                    self._running.remove(running)
+                elif lost:
+                    reason = "the executor was closed: the Client lost its scheduler"
+                    finished.append((running.number, Outcome("not started", reason=reason)))
                     self._running.remove(running)
                 elif running.deadline is not None and now >= running.deadline:
                     running.future.cancel()
