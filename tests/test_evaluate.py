@@ -39,7 +39,6 @@ from bogrape.evaluate import (
     evaluate,
     make_evaluator,
 )
-from bogrape.evaluate.futures import FuturesEvaluator
 from bogrape.evaluate.outcome import evaluate_json
 from bogrape.optimize import run
 from bogrape.statusline import status_line
