@@ -15,8 +15,8 @@ from bogrape import GraphGP, GraphSpace
 from bogrape.acquisition import EI, LCB
 from bogrape.batch import Batch
 from bogrape.graph import Graph
-from bogrape.propose.exact.engine import propose_exact
-from bogrape.propose.objective import Objective
+from bogrape.propose.criterion import Criterion
+from bogrape.propose.exact.proof.engine import propose_exact
 from bogrape.propose.proposal import Proposal
 from bogrape.propose.request import Request
 
@@ -199,7 +199,7 @@ def prove(
     n_evaluations: int = 200,
 ) -> Proposal:
     """The exact engine after hardly any local search, so that the proof has work to do."""
-    objective = Objective(space, gp.posterior, acquisition or LCB(1.0))
+    objective = Criterion(space, gp.posterior, acquisition or LCB(1.0))
     return propose_exact(
         objective, Request(list(exclude), time_limit, seed, n_evaluations=n_evaluations)
     )

@@ -13,10 +13,10 @@ from ortools.sat.python import cp_model
 from bogrape import LCB, GraphGP, GraphSpace
 from bogrape.batch import Batch
 from bogrape.graph import Graph
+from bogrape.propose.criterion import Criterion
 from bogrape.propose.mip.build import AcquisitionProgram
 from bogrape.propose.mip.program import Program
 from bogrape.propose.mip.solution import Solution
-from bogrape.propose.objective import Objective
 
 from oracles import all_graphs, is_connected, rule_holds
 
@@ -44,7 +44,7 @@ def members(space: GraphSpace) -> list[Graph]:
     ]
 
 
-def least(objective: Objective, graphs: list[Graph]) -> float:
+def least(objective: Criterion, graphs: list[Graph]) -> float:
     """The smallest acquisition value."""
     sizes = sorted({g.n_nodes for g in graphs})
     return min(
@@ -55,13 +55,13 @@ def least(objective: Objective, graphs: list[Graph]) -> float:
 
 def instance(
     space: GraphSpace, kernel: str, seed: int, *, n_data: int = 6, noise: float = 1e-6, **gp: float
-) -> Objective:
+) -> Criterion:
     """An objective on random graphs of the space with random values."""
     graphs = space.sample(n_data, seed=seed)
     y = np.random.default_rng(seed).normal(size=n_data)
     process = GraphGP(kernel, noise=noise, n_labels=space.n_labels, **gp)  # type: ignore[arg-type]
     fitted = process.fit(graphs, y)
-    return Objective(space, fitted.posterior, LCB(1.0 + 0.5 * (seed % 3)))
+    return Criterion(space, fitted.posterior, LCB(1.0 + 0.5 * (seed % 3)))
 
 
 def decoded(encoded: AcquisitionProgram, solution: Solution) -> Graph:

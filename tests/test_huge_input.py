@@ -23,6 +23,7 @@ from bogrape.errors import InvalidGraphError, InvalidInputError, InvalidSpaceErr
 from bogrape.space import propagation
 from bogrape.space.checks import MAX_EDGE_LABELS, MAX_FEATURES, MAX_LABELS, MAX_NODES
 from bogrape.study import StudySettings
+from places import ROOT
 
 from strategies import rules
 
@@ -178,7 +179,7 @@ def test_huge_rows_of_an_import_are_named(tmp_path: Path) -> None:
 
 
 def test_the_limits_are_in_the_documents() -> None:
-    text = (Path(__file__).parents[1] / "docs" / "studies.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
     assert (
         f"at most {MAX_NODES} nodes, {MAX_LABELS} labels, {MAX_FEATURES:,} features per node and "
         f"{MAX_EDGE_LABELS} edge labels" in " ".join(text.split())

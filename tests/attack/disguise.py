@@ -16,11 +16,11 @@ from ortools.sat.python import cp_model
 
 from bogrape.encoding import GraphEncoding, Structure
 from bogrape.graph import Graph
-from bogrape.propose.objective import Objective
+from bogrape.propose.criterion import Criterion
+from bogrape.propose.local.search import Elite
 from bogrape.propose.request import Request
-from bogrape.propose.search import Elite
 
-_EXACT = "bogrape.propose.exact"
+_EXACT = "bogrape.propose.exact.proof"
 _FEW = 100  # evaluations
 
 
@@ -36,7 +36,7 @@ def incumbents(how: str, worst_first: Sequence[Graph]) -> Iterator[None]:
             yield
         return
 
-    def search(objective: Objective, *, excluded: Collection[str], **_: Any) -> Elite:
+    def search(objective: Criterion, *, excluded: Collection[str], **_: Any) -> Elite:
         elite = Elite(excluded, identify=objective.space.identity)
         for graph in worst_first if how == "worst" else ():
             if objective.space.identity(graph) not in excluded:
@@ -45,7 +45,7 @@ def incumbents(how: str, worst_first: Sequence[Graph]) -> Iterator[None]:
                 break
         return elite
 
-    users = [f"{_EXACT}.engine", f"{_EXACT}.rounds", "bogrape.propose.mip.propose"]
+    users = [f"{_EXACT}.engine", f"{_EXACT}.schedule", "bogrape.propose.mip.propose"]
     with _replaced(users, "search", search):
         yield
 
@@ -81,12 +81,16 @@ def _all_numberings(structure: Structure, **options: Any) -> GraphEncoding:
 def without_symmetry(whose: str) -> Iterator[None]:
     """The solver without its own symmetry detection, or the models without our rows."""
     with ExitStack() as stack:
-        askers = [f"{_EXACT}.{name}" for name in ("rounds", "pieces", "feasibility")]
+        askers = [f"{_EXACT}.{name}" for name in ("schedule", "partition", "nothing_left")]
         stack.enter_context(_replaced(askers, "solve_all", _in_this_process))
         if whose == "solver":
             stack.enter_context(patch.object(cp_model, "CpSolver", _NoSymmetry))
         else:
-            users = [f"{_EXACT}.task", f"{_EXACT}.feasibility", "bogrape.encoding.enumeration"]
+            users = [
+                f"{_EXACT}.piece_solve",
+                f"{_EXACT}.nothing_left",
+                "bogrape.encoding.enumeration",
+            ]
             stack.enter_context(_replaced(users, "GraphEncoding", _all_numberings))
         yield
 

@@ -119,7 +119,7 @@ def measure(
         from .mip_columns import scip_columns
 
         out["scip"] = scip_columns(space, gp, LCB(1.0), limit)
-    from ..propose.exact.worker import shut_down
+    from ..propose.jobs.pool import shut_down
 
     shut_down()  # so that the workers' memory is accounted for
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 from ..batch import Batch
 from ..errors import InvalidInputError
 from ..graph import Graph
-from ..propose.moves import MoveTable
+from ..propose.local.moves import MoveTable
 from .problems import Problem, get_problem
 
 FloatArray = NDArray[np.float64]

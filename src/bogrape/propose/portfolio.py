@@ -21,23 +21,23 @@ from ..gp import GraphGP
 from ..graph import Graph
 from ..posterior import Posterior
 from ..space import GraphSpace
-from .evolution import propose_evolve
-from .objective import Objective
+from .criterion import Criterion
+from .local.evolution import propose_evolve
+from .local.sampling import propose_sample
+from .local.search import find_any, search
+from .local.ties import break_tie
 from .proposal import Proposal
 from .request import Request, Stage
-from .sampling import propose_sample
-from .search import find_any, search
-from .ties import break_tie
 from .units import RECOMPUTED, room
 
-Proposer = Callable[[Objective, Request], Proposal]
+Proposer = Callable[[Criterion, Request], Proposal]
 Method = Literal["auto", "exact", "mip", "search", "sample", "evolve"]
 
 MOST_STARTS = 500  # excluded graphs that local search looks at for a beginning
 _FOREVER = 1e8  # seconds: what solvers and clocks still understand
 
 
-def propose_search(objective: Objective, request: Request) -> Proposal:
+def propose_search(objective: Criterion, request: Request) -> Proposal:
     """The best graph local search finds; no bound."""
     elite = search(
         objective,
@@ -65,21 +65,21 @@ def propose_search(objective: Objective, request: Request) -> Proposal:
     )
 
 
-def propose_exact(objective: Objective, request: Request) -> Proposal:
+def propose_exact(objective: Criterion, request: Request) -> Proposal:
     """The globally best graph, with a proof (`bogrape.propose.exact`)."""
-    from .exact.engine import propose_exact as prove  # late: loads the solver
+    from .exact.proof.engine import propose_exact as prove  # late: loads the solver
 
     return prove(objective, request)
 
 
-def propose_auto(objective: Objective, request: Request) -> Proposal:
+def propose_auto(objective: Criterion, request: Request) -> Proposal:
     """Exact for the acquisitions it can prove, else local search."""
     if isinstance(objective.acquisition, (LCB, EI)):
         return propose_exact(objective, request)
     return propose_search(objective, request)
 
 
-def propose_mip(objective: Objective, request: Request) -> Proposal:
+def propose_mip(objective: Criterion, request: Request) -> Proposal:
     """The paper's mixed-integer program, on SCIP or Gurobi (`bogrape.propose.mip`)."""
     from .mip import propose_mip as solve  # late: a large package few calls need
 
@@ -193,7 +193,7 @@ def propose(
     hooks = {name: hook for name, hook in hooks.items() if hook is not None}
     proposals: list[Proposal] = []
     for i in range(n):
-        objective = Objective(space, posterior, chosen_acquisition)
+        objective = Criterion(space, posterior, chosen_acquisition)
         share = (deadline - time.monotonic()) / (n - i)
         request = Request(
             taken,
@@ -221,7 +221,7 @@ def _step_seed(seed: int, i: int) -> int:
     return seed if i == 0 else int(np.random.default_rng([seed, i]).integers(2**31))
 
 
-def _recheck(proposal: Proposal, objective: Objective, request: Request) -> None:
+def _recheck(proposal: Proposal, objective: Criterion, request: Request) -> None:
     """The last gate: in the space, not excluded, value and bound right. Nothing wrong passes."""
     broken = objective.space.violations(proposal.graph)
     if broken:

@@ -2,7 +2,7 @@
 
 Proposers see *standardised* acquisition values: those of the posterior of the standardised
 observations. So ``y -> a y + b`` changes nothing they do. Values leave these units in one place,
-when a `Proposal` is made (`bogrape.propose.objective.Objective.proposal`). Every tolerance is one
+when a `Proposal` is made (`bogrape.propose.criterion.Criterion.proposal`). Every tolerance is one
 of those below, in standard deviations of the observed values; where a value itself is large, as
 LCB is for a large kappa, it is relative to the value (`room`).
 """

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from ..batch import Batch
 from ..counts import Counts, concatenate
 from ..graph import Graph
-from ..propose.moves import BOND, FEATURE, FLIP, RELABEL, REWIRE, SWAP, MoveTable
+from ..propose.local.moves import BOND, FEATURE, FLIP, RELABEL, REWIRE, SWAP, MoveTable
 from ..space import GraphSpace
 from .validation import Inverse
 

@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, final
 
-from ..propose.child import command
+from ..propose.jobs.child import command
 from .planner import Plan
 from .settings import StudySettings
 from .trial import Trial

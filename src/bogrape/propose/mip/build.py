@@ -9,7 +9,7 @@ from itertools import permutations
 from ...acquisition import LCB
 from ...errors import UnsupportedError
 from ...graph import Graph
-from ..objective import Objective
+from ..criterion import Criterion
 from .attributes import Attributes, WeakConnectivity
 from .counting import Distances, LabelledPaths, coordinates
 from .options import MipOptions
@@ -24,7 +24,7 @@ class OutOfTime(Exception):
     """The program is so large that writing it down takes longer than there is time."""
 
 
-def encode_paths(program: Program, objective: Objective, options: MipOptions) -> Paths:
+def encode_paths(program: Program, objective: Criterion, options: MipOptions) -> Paths:
     """The path encoding that fits the space.
 
     MIP-SP for one size and MIP-SP-plus for several, where every pair of nodes has a path; the
@@ -51,7 +51,7 @@ class AcquisitionProgram:
     """
 
     def __init__(
-        self, objective: Objective, options: MipOptions, deadline: float = float("inf")
+        self, objective: Criterion, options: MipOptions, deadline: float = float("inf")
     ) -> None:
         def tick() -> None:
             if time.monotonic() > deadline:

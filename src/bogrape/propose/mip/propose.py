@@ -32,11 +32,11 @@ from ...errors import (
     SearchSpaceExhausted,
 )
 from ...graph import Graph
-from ..objective import Objective
+from ..criterion import Criterion
+from ..local.search import search
+from ..local.ties import break_tie
 from ..proposal import Proposal, Status
 from ..request import Request
-from ..search import search
-from ..ties import break_tie
 from ..units import RECOMPUTED, TIE, room
 from .build import AcquisitionProgram, OutOfTime
 from .options import MipOptions
@@ -65,7 +65,7 @@ class _Best:
             self.graph, self.value = graph, value
 
 
-def propose_mip(objective: Objective, request: Request) -> Proposal:
+def propose_mip(objective: Criterion, request: Request) -> Proposal:
     """The graph of least acquisition value, by the paper's mixed-integer program."""
     solver = (request.solver or "scip").lower()
     if solver not in ADAPTERS:
@@ -115,7 +115,7 @@ def propose_mip(objective: Objective, request: Request) -> Proposal:
     )
 
 
-def _start(objective: Objective, request: Request, options: MipOptions) -> tuple[_Best, int]:
+def _start(objective: Criterion, request: Request, options: MipOptions) -> tuple[_Best, int]:
     best = _Best()
     if not options.warm_start:
         return best, 0
@@ -135,7 +135,7 @@ def _start(objective: Objective, request: Request, options: MipOptions) -> tuple
 
 
 def _solve(
-    objective: Objective,
+    objective: Criterion,
     request: Request,
     solver: str,
     encoded: AcquisitionProgram,
@@ -189,7 +189,7 @@ def _bound(solution: Solution, best: _Best, margin: float) -> float:
 
 
 def _misfit(
-    objective: Objective, encoded: AcquisitionProgram, best: _Best, deadline: float
+    objective: Criterion, encoded: AcquisitionProgram, best: _Best, deadline: float
 ) -> float:
     """How far the rows overstate known values, in floating point; K⁻¹ costs digits."""
     try:
@@ -203,14 +203,14 @@ def _misfit(
     return worst
 
 
-def _allowance(objective: Objective, tolerance: float) -> float:
+def _allowance(objective: Criterion, tolerance: float) -> float:
     model = objective.posterior.model
     prior = model.alpha * (math.e if model.kernel.exponential else 1.0) + model.beta
     kappa = objective.acquisition.kappa if isinstance(objective.acquisition, LCB) else 0.0
     return kappa * math.sqrt(tolerance * prior)
 
 
-def _is_sound(objective: Objective, form: str) -> bool:
+def _is_sound(objective: Criterion, form: str) -> bool:
     """Whether the solver can add up the rows of the posterior.
 
     With graphs observed twice, or equal to the kernel, the published form has entries near
@@ -224,7 +224,7 @@ def _is_sound(objective: Objective, form: str) -> bool:
     return bool(np.abs(np.linalg.inv(covariance)).max() <= _LARGEST_INVERSE)
 
 
-def _nothing(objective: Objective, request: Request, finished: bool) -> BoGrapeError:
+def _nothing(objective: Criterion, request: Request, finished: bool) -> BoGrapeError:
     """Why there is no graph to propose."""
     if finished and not request.excluded:
         rules = [rule.name for rule in objective.space.rules]

@@ -23,7 +23,7 @@ from dataclasses import replace
 from typing import IO
 
 from ...errors import SolverError
-from ..child import command
+from ..jobs.child import command
 from .program import Program
 from .solution import Failure, Found, Limits, Solution
 from .worker import read_message, write_message

@@ -1,0 +1,1 @@
+"""Bounds on the acquisition over sets of counts, with rounding accounted for."""

@@ -1,0 +1,120 @@
+"""Boxes of counts ``low <= h <= high`` with ``sum h`` given, each with a bound on LCB."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..distances import lengths
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Row = tuple[IntArray, int]  # weights . h <= most
+
+
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """Boxes ``low <= h <= high`` that hold all counts of a piece below a value, with bounds."""
+
+    low: IntArray
+    high: IntArray
+    bound: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def select(self, keep: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Cover:
+        """Some of the boxes."""
+        return Cover(self.low[keep], self.high[keep], self.bound[keep])
+
+    def tightened(self, n_pairs: int, rows: Sequence[Row]) -> Cover:
+        """The boxes cut down to ``sum h = n_pairs`` and the rows."""
+        low, high = self.low, self.high
+        ones = np.ones(low.shape[1], dtype=np.int64)
+        keep = np.ones(len(low), dtype=bool)
+        for weights, most in (*rows, (ones, n_pairs), (-ones, -n_pairs)):
+            least = np.where(weights > 0, weights * low, weights * high).sum(axis=1)
+            room = np.maximum(most - least, 0)[:, None]
+            keep &= least <= most
+            size = np.maximum(abs(weights), 1)
+            high = np.where(weights > 0, np.minimum(high, low + room // size), high)
+            low = np.where(weights < 0, np.maximum(low, high - room // size), low)
+        keep &= (low <= high).all(axis=1)
+        keep &= (low.sum(axis=1) <= n_pairs) & (n_pairs <= high.sum(axis=1))
+        return Cover(low[keep], high[keep], self.bound[keep])
+
+    def worst(self, n_pairs: int) -> tuple[int, ...]:
+        """Counts in the middle of the box with the smallest bound."""
+        box = self.select(np.argsort(self.bound)[:1])
+        return tuple(map(int, middles(box, n_pairs)[0]))
+
+    def points(self, n_pairs: int, limit: int) -> IntArray | None:
+        """All counts in the boxes with the right sum; ``None`` if they may be more than so many."""
+        rows = np.arange(len(self))[:, None]  # the box, followed by the counts
+        left = np.full(len(self), n_pairs)
+        rest_low = np.cumsum(self.low[:, ::-1], axis=1)[:, ::-1] - self.low
+        rest_high = np.cumsum(self.high[:, ::-1], axis=1)[:, ::-1] - self.high
+        for s in range(self.low.shape[1]):
+            box = rows[:, 0]
+            low = np.maximum(self.low[box, s], left - rest_high[box, s])
+            high = np.minimum(self.high[box, s], left - rest_low[box, s])
+            if int(np.maximum(high - low + 1, 0).sum()) > limit:
+                return None
+            rows, left = lengths.extended(rows, left, low, high)
+        return rows[:, 1:]
+
+    def least(self, weights: Sequence[int], n_pairs: int) -> int:
+        """A limit from below on ``weights . h`` over the boxes; very large without any."""
+        w = np.array(weights)
+        order = np.argsort(w)
+        low, width = self.low[:, order], (self.high - self.low)[:, order]
+        spare = n_pairs - low.sum(axis=1)
+        before = np.cumsum(width, axis=1) - width
+        taken = np.clip(spare[:, None] - before, 0, width)
+        return int(((low + taken) @ w[order]).min(initial=10**15))
+
+
+def rows_of(ranges: Iterable[tuple[dict[int, int], float, float]], diameter: int) -> list[Row]:
+    """Rows ``low <= sum weight_s h_s <= high`` as rows with one side."""
+    out = []
+    for weights, low, high in ranges:
+        row = np.array([weights.get(s, 0) for s in range(1, diameter + 1)])
+        out += [(row, math.floor(high))] if high < math.inf else []
+        out += [(-row, -math.ceil(low))] if low > -math.inf else []
+    return out
+
+
+def middles(boxes: Cover, n_pairs: int) -> IntArray:
+    """Counts near the middle of every box, with the right sum."""
+    width = boxes.high - boxes.low
+    spare = n_pairs - boxes.low.sum(axis=1)
+    total = np.maximum(width.sum(axis=1), 1)
+    out = boxes.low + width * spare[:, None] // total[:, None]
+    missing = n_pairs - out.sum(axis=1)
+    room = boxes.high - out
+    before = np.cumsum(room, axis=1) - room
+    return np.asarray(out + np.clip(missing[:, None] - before, 0, room))
+
+
+def halves(boxes: Cover) -> Cover:
+    """Every box split in two across its longest side."""
+    side = np.argmax(boxes.high - boxes.low, axis=1)
+    index = np.arange(len(boxes))
+    cut = (boxes.low[index, side] + boxes.high[index, side]) // 2
+    high, low = boxes.high.copy(), boxes.low.copy()
+    high[index, side], low[index, side] = cut, cut + 1
+    lower, upper = Cover(boxes.low, high, boxes.bound), Cover(low, boxes.high, boxes.bound)
+    return joined([lower, upper])
+
+
+def joined(covers: Sequence[Cover]) -> Cover:
+    """The boxes of all covers."""
+    return Cover(
+        np.concatenate([c.low for c in covers]),
+        np.concatenate([c.high for c in covers]),
+        np.concatenate([c.bound for c in covers]),
+    )

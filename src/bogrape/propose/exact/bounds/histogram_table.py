@@ -1,0 +1,183 @@
+"""Tables of counts: any kernel and any acquisition that sees a graph through few counts.
+
+For SSP and ESSP the acquisition depends on ``(h, N)`` alone: pairs at each distance, nodes with
+each attribute. All h that satisfy the conditions of `distances.lengths` are listed and
+evaluated at once; nothing needs to be linear. The solver is then asked for a graph in the best row.
+
+With free attributes (`FreeAttributes`) the table lists h alone, valued at its best N. For LCB and
+EI the acquisition is concave in N once h is given: the mean is linear in N, the deviation is the
+norm of an affine function of N and so convex, and both acquisitions fall with the deviation and are
+concave in (mean, deviation). So, without rules on the N, its best N is a corner: one label for all
+nodes, and each feature on all nodes or on none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....constraints import Shape
+from ....counts import Counts
+from ....encoding import Structure
+from ...criterion import Criterion
+from ..distances import lengths
+from ..distances.coordinates import Coordinates
+from ..distances.facts import Fact
+from ..distances.free_attributes import FreeAttributes
+
+MOST_ROWS = 3_000_000
+_CHUNK = 100_000
+
+
+class TooManyCounts(Exception):
+    """The counts of this piece cannot be listed."""
+
+
+@dataclass(eq=False)
+class CountTable:
+    """Rows of counts in order of their acquisition values (the smallest first)."""
+
+    counts: NDArray[np.int64]  # (rows, columns): h, followed by N unless attributes are free
+    values: NDArray[np.float64]
+    alive: NDArray[np.bool_]  # rows not yet dealt with
+    sums: NDArray[np.int64] | None  # with free attributes: the N to choose from, for one row
+    objective: Criterion
+    n_nodes: int
+    directed: bool
+
+    @property
+    def n_columns(self) -> int:
+        """Number of count variables the table is about."""
+        return int(self.counts.shape[1])
+
+    def better_than(self, value: float) -> NDArray[np.int64]:
+        """Indices of the rows below a value that are not dealt with yet, best first."""
+        end = int(np.searchsorted(self.values, value, side="left"))
+        return np.flatnonzero(self.alive[:end])
+
+    def drop(self, row: int) -> None:
+        """Mark a row as dealt with."""
+        self.alive[row] = False
+
+    def attributes(self, row: int) -> list[tuple[NDArray[np.int64], float]]:
+        """With free attributes: every choice of N for a row with its value, best first."""
+        if self.sums is None:
+            return []
+        paths = np.repeat(self.counts[row][None], len(self.sums), axis=0)
+        values = evaluate(self.objective, self.n_nodes, self.directed, paths, self.sums)
+        order = np.argsort(values, kind="stable")
+        return [(self.sums[i], float(values[i])) for i in order]
+
+
+def count_table(
+    structure: Structure,
+    coordinates: Coordinates,
+    objective: Criterion,
+    free: FreeAttributes | None,
+    facts: Sequence[Fact] = (),
+    paths: NDArray[np.int64] | None = None,
+) -> CountTable:
+    """The table of a piece; raises `TooManyCounts` if it would be too large.
+
+    ``paths`` are the h to list, if it is known already that others are of no interest.
+    """
+    shape = structure.shape
+    if objective.posterior.model.kernel.labelled and shape.n_labels > 1:
+        raise TooManyCounts
+    n = shape.n_nodes
+    if paths is None:
+        paths = _histograms(structure, coordinates, facts)
+    all_sums = (free or FreeAttributes(structure, ())).sums(MOST_ROWS)
+    if all_sums is None:
+        raise TooManyCounts
+    if free is not None:
+        choices = attribute_choices(shape, free, MOST_ROWS)
+        if choices is None:
+            raise TooManyCounts
+        values = at_best_attributes(objective, shape, choices)(paths)
+        counts, sums_left = paths, all_sums
+    else:
+        if len(paths) * len(all_sums) > MOST_ROWS:
+            raise TooManyCounts
+        first = np.repeat(np.arange(len(paths)), len(all_sums))
+        second = np.tile(np.arange(len(all_sums)), len(paths))
+        values = evaluate(objective, n, shape.directed, paths[first], all_sums[second])
+        # where a composition is given, the numbers of labels are no variables
+        n_given = shape.n_labels if coordinates.composition is not None else 0
+        counts = np.column_stack([paths[first], all_sums[second][:, n_given:]])
+        sums_left = None
+    order = np.argsort(values, kind="stable")
+    alive = np.ones(len(order), dtype=bool)
+    return CountTable(counts[order], values[order], alive, sums_left, objective, n, shape.directed)
+
+
+def attribute_choices(shape: Shape, free: FreeAttributes, limit: int) -> NDArray[np.int64] | None:
+    """The N among which the best one of any h is; ``None`` if there are more than so many."""
+    if free.rows:
+        return free.sums(limit)
+    if shape.n_labels * 2**shape.n_features > limit:
+        return None
+    return _corners(shape.n_nodes, shape.n_labels, shape.n_features)
+
+
+def at_best_attributes(
+    objective: Criterion, shape: Shape, choices: NDArray[np.int64]
+) -> Callable[[NDArray[np.int64]], NDArray[np.float64]]:
+    """The acquisition of rows of h, each at the best choice of attributes."""
+
+    def best(paths: NDArray[np.int64]) -> NDArray[np.float64]:
+        values = np.full(len(paths), np.inf)
+        for choice in choices:
+            sums = np.broadcast_to(choice, (len(paths), len(choice)))
+            of_these = evaluate(objective, shape.n_nodes, shape.directed, paths, sums)
+            values = np.minimum(values, of_these)
+        return values
+
+    return best
+
+
+def evaluate(
+    objective: Criterion,
+    n: int,
+    directed: bool,
+    paths: NDArray[np.int64],
+    sums: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Acquisition values of rows of pair counts and node feature sums."""
+    out = np.empty(len(paths))
+    both = 1 if directed else 2
+    n_labels = objective.space.n_labels
+    for start in range(0, len(paths), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        rows = paths[part]
+        n_all = np.column_stack([np.full(len(rows), n), both * rows])
+        pairs = n_all[:, :, None, None] if n_labels == 1 else None  # all pairs are of one type
+        counts = Counts(np.full(len(rows), n), n_all, pairs, np.asarray(sums[part]), n_labels)
+        out[part] = objective.of_counts(counts)
+    return out
+
+
+def _histograms(
+    structure: Structure, coordinates: Coordinates, facts: Sequence[Fact]
+) -> NDArray[np.int64]:
+    n, diameter = structure.shape.n_nodes, structure.diameter
+    if n == 1:
+        return np.zeros((1, 0), dtype=np.int64)
+    if diameter is not None:
+        found = lengths.histograms(n, diameter, facts, MOST_ROWS)
+    else:
+        n_pairs = coordinates.n_pairs()
+        found = lengths.general_histograms(n_pairs, coordinates.longest, MOST_ROWS)
+    if found is None:
+        raise TooManyCounts
+    return found
+
+
+def _corners(n: int, n_labels: int, n_features: int) -> NDArray[np.int64]:
+    labels = [tuple(n if k == a else 0 for k in range(n_labels)) for a in range(n_labels)]
+    extras = list(product((0, n), repeat=n_features))
+    return np.array([(*a, *b) for a in labels for b in extras], dtype=np.int64)

@@ -1,0 +1,239 @@
+"""Linear programs that bound LCB over counts: all that is known of graphs at once, in no time.
+
+The counts x of a piece obey rows (`distances.count_variables`), and in every box of counts
+LCB is above certain lines (`bounds.lines_below`). The largest of several lines is
+minimised; where that ends, the next line is taken. Where lines are too far off, the range of a
+count is halved, again and again (`Lines.branched`); counts are whole numbers, which helps.
+
+A bound does not rest on the solver's word: it is computed from dual values, which are a proof
+whatever their digits are; and so is the word that no counts are left.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count, zip_longest
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from ortools.linear_solver import pywraplp
+
+from ..distances.count_variables import Row
+from .lines_below import Box, Line, Surface
+
+FloatArray = NDArray[np.float64]
+
+MOST_LINES = 12  # at a time
+_WORTH_IT = 0.02  # of what is missing: a program that gains less is the last one
+_ROUNDING = 1e-11  # relative, of the sums a bound is made of
+_ELASTIC = 1e3  # rows may be missed by this much where it is asked whether they can hold
+
+
+@dataclass(frozen=True, eq=False)
+class Lowest:
+    """The minimum of the largest of some lines, in a box."""
+
+    bound: float  # below the minimum; infinite if no counts obey the rows
+    line: Line | None = None  # a mean of the lines, with the same minimum
+    x: FloatArray | None = None  # where it is
+    tangents: tuple[Any, ...] = ()  # of the lines that matter
+
+
+@dataclass(frozen=True, eq=False)
+class Remainder:
+    """Where LCB may be below a value."""
+
+    bound: float  # on LCB
+    box: Box | None  # holds all counts of interest; there are none if it is None
+    tangents: tuple[Any, ...]
+    counts: FloatArray | None  # where LCB is smallest, as far as is known
+
+
+class Program:
+    """Rows of counts, to minimise the largest of some lines over.
+
+    Each solve starts where the last one ended.
+    """
+
+    def __init__(self, rows: Iterable[Row], upper: NDArray[np.int64]) -> None:
+        from scipy.sparse import csr_array  # late: keeps `import bogrape` quick
+
+        listed = [row for ranged in rows for row in _at_most(ranged)]
+        owner = np.repeat(np.arange(len(listed)), [len(weights) for weights, _ in listed])
+        columns = [i for weights, _ in listed for i in weights]
+        entries = [float(w) for weights, _ in listed for w in weights.values()]
+        self._matrix = csr_array((entries, (owner, columns)), shape=(len(listed), len(upper)))
+        self._most = np.array([most for _, most in listed])
+        self.box = Box(np.zeros(len(upper)), _tightened(upper.astype(float), listed))
+        self._reach = abs(self._matrix) @ self.box.high  # no row is larger than that
+        self._solver: Any = pywraplp.Solver.CreateSolver("GLOP")
+        self._counts = [self._solver.NumVar(0.0, top, "") for top in self.box.high]
+        # what rows are missed by: nothing, unless it is asked whether they can hold
+        self._missed = self._solver.NumVar(0.0, 0.0, "")
+        self._largest = self._solver.NumVar(-math.inf, math.inf, "")  # of the lines
+        self._rows = [self._solver.Constraint(-math.inf, most) for _, most in listed]
+        for row, (weights, _) in zip(self._rows, listed, strict=True):
+            for i, weight in weights.items():
+                row.SetCoefficient(self._counts[i], float(weight))
+            row.SetCoefficient(self._missed, -1.0)
+        self._lines = [self._solver.Constraint(-math.inf, math.inf) for _ in range(MOST_LINES)]
+        for row in self._lines:
+            row.SetCoefficient(self._largest, -1.0)
+        self._objective = self._solver.Objective()
+        self._objective.SetMinimization()
+        self._settings = settings = pywraplp.MPSolverParameters()
+        settings.SetIntegerParam(settings.PRESOLVE, settings.PRESOLVE_OFF)
+        settings.SetIntegerParam(settings.INCREMENTALITY, settings.INCREMENTALITY_ON)
+
+    def minimise(
+        self, lines: Sequence[Line], box: Box, seconds: float
+    ) -> tuple[Lowest, FloatArray]:
+        """The lowest point of the largest line in a box, and how much each line matters there."""
+        for variable, low, high in zip(self._counts, box.low, box.high, strict=True):
+            variable.SetBounds(float(low), float(high))
+        for row, line in zip_longest(self._lines, lines):
+            row.SetBounds(-math.inf, math.inf if line is None else -line.offset)
+            for variable, c in zip(self._counts, () if line is None else line.cost, strict=False):
+                row.SetCoefficient(variable, float(c))
+        self._objective.SetCoefficient(self._largest, 1.0)
+        self._solver.SetTimeLimit(max(1, int(1000 * seconds)))
+        status = self._solver.Solve(self._settings)
+        if status == pywraplp.Solver.OPTIMAL:
+            x = np.array([variable.solution_value() for variable in self._counts])
+            weights = np.maximum([-row.dual_value() for row in self._lines[: len(lines)]], 0.0)
+            if weights.sum() > 0:
+                weights /= weights.sum()
+                mean = Line(
+                    weights @ np.array([line.cost for line in lines]),
+                    float(weights @ [line.offset for line in lines]),
+                )
+                return Lowest(self._by_duals(mean.cost, box) + mean.offset, mean, x), weights
+        empty = status == pywraplp.Solver.INFEASIBLE and self._is_empty(box)
+        return Lowest(math.inf if empty else -math.inf), np.zeros(len(lines))
+
+    def _is_empty(self, box: Box) -> bool:
+        """Whether the least by which rows are missed is proved to be more than nothing."""
+        self._objective.SetCoefficient(self._largest, 0.0)
+        self._objective.SetCoefficient(self._missed, 1.0)
+        self._missed.SetBounds(0.0, _ELASTIC)
+        status = self._solver.Solve(self._settings)
+        least = -math.inf
+        if status == pywraplp.Solver.OPTIMAL:
+            least = self._by_duals(np.zeros(len(self._counts)), box, elastic=True)
+        self._objective.SetCoefficient(self._missed, 0.0)
+        self._missed.SetBounds(0.0, 0.0)
+        return least > 0
+
+    def _by_duals(self, cost: FloatArray, box: Box, *, elastic: bool = False) -> float:
+        """What the dual values prove of the minimum of ``cost x``."""
+        dual = np.minimum([row.dual_value() for row in self._rows], 0.0)
+        reduced = cost - self._matrix.T @ dual
+        of_counts = np.minimum(reduced * box.low, reduced * box.high)
+        parts = np.concatenate([dual * self._most, of_counts])
+        if elastic:
+            parts = np.append(parts, min(0.0, _ELASTIC * (1.0 + dual.sum())))
+        size = np.abs(parts).sum() + np.abs(cost) @ box.high + np.abs(dual) @ self._reach
+        return float(parts.sum() - _ROUNDING * size)
+
+
+def _at_most(row: Row) -> Iterator[tuple[dict[int, int], float]]:
+    """A row as one or two of the form ``sum weight x <= most``."""
+    weights, low, high = row
+    if high < math.inf:
+        yield weights, float(high)
+    if low > -math.inf:
+        yield {i: -weight for i, weight in weights.items()}, -float(low)
+
+
+def _tightened(upper: FloatArray, rows: Iterable[tuple[dict[int, int], float]]) -> FloatArray:
+    """No count is larger than a sum of counts that it belongs to."""
+    for weights, most in rows:
+        if min(weights.values(), default=-1) >= 0:
+            for i, weight in weights.items():
+                if weight:
+                    upper[i] = min(upper[i], most // weight)
+    return upper
+
+
+class Lines:
+    """Linear functions below LCB, over counts that obey rows."""
+
+    def __init__(self, surface: Surface, rows: Iterable[Row]) -> None:
+        self._surface = surface
+        self._program = Program(rows, surface.coordinates.upper())
+        self.box = self._program.box
+
+    def best(
+        self, value: float, deadline: float, start: Sequence[Any] = (), box: Box | None = None
+    ) -> Lowest:
+        """The highest bound that lines have to offer, of interest up to ``value`` only.
+
+        A start near the best tangents saves programs.
+        """
+        box = self.box if box is None else box
+        tangents = list(start) or self._at_lowest_mean(box, deadline)
+        best = Lowest(-math.inf, tangents=tuple(tangents))
+        while tangents and time.monotonic() < deadline:
+            lines = [self._surface.below(tangent, box) for tangent in tangents]
+            found, weights = self._program.minimise(lines, box, deadline - time.monotonic())
+            gain = found.bound - best.bound
+            if gain > 0:
+                matter = tuple(t for t, w in zip(tangents, weights, strict=True) if w > 0)
+                best = replace(found, tangents=matter or best.tangents)
+            if found.x is None or best.bound >= value or gain < self._worth_it(best.bound, value):
+                break
+            tangents = [*best.tangents, self._surface.touching(found.x, box)][-MOST_LINES:]
+        return best
+
+    def branched(
+        self, value: float, deadline: float, n_most: int, start: Sequence[Any] = ()
+    ) -> Remainder:
+        """Halve boxes in which LCB could come below ``value``, the worst first."""
+        root = self.best(value, deadline, start)
+        order = count()  # for boxes with equal bounds
+        left = [(root.bound, next(order), self.box, root)] if root.bound < value else []
+        for _ in range(n_most):
+            if not left or time.monotonic() > deadline:
+                break
+            bound, _, box, lowest = left[0]
+            split = None if lowest.x is None else self._split(box, lowest.x)
+            if split is None:
+                break
+            heapq.heappop(left)
+            for half in box.halves(*split):
+                tighter = self.best(value, deadline, lowest.tangents, half)
+                if tighter.bound < value:
+                    item = max(bound, tighter.bound), next(order), half, tighter
+                    heapq.heappush(left, item)
+        if not left:
+            return Remainder(value, None, root.tangents, None)
+        low = np.min([box.low for _, _, box, _ in left], axis=0)
+        high = np.max([box.high for _, _, box, _ in left], axis=0)
+        return Remainder(left[0][0], Box(low, high), root.tangents, left[0][-1].x)
+
+    def lowest(self, left: Remainder, deadline: float) -> Line | None:
+        """The best line below LCB for all counts of interest."""
+        return self.best(math.inf, deadline, left.tangents, left.box).line
+
+    @staticmethod
+    def _worth_it(bound: float, value: float) -> float:
+        missing = value - bound
+        return _WORTH_IT * missing if missing < math.inf else 1e-6 * (1 + abs(bound))
+
+    def _split(self, box: Box, x: FloatArray) -> tuple[int, float] | None:
+        """The count that keeps lines farthest off at x, and where to halve its range."""
+        off = self._surface.off(x, box)
+        if off.max(initial=0.0) <= 0:
+            return None
+        i = int(np.argmax(off))
+        return i, min(max(math.floor(x[i] + 1e-6), box.low[i]), box.high[i] - 1)
+
+    def _at_lowest_mean(self, box: Box, deadline: float) -> list[Any]:
+        mean = self._surface.lowest_mean()
+        x = self._program.minimise([mean], box, deadline - time.monotonic())[0].x
+        return [] if x is None else [self._surface.touching(x, box)]

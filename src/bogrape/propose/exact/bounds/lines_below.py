@@ -1,0 +1,290 @@
+r"""Lines below LCB as a function of counts, for the kernels with labels.
+
+Let ``low <= x <= high`` be a box of counts. Every count has cells of the feature vector of its own,
+so a sum of squares has a *secant*,
+
+.. math:: \sum_i D_i x_i^2 \le \sum_i D_i ((low_i + high_i) x_i - low_i high_i) .
+
+*SP.* With ``z = C (x, 1)`` the variance is ``|z|^2 - |B z|^2`` (`bounds.linear_form`), and
+for any vector b the *tangent* ``-|B z|^2 <= |b|^2 - 2 b' B z`` holds.
+
+*ESP.* With ``t_i`` the SP kernel of x and the i-th observation, linear in the counts, and ``s``
+that of x and itself, the mean is ``sum_i A_i exp(t_i)`` and a linear part of the attributes, and
+the variance at most
+
+.. math:: \alpha e^s + k_F(x, x) - 2 c^\top k(x) + c^\top K c, \qquad
+          k_i(x) = \alpha e^{t_i} + k_F(x, x_i)
+
+for any vector c. Every exponential is below its secant and above its tangent; one or the other is
+taken by the sign in front of it. (The ``t_i`` hardly vary: ESP is all but linear.)
+
+So :math:`\sigma^2 \le q(x)`, linear in x, :math:`\sigma \le (q(x) + \tau^2) / 2\tau` for any
+:math:`\tau > 0`, and LCB is nowhere below a linear function of the counts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....posterior import FunctionPosterior, Posterior, WeightPosterior
+from ..distances.coordinates import Coordinates
+from ..distances.count_variables import Row
+from .linear_form import CountForm, cell_columns, count_form, observed_cells
+
+FloatArray = NDArray[np.float64]
+
+_ROOM = 1e-9  # for the rounding of what does not depend on the counts
+_ROUNDING = 64 * float(np.finfo(float).eps)  # relative, of the sums a line is made of
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """Ranges of the counts."""
+
+    low: FloatArray
+    high: FloatArray
+
+    def halves(self, i: int, at: float) -> tuple[Box, Box]:
+        """The counts with ``x_i <= at`` and those with ``x_i >= at + 1``."""
+        below, above = self.high.copy(), self.low.copy()
+        below[i], above[i] = at, at + 1
+        return Box(self.low, below), Box(above, self.high)
+
+    def rows(self) -> list[Row]:
+        """The ranges as rows."""
+        both = zip(self.low, self.high, strict=True)
+        return [({i: 1}, float(low), float(high)) for i, (low, high) in enumerate(both)]
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A linear function of the counts."""
+
+    cost: FloatArray
+    offset: float
+
+    def __call__(self, x: NDArray[Any]) -> FloatArray:
+        """Its values at rows of counts."""
+        return np.asarray(x @ self.cost + self.offset)
+
+
+class Surface(Protocol):
+    """LCB, standardised, over the counts of a piece."""
+
+    coordinates: Coordinates
+
+    def lowest_mean(self) -> Line:
+        """A line with a direction in which the mean falls."""
+
+    def touching(self, x: FloatArray, box: Box) -> Any:
+        """What tells the line that comes near LCB at x."""
+
+    def below(self, tangent: Any, box: Box) -> Line:
+        """A line that is nowhere above LCB in a box."""
+
+    def off(self, x: FloatArray, box: Box) -> FloatArray:
+        """How much the range of each count keeps lines off LCB at x; nothing if it does not."""
+
+
+def surface_of(
+    posterior: Posterior, coordinates: Coordinates, kappa: float, *, complete: bool
+) -> Surface:
+    """LCB over counts; in a ``complete`` graph all nodes reach each other."""
+    if isinstance(posterior, WeightPosterior):
+        return LinearSurface(count_form(posterior, coordinates), kappa)
+    assert isinstance(posterior, FunctionPosterior)
+    return ExponentialSurface(posterior, coordinates, kappa, complete=complete)
+
+
+@dataclass(frozen=True, eq=False)
+class _At:
+    """Where a line of SP touches: ``b`` and ``tau`` above."""
+
+    b: FloatArray
+    tau: float
+
+
+class LinearSurface:
+    """LCB with a kernel that is linear in the counts."""
+
+    def __init__(self, form: CountForm, kappa: float) -> None:
+        self.coordinates = form.coordinates
+        self._form = form
+        self._kappa = kappa
+
+    def lowest_mean(self) -> Line:
+        return Line(self._form.w, 0.0)
+
+    def touching(self, x: FloatArray, box: Box) -> _At:
+        b = self._form.projected @ np.append(x, 1.0)
+        variance = float(_secant(self._form.cells, box)(x)) - float(b @ b)
+        return _At(b, math.sqrt(max(variance, 1e-9 * float(self._form.cells[-1]), 1e-300)))
+
+    def below(self, tangent: _At, box: Box) -> Line:
+        form, b, tau = self._form, tangent.b, tangent.tau
+        share = self._kappa / (2 * tau)
+        squares = _secant(form.cells, box)
+        beside = squares.offset - 2 * float(b @ form.projected[:, -1]) + float(b @ b) + tau**2
+        cost = form.w - share * (squares.cost - 2 * b @ form.projected[:, :-1])
+        return Line(cost, form.w0 - share * beside - self._kappa * form.slack - _ROOM)
+
+    def off(self, x: FloatArray, box: Box) -> FloatArray:
+        return self._form.cells[:-1] * _between(x, box)
+
+
+@dataclass(frozen=True, eq=False)
+class _AtExponents:
+    """Where a line of ESP touches: the ``t_i``, ``c`` and ``tau`` above."""
+
+    t: FloatArray
+    c: FloatArray
+    tau: float
+
+
+class ExponentialSurface:
+    """LCB with ESP, the exponential of a kernel that is linear in the counts."""
+
+    def __init__(
+        self,
+        posterior: FunctionPosterior,
+        coordinates: Coordinates,
+        kappa: float,
+        *,
+        complete: bool,
+    ) -> None:
+        self.coordinates = coordinates
+        self._kappa = kappa
+        fitted = posterior.model
+        paths, nodes = cell_columns(fitted, coordinates)
+        seen_paths, seen_nodes = observed_cells(fitted, coordinates)
+        self._alpha = fitted.alpha
+        self._weights = posterior.weights
+        self._factor = posterior.factor
+        self._inner = seen_paths @ paths  # t = inner (x, 1)
+        self._cells = (paths**2).sum(axis=0)  # s = cells . (x, 1)^2
+        self._shared = seen_nodes @ nodes  # k_F(x, x_i) = shared (x, 1)
+        self._nodes = (nodes**2).sum(axis=0)  # k_F(x, x) = nodes . (x, 1)^2
+        self._ranges = _Ranges(coordinates, self._inner[:, :-1], complete=complete)
+        self._largest = fitted.alpha * math.e + float(np.abs(self._nodes).sum())  # of all k
+
+    def lowest_mean(self) -> Line:
+        slope = self._weights @ (self._alpha * self._inner + self._shared)
+        return Line(slope[:-1], 0.0)
+
+    def touching(self, x: FloatArray, box: Box) -> _AtExponents:
+        from scipy.linalg import cho_solve
+
+        z = np.append(x, 1.0)
+        t = self._inner @ z
+        c = cho_solve((self._factor, True), self._alpha * np.exp(t) + self._shared @ z)
+        variance = float(self._variance(_AtExponents(t, c, 1.0), box)(x))
+        return _AtExponents(t, c, math.sqrt(max(variance, 1e-9 * self._alpha)))
+
+    def below(self, tangent: _AtExponents, box: Box) -> Line:
+        share = self._kappa / (2 * tangent.tau)
+        variance = self._variance(tangent, box)
+        mean = self._exponentials(self._alpha * self._weights, tangent.t, box)
+        linear = self._weights @ self._shared
+        rounding = _ROUNDING * self._largest * float(np.abs(self._weights).sum())
+        offset = mean.offset + float(linear[-1]) - share * (variance.offset + tangent.tau**2)
+        cost = mean.cost + linear[:-1] - share * variance.cost
+        return Line(cost, offset - rounding - _ROOM)
+
+    def off(self, x: FloatArray, box: Box) -> FloatArray:
+        at = self.touching(x, box)
+        share = self._kappa / (2 * at.tau)
+        curvature = self._alpha * (np.abs(self._weights) + 2 * share * np.abs(at.c))
+        by_t = curvature @ self._inner[:, :-1] ** 2 / 8
+        by_s = share * (self._alpha * self._cells + self._nodes)[:-1]
+        return np.asarray(by_t * (box.high - box.low) ** 2 + by_s * _between(x, box))
+
+    def _variance(self, at: _AtExponents, box: Box) -> Line:
+        """A line above the variance."""
+        own = _secant(self._cells, box)
+        low, high = _Ranges(self.coordinates, own.cost[None], complete=self._ranges.complete)(box)
+        slope = float(_chord_slopes(low + own.offset, high + own.offset)[0])
+        start = math.exp(float(low[0]) + own.offset) - slope * (float(low[0]) + own.offset)
+        squares = _secant(self._nodes, box)
+        known = self._exponentials(2 * self._alpha * at.c, at.t, box)
+        shared = 2 * at.c @ self._shared
+        spread = self._factor.T @ at.c
+        size = self._largest * (1 + float(np.abs(at.c).sum())) ** 2
+        offset = self._alpha * (slope * own.offset + start) + squares.offset
+        offset += float(spread @ spread) - known.offset - float(shared[-1]) + _ROUNDING * size
+        cost = self._alpha * slope * own.cost + squares.cost - known.cost - shared[:-1]
+        return Line(cost, offset)
+
+    def _exponentials(self, weights: FloatArray, t: FloatArray, box: Box) -> Line:
+        """A line below ``sum_i weights_i exp(t_i)``."""
+        low, high = self._ranges(box)
+        low, high = low + self._inner[:, -1], high + self._inner[:, -1]
+        at = np.clip(t, low, high)
+        slope = np.where(weights > 0, np.exp(at), _chord_slopes(low, high))
+        start = np.where(weights > 0, np.exp(at) * (1 - at), np.exp(low) - slope * low)
+        combined = (weights * slope) @ self._inner
+        return Line(combined[:-1], float(weights @ start) + float(combined[-1]))
+
+
+class _Ranges:
+    """Between what linear functions of the counts lie in a box.
+
+    The pairs of a type are shared out over the distances; unless the graph is ``complete`` in that
+    all its nodes reach each other, some may have none.
+    """
+
+    def __init__(self, coordinates: Coordinates, rows: FloatArray, *, complete: bool) -> None:
+        self.complete = complete
+        self._rows = rows
+        by_type: dict[tuple[int, ...], list[int]] = {}
+        for i, path in enumerate(coordinates.paths):
+            by_type.setdefault(path[1:], []).append(i)
+        self._blocks = [
+            (np.array(members), coordinates.n_pairs(*types)) for types, members in by_type.items()
+        ]
+        self._nodes = np.arange(len(coordinates.paths), len(coordinates))
+        self._last: tuple[Box, tuple[FloatArray, FloatArray]] | None = None
+
+    def __call__(self, box: Box) -> tuple[FloatArray, FloatArray]:
+        """The least and the largest value of each row."""
+        if self._last is None or self._last[0] is not box:
+            self._last = box, (self._least(self._rows, box), -self._least(-self._rows, box))
+        return self._last[1]
+
+    def _least(self, rows: FloatArray, box: Box) -> FloatArray:
+        apart = rows[:, self._nodes]
+        out = np.minimum(apart * box.low[self._nodes], apart * box.high[self._nodes]).sum(axis=1)
+        for members, total in self._blocks:
+            costs, low, width = rows[:, members], box.low[members], (box.high - box.low)[members]
+            spare = max(0.0, total - float(low.sum()))
+            out = out + costs @ low
+            if not self.complete:  # a pair without a path counts for nothing
+                costs = np.column_stack([costs, np.zeros(len(costs))])
+                width = np.append(width, spare)
+            order = np.argsort(costs, axis=1)
+            costs, width = np.take_along_axis(costs, order, axis=1), width[order]
+            before = np.cumsum(width, axis=1) - width
+            out = out + (costs * np.clip(spare - before, 0.0, width)).sum(axis=1)
+        return np.asarray(out)
+
+
+def _between(x: FloatArray, box: Box) -> FloatArray:
+    """``(x - low) (high - x)``: how far the secant of a square is off, nothing at the ends."""
+    inside = np.minimum(x - box.low, box.high - x) > 1e-9
+    return np.where(inside, (x - box.low) * (box.high - x), 0.0)
+
+
+def _secant(cells: FloatArray, box: Box) -> Line:
+    """A line above ``cells . (x, 1)^2``."""
+    offset = float(cells[-1] - cells[:-1] @ (box.low * box.high))
+    return Line(cells[:-1] * (box.low + box.high), offset)
+
+
+def _chord_slopes(low: FloatArray, high: FloatArray) -> FloatArray:
+    """Slopes of lines through ``exp`` at both ends of ranges, with room for rounding."""
+    width = np.maximum(high - low, 1e-9)
+    return np.asarray(np.exp(low) * np.expm1(width) / width * (1 + 1e-12))

@@ -1,0 +1,108 @@
+"""Which integer counts describe a graph of one size, and in which order.
+
+SSP and ESSP see how many pairs of nodes are at each distance, SP and ESP how many of each pair of
+labels, and all of them how many nodes have each label and feature.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....constraints import Shape
+from ....graph import Graph
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """The integer counts that decide the posterior, in a fixed order.
+
+    ``paths`` holds ``(s,)`` or ``(s, a, b)``: pairs of nodes at distance s (with labels a and b).
+    Pairs are unordered, with ``a <= b``, unless the graph is directed. ``nodes`` holds indices of
+    node features (labels first). With a ``composition`` the number of nodes of each label is given,
+    so that only further features are left in ``nodes``.
+    """
+
+    shape: Shape
+    paths: tuple[tuple[int, ...], ...]
+    nodes: tuple[int, ...]
+    composition: tuple[int, ...] | None
+    longest: int
+
+    @classmethod
+    def of(
+        cls,
+        shape: Shape,
+        *,
+        labelled: bool,
+        longest: int,
+        composition: tuple[int, ...] | None = None,
+    ) -> Coordinates:
+        """Coordinates for graphs of one shape whose longest shortest path has ``longest`` edges."""
+        labels = [a for a in range(shape.n_labels) if composition is None or composition[a]]
+        types = [(a, b) for a in labels for b in labels if shape.directed or a <= b]
+        if composition is not None and not labelled:
+            types = []
+        lengths = range(1, longest + 1)
+        paths: tuple[tuple[int, ...], ...] = tuple((s,) for s in lengths)
+        if labelled:
+            paths = tuple((s, a, b) for a, b in types for s in lengths)
+        first = 0 if composition is None else shape.n_labels
+        nodes = tuple(range(first, shape.n_labels + shape.n_features))
+        return cls(shape, paths, nodes, composition, longest)
+
+    def __len__(self) -> int:
+        return len(self.paths) + len(self.nodes)
+
+    def upper(self) -> NDArray[np.int64]:
+        """Upper bounds of the counts."""
+        n = self.shape.n_nodes
+        out = [self.n_pairs(*path[1:]) for path in self.paths]
+        return np.array(out + [n] * len(self.nodes), dtype=np.int64)
+
+    def largest(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Upper bounds of ``|row (x, 1)|`` over all counts x, one a row.
+
+        Counts are below their own upper bounds; besides, all pairs of nodes share the lengths and
+        all nodes share the labels.
+        """
+        size, upper = np.abs(np.atleast_2d(rows)), self.upper()
+        n_paths, n = len(self.paths), self.shape.n_nodes
+        n_labels = sum(m < self.shape.n_labels for m in self.nodes)
+        parts = (slice(n_paths), slice(n_paths, n_paths + n_labels))
+        out = size[:, n_paths + n_labels : -1] @ upper[n_paths + n_labels :] + size[:, -1]
+        for part, shared in zip(parts, (self.n_pairs(), n), strict=True):
+            together = size[:, part].max(axis=1, initial=0) * shared
+            out = out + np.minimum(size[:, part] @ upper[part], together)
+        return np.asarray(out)
+
+    def n_pairs(self, *types: int) -> int:
+        """Number of pairs of nodes (with these labels, as far as the composition tells)."""
+        n, directed = self.shape.n_nodes, self.shape.directed
+        if self.composition is None or not types:
+            return n * (n - 1) // (1 if directed else 2)
+        a, b = types
+        if a != b:
+            return self.composition[a] * self.composition[b]
+        return self.composition[a] * (self.composition[a] - 1) // (1 if directed else 2)
+
+    def values(self, graph: Graph) -> tuple[int, ...]:
+        """The counts of a graph."""
+        distance = graph.distances()
+        u, v = np.nonzero(~np.eye(graph.n_nodes, dtype=bool))
+        if not graph.directed:
+            u, v = u[u < v], v[u < v]
+        lengths, a, b = distance[u, v], graph.labels[u], graph.labels[v]
+        if not graph.directed:
+            a, b = np.minimum(a, b), np.maximum(a, b)
+        labelled = bool(self.paths) and len(self.paths[0]) == 3
+        of_pairs = (lengths, a, b) if labelled else (lengths,)
+        found = Counter(zip(*(column.tolist() for column in of_pairs), strict=True))
+        out = [found[path] for path in self.paths]
+        sums = [int((graph.labels == k).sum()) for k in range(self.shape.n_labels)]
+        sums += [int(total) for total in graph.features.sum(axis=0)]
+        return (*out, *(sums[m] for m in self.nodes))

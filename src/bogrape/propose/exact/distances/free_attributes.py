@@ -1,0 +1,121 @@
+"""When labels and features can be chosen apart from the graph, and how.
+
+SSP and ESSP see of the nodes' attributes only how many nodes have each. If no rule ties attributes
+to edges or to single nodes, any numbers that obey the rules on them can be had on any graph, so the
+model need not say which node has which label: a much smaller model with the same optimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....constraints import Rule, Shape
+from ....constraints.rows import HasFeature, HasLabel, Row
+from ....encoding import Structure
+from ....graph import Graph
+
+
+@dataclass(frozen=True)
+class NodeRow:
+    """``low <= sum_m weight_m N_m <= high`` over the node feature sums (labels first)."""
+
+    weights: tuple[int, ...]
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class FreeAttributes:
+    """A structure whose attributes can be chosen apart: the bare part, and rows on their sums."""
+
+    bare: Structure
+    rows: tuple[NodeRow, ...]
+
+    def sums(self, limit: int) -> NDArray[np.int64] | None:
+        """All allowed ``(N_1, .., N_M)`` as rows, or ``None`` if there are more than ``limit``."""
+        shape = self.bare.shape
+        n, extras = shape.n_nodes, range(shape.n_nodes + 1)
+        n_total = count_compositions(n, shape.n_labels) * (n + 1) ** shape.n_features
+        if n_total > limit:
+            return None
+        labels = compositions(n, shape.n_labels)
+        rest = list(product(extras, repeat=shape.n_features))
+        table = np.array([(*first, *second) for first in labels for second in rest], dtype=np.int64)
+        keep = np.ones(len(table), dtype=bool)
+        for row in self.rows:
+            total = table @ np.array(row.weights)
+            keep &= (total >= row.low) & (total <= row.high)
+        return table[keep]
+
+    def dress(self, graph: Graph, sums: Sequence[int]) -> Graph:
+        """The bare graph with attributes of these sums, handed out in the order of the nodes."""
+        shape = self.bare.shape
+        labels = np.repeat(np.arange(shape.n_labels), sums[: shape.n_labels])
+        features = np.zeros((shape.n_nodes, shape.n_features), dtype=bool)
+        for m in range(shape.n_features):
+            features[: sums[shape.n_labels + m], m] = True
+        return Graph(
+            graph.adjacency, labels, features, graph.directed, edge_labels=graph.edge_labels
+        )
+
+
+def free_attributes(structure: Structure) -> FreeAttributes | None:
+    """The split of a structure, or ``None`` if some rule ties attributes to the graph."""
+    bare: list[Rule] = []
+    rows: list[NodeRow] = []
+    for rule in structure.rules:
+        found = list(rule.rows(structure.shape))
+        if not any(_mentions_attributes(row) for row in found):
+            bare.append(rule)
+            continue
+        for row in found:
+            on_sums = _on_sums(row, structure.shape)
+            if on_sums is None:
+                return None
+            rows.append(on_sums)
+    return FreeAttributes(replace(structure, rules=tuple(bare)), tuple(rows))
+
+
+def _mentions_attributes(row: Row) -> bool:
+    atoms = [atom for atom, _ in (*row.terms, *row.when)]
+    return any(isinstance(atom, (HasLabel, HasFeature)) for atom in atoms)
+
+
+def _on_sums(row: Row, shape: Shape) -> NodeRow | None:
+    """The row as one on sums over all nodes, if it treats all nodes alike."""
+    if row.when:
+        return None
+    table = np.zeros((shape.n_nodes, shape.n_labels + shape.n_features), dtype=np.int64)
+    for atom, weight in row.terms:
+        match atom:
+            case HasLabel(v, label):
+                table[v, label] += weight
+            case HasFeature(v, feature):
+                table[v, shape.n_labels + feature] += weight
+            case _:
+                return None
+    if (table != table[0]).any():
+        return None
+    return NodeRow(tuple(int(c) for c in table[0]), row.low, row.high)
+
+
+def count_compositions(total: int, parts: int) -> int:
+    """Number of ways to write ``total`` as a sum of ``parts`` ordered numbers >= 0."""
+    out = 1
+    for i in range(1, parts):
+        out = out * (total + i) // i
+    return out
+
+
+def compositions(total: int, parts: int) -> list[tuple[int, ...]]:
+    """All ways to write ``total`` as a sum of ``parts`` ordered numbers >= 0."""
+    out = []
+    for bars in combinations(range(total + parts - 1), parts - 1):
+        ends = (-1, *bars, total + parts - 1)
+        out.append(tuple(ends[i + 1] - ends[i] - 1 for i in range(parts)))
+    return out

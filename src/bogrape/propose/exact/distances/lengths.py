@@ -1,0 +1,177 @@
+r"""What is known of the numbers of pairs at each distance, for connected undirected graphs.
+
+Let ``h_s`` be the number of unordered pairs at distance s in a connected graph with n nodes and
+diameter d. Then
+
+* ``contiguous``: ``h_s >= d - s + 1`` (the pairs on a path of length d);
+* ``spread``: ``h_s >= n - s`` for ``s < d`` and ``s <= ceil(d / 2)``. *Proof.* Let P be a shortest
+  path of length d. A node v off P has distance at least d/2 from one end of P, and distances from v
+  to neighbours on P differ by at most one; so if v is within s of P, some node of P is at distance
+  exactly s from v. If v is farther, take the node at distance s on a shortest path from v to P; it
+  is off P and nearer to P than v. Give each such pair to its end that is off P and farther from P:
+  the pairs of different v are different, and so are the ``d - s + 1`` pairs on P.
+* ``Ore``: ``h_1 <= d + (n - d - 1)(n - d + 4) / 2`` (Ore, 1968);
+* ``tail``: ``sum_{t >= s} h_t <= n (n - s) / 2``: a node with a node at distance s or more has one
+  at each smaller distance, itself included;
+* ``far``: a smaller limit on the same sum where s is near d (`_far_by_middles`);
+* ``fact``: what the solver has proved of one n and d (`distances.facts`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .facts import Fact
+
+IntArray = NDArray[np.int64]
+
+
+def lower_bounds(n: int, diameter: int) -> IntArray:
+    """Smallest possible ``h_1 .. h_d`` (*contiguous* and *spread*)."""
+    s = np.arange(1, diameter + 1)
+    bound = diameter - s + 1
+    spread = (s < diameter) & (s <= (diameter + 1) // 2)
+    bound = np.where(spread, np.maximum(bound, n - s), bound)
+    bound[0] = max(bound[0], n - 1)
+    return bound.astype(np.int64)
+
+
+def most_edges(n: int, diameter: int) -> int:
+    """*Ore*: the largest number of edges."""
+    if diameter == 1:
+        return n * (n - 1) // 2
+    return diameter + (n - diameter - 1) * (n - diameter + 4) // 2
+
+
+def most_far(n: int, diameter: int, s: int) -> int:
+    """*tail* and *far*: the largest number of pairs at distance s or more."""
+    if s <= 1:
+        return n * (n - 1) // 2
+    return min(n * (n - s) // 2, _far_by_middles(n, diameter, s))
+
+
+@cache
+def _far_by_middles(n: int, diameter: int, s: int) -> int:
+    r"""A limit on the number e of *far* pairs, those at distance s or more (*far*).
+
+    Let f(u) be the number of nodes far from u. A far pair at distance m has ``2s - 1 - m`` nodes on
+    a shortest path that are far from neither end: at least ``q = 2s - 1 - d`` *middles*.
+
+    *Zeros.* Let ``z`` nodes have f = 0. Around a node u with f(u) > 0 and eccentricity m take the q
+    layers ``m - s < i < s + m - d``, which are among the first s - 1. If such a layer is a single
+    node w, all of its distances are below s: on the far side they are at most m - i, and to x on
+    the side of u at most ``d - (m - i)``, because every path from x to the last layer runs through
+    w. So w is a zero, and at most z of these layers are single nodes:
+    ``f(u) <= n - s - max(0, q - z)``.
+
+    *Cliques* (after Moon and Moser). Let ``N_k`` be the number of sets of k nodes pairwise far, so
+    that ``N_2 = e``, and ``N_1 = n - z``. In such a set Q let ``q_k`` nodes be far from at most
+    k - 2 of Q. To add up, over all Q, the nodes far from all of Q but one gives
+
+    .. math:: k^2 N_k^2 / N_{k-1} \le N_k (n - q_k) + (k^2 - 1) N_{k+1} .
+
+    ``q_2 >= q``, and every further node of Q brings the nodes at distance i from it on a shortest
+    path to another one, ``d - s < i < s - d/2``: they are near both, and by the triangle inequality
+    they are none of those counted before. The balls of radius ``(s - 1) // 2`` around Q are
+    disjoint, and if s is even some node lies outside all of them, which limits k.
+    """
+    q = max(0, 2 * s - 1 - diameter)
+    beside = max(0, (2 * s - diameter + 1) // 2 - 1 - (diameter - s))
+    radius = (s - 1) // 2
+    ratio = 0.0  # N_{k+1} / N_k, from the largest k down
+    for k in range(max(2, (n - (s % 2 == 0)) // (radius + 1)), 1, -1):
+        ratio = max(0.0, n - q - (k - 2) * beside + (k * k - 1) * ratio) / (k * k)
+    best = 0.0
+    for zeros in range(n):
+        by_zeros = 0.5 * (n - zeros) * max(0, n - s - max(0, q - zeros))
+        best = max(best, min(by_zeros, (n - zeros) * ratio))
+    return math.floor(best + 1e-9)
+
+
+def most_at(n: int, diameter: int, s: int) -> int:
+    """*Ore* and *tail*: the largest number of pairs at distance s."""
+    return most_edges(n, diameter) if s == 1 else most_far(n, diameter, s)
+
+
+def histograms(
+    n: int,
+    diameter: int,
+    facts: Sequence[Fact] = (),
+    limit: int | None = None,
+    rng: np.random.Generator | None = None,
+) -> IntArray | None:
+    """All ``(h_1, .., h_d)`` that satisfy the conditions above, in lexicographic order.
+
+    Where more than ``limit`` beginnings of such rows have to be kept at once: ``None``, or with a
+    generator some rows that are drawn at random.
+    """
+    bounds = lower_bounds(n, diameter)
+    rows = np.zeros((1, 0), dtype=np.int64)
+    left = np.array([n * (n - 1) // 2], dtype=np.int64)
+    for s in range(1, diameter + 1):
+        rest = int(bounds[s:].sum())
+        high = np.minimum(left - rest, most_at(n, diameter, s))
+        must = left if s == diameter else left - most_far(n, diameter, s + 1)
+        low = np.maximum(bounds[s - 1], must)
+        if limit is not None and int(np.maximum(high - low + 1, 0).sum()) > 2 * limit:
+            if rng is None:
+                return None  # too many even to be made and looked at
+            drawn = rng.random(len(rows)) < 2 * limit / np.maximum(high - low + 1, 0).sum()
+            rows, left, low, high = rows[drawn], left[drawn], low[drawn], high[drawn]
+        rows, left = extended(rows, left, low, high)
+        possible = np.ones(len(rows), dtype=bool)
+        for fact in facts:
+            weights = np.array(fact.weights)
+            # what is still to come adds at least this much: every pair left has some distance
+            to_come = weights[s:].min(initial=0) * left if s < diameter else 0
+            possible &= rows @ weights[:s] + to_come <= fact.high
+        rows, left = rows[possible], left[possible]
+        if limit is not None and rng is None and len(rows) > limit:
+            return None
+    return rows
+
+
+def extended(
+    rows: IntArray, left: IntArray, low: IntArray, high: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Every row followed by every number between its ``low`` and ``high``."""
+    n_choices = np.maximum(high - low + 1, 0)
+    owner = np.repeat(np.arange(len(rows)), n_choices)
+    first = np.repeat(np.cumsum(n_choices) - n_choices, n_choices)
+    chosen = low[owner] + np.arange(len(owner)) - first
+    return np.column_stack([rows[owner], chosen]), left[owner] - chosen
+
+
+def general_histograms(n_pairs: int, longest: int, limit: int) -> IntArray | None:
+    """All ``(h_1, .., h_longest)`` with a sum of at most ``n_pairs`` and no gaps.
+
+    For graphs that may be directed or fall apart. ``None`` when there are more than ``limit``.
+    """
+    rows = np.zeros((1, 0), dtype=np.int64)
+    left = np.array([n_pairs], dtype=np.int64)
+    for s in range(1, longest + 1):
+        ended = (rows[:, -1] == 0) if s > 1 else np.zeros(1, dtype=bool)
+        high = np.where(ended, 0, left)
+        if int((high + 1).sum()) > limit:
+            return None
+        rows, left = extended(rows, left, np.zeros(len(rows), dtype=np.int64), high)
+    return rows
+
+
+def rows(
+    n: int, diameter: int, facts: Sequence[Fact] = ()
+) -> Iterator[tuple[str, dict[int, int], float, float]]:
+    """The conditions as linear rows ``low <= sum weight_s h_s <= high``, named as above."""
+    for s, low in enumerate(lower_bounds(n, diameter), start=1):
+        yield f"spread[{s}]", {s: 1}, float(low), float(most_at(n, diameter, s))
+    for s in range(2, diameter + 1):
+        high = float(most_far(n, diameter, s))
+        yield f"tail[{s}]", dict.fromkeys(range(s, diameter + 1), 1), -np.inf, high
+    for i, fact in enumerate(facts):
+        weights = {s: weight for s, weight in enumerate(fact.weights, start=1) if weight}
+        yield f"fact[{i}]", weights, -np.inf, float(fact.high)

@@ -1,0 +1,100 @@
+"""All graphs of a small structure, in batches: the last resort for kernels nothing else can bound.
+
+The solver lists the bare graphs up to isomorphism (`bogrape.encoding.enumeration`); numpy then puts
+every choice of labels and features on each. Batches may hold graphs outside the space, because only
+rules on bare graphs take part in the listing: the caller filters.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from ....batch import Batch
+from ....constraints.rows import HasFeature, HasLabel
+from ....encoding import Structure
+from ....encoding.enumeration import enumerate_graphs
+from ....graph import Graph
+
+_FEW = 50_000  # numbered graphs over numberings
+_MOST_NODES = 8
+_MOST_DRESSES = 100_000  # ways to put labels and features on one graph
+_CHUNK = 20_000
+
+
+class TooManyGraphs(Exception):
+    """The graphs cannot be listed in the time, or at all."""
+
+
+def few_graphs(structure: Structure) -> bool:
+    """Whether to look at all graphs is the quickest way; a rough estimate of their number tells."""
+    shape = structure.shape
+    n_pairs = shape.n_nodes * (shape.n_nodes - 1) // (1 if shape.directed else 2)
+    kinds = math.log(shape.n_labels) + shape.n_features * math.log(2)
+    bonds = math.log(1 + max(1, shape.n_edge_labels))
+    numbered = n_pairs * bonds + shape.n_nodes * kinds
+    return numbered - math.lgamma(shape.n_nodes + 1) < math.log(_FEW)
+
+
+def all_graphs(structure: Structure, deadline: float) -> Iterator[Batch]:
+    """Batches that hold every graph of the structure up to isomorphism, and perhaps more."""
+    if structure.shape.n_nodes > _MOST_NODES:
+        raise TooManyGraphs
+    batches = _dressed_graphs(structure, deadline)
+    derived = any(rule.derives_features for rule in structure.rules)
+    if derived or not structure.all_alike:
+        # features that follow from the rest have one choice, not 2**bits; and a rule that names
+        # nodes tells isomorphic graphs apart: list graphs with their attributes
+        batches = (Batch.of([graph]) for graph in enumerate_graphs(structure, deadline=deadline))
+    try:
+        for batch in batches:
+            if time.monotonic() > deadline:
+                raise TooManyGraphs
+            yield batch
+    except TimeoutError:
+        raise TooManyGraphs from None
+
+
+def _dressed_graphs(structure: Structure, deadline: float) -> Iterator[Batch]:
+    shape = structure.shape
+    n_dresses = shape.n_labels**shape.n_nodes * 2 ** (shape.n_nodes * shape.n_features)
+    if n_dresses > _MOST_DRESSES:
+        raise TooManyGraphs
+    labels = np.array(list(product(range(shape.n_labels), repeat=shape.n_nodes)), dtype=np.int64)
+    bits = shape.n_nodes * shape.n_features
+    features = np.array(list(product((False, True), repeat=bits)), dtype=bool).reshape(
+        2**bits, shape.n_nodes, shape.n_features
+    )
+    for graph in enumerate_graphs(_bare(structure), deadline=deadline):
+        for start in range(0, n_dresses, _CHUNK):
+            index = np.arange(start, min(start + _CHUNK, n_dresses))
+            yield _dressed(graph, labels[index // len(features)], features[index % len(features)])
+
+
+def _bare(structure: Structure) -> Structure:
+    """The structure without attributes, under those of its rules that do not speak of them."""
+    kept = []
+    for rule in structure.rules:
+        rows = list(rule.rows(structure.shape))
+        atoms = [atom for row in rows for atom, _ in (*row.terms, *row.when)]
+        if not any(isinstance(atom, (HasLabel, HasFeature)) for atom in atoms):
+            kept.append(rule)
+    shape = replace(structure.shape, n_labels=1, n_features=0)
+    return replace(structure, shape=shape, rules=tuple(kept))
+
+
+def _dressed(graph: Graph, labels: np.ndarray, features: np.ndarray) -> Batch:
+    size = len(labels)
+    bonds = graph.edge_labels
+    return Batch(
+        np.repeat(graph.adjacency[None], size, axis=0),
+        labels,
+        features,
+        None if bonds is None else np.repeat(bonds[None], size, axis=0),
+        graph.directed,
+    )

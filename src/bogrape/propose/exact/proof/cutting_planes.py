@@ -1,0 +1,119 @@
+"""Cutting planes: a piece whose counts alone promise too much is told what graphs cannot have.
+
+The relaxed piece (`Task` with ``relaxed``) bounds the acquisition over counts that obey the known
+facts. Its best counts h are usually those of no graph. Then
+
+1. directions are compared: how far does h lie beyond everything that graphs were seen to have;
+2. local search and the solver settle how far graphs really reach in the best of them (`extremes`);
+3. that is a new `Fact`, the relaxed piece is solved again, and so on.
+
+The facts depend on no data, so every later step of a study has them from the start.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..distances.directions import pair_directions, plain_directions
+from ..distances.extremes import Extremes, prove
+from ..distances.facts import Fact
+from .piece import Answer
+from .piece_solve import Task
+
+IntArray = NDArray[np.int64]
+
+_SECONDS = 10.0  # for one proof; a direction that takes longer is given up
+
+
+@dataclass
+class CutTask:
+    """Tighten the bound of a piece by cutting planes; the answer lists the new facts."""
+
+    task: Task
+    time_limit: float
+
+    def solve(self) -> Answer:
+        """Cut until the piece is settled, time is up, or no direction helps."""
+        diameter = self.task.piece.structure.diameter
+        deadline = time.monotonic() + self.time_limit
+        task = replace(self.task, relaxed=True, time_limit=self.time_limit)
+        answer = task.solve()
+        if diameter is None or diameter < 3:
+            return answer
+        extremes = Extremes(self.task.piece.structure.shape.n_nodes, diameter)
+        new: list[Fact] = []
+        failed: set[tuple[int, ...]] = set()
+        while not answer.proved and answer.counts is not None:
+            fact = self._cut(answer.counts, extremes, task.facts, failed, deadline)
+            if fact is None:
+                break
+            new.append(fact)
+            left = deadline - time.monotonic()
+            task = replace(task, facts=(*task.facts, fact), time_limit=max(0.1, left))
+            after = task.solve()
+            bound = max(answer.bound, after.bound)
+            answer = replace(after, bound=bound)
+        return replace(answer, facts=tuple(new))
+
+    def _cut(
+        self,
+        counts: Sequence[int],
+        extremes: Extremes,
+        facts: Sequence[Fact],
+        failed: set[tuple[int, ...]],
+        deadline: float,
+    ) -> Fact | None:
+        """A fact that these counts violate, or ``None`` if none can be had in time."""
+        h = self._by_length(counts)
+        n, diameter = extremes.n, extremes.diameter
+        while time.monotonic() < deadline:
+            weights = _farthest_beyond(h, extremes, failed)
+            if weights is None:
+                return None
+            reached = extremes.reach(weights, self.task.seed)
+            promised = int(np.dot(weights, h))
+            while reached < promised and time.monotonic() < deadline:
+                seconds = min(_SECONDS, deadline - time.monotonic())
+                high = (reached + promised) // 2  # a modest claim is proved far sooner than all
+                found = prove(n, diameter, weights, high, facts, seconds, self.task.seed)
+                if isinstance(found, Fact):
+                    return found
+                if found is None:
+                    failed.add(tuple(weights))
+                    break
+                extremes.add(found[None])
+                reached = int(np.dot(weights, found))
+        return None
+
+    def _by_length(self, counts: Sequence[int]) -> IntArray:
+        coordinates = self.task.piece.coordinates(self.task.objective.posterior.model.kernel)
+        h = np.zeros(coordinates.longest, dtype=np.int64)
+        for path, number in zip(coordinates.paths, counts, strict=False):
+            h[path[0] - 1] += number
+        return h
+
+
+def _farthest_beyond(
+    h: IntArray, extremes: Extremes, failed: set[tuple[int, ...]]
+) -> tuple[int, ...] | None:
+    """The direction in which h lies farthest beyond what graphs were seen to have.
+
+    Plain directions come first: they are easier to prove, and of use to more objectives.
+    """
+    for family in (plain_directions(len(h)), pair_directions(len(h))):
+        table = np.array([weights for weights in family if weights not in failed], dtype=np.int64)
+        if not len(table):
+            continue
+        if not len(extremes.seen):
+            extremes.reach([1] * len(h))
+        beyond = table @ h - (extremes.seen @ table.T).max(axis=0, initial=-(10**9))
+        relative = beyond / np.abs(table).sum(axis=1)
+        best = int(np.argmax(relative))
+        if beyond[best] > 0:
+            return tuple(map(int, table[best]))
+    return None

@@ -1,0 +1,58 @@
+"""When there is nothing to propose: are all graphs excluded, or which rules are at fault?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ortools.sat.python import cp_model
+
+from ....constraints import Rule
+from ....encoding import GraphEncoding, Structure, structures
+from ....encoding.contradiction import contradiction, smallest_conflict
+from ....errors import BoGrapeError, SearchSpaceExhausted
+from ....space import GraphSpace
+from ...jobs.pool import solve_all
+from ...request import Request
+
+
+@dataclass
+class Feasible:
+    """A job: is there any graph in any of these structures? ``None`` if time runs out."""
+
+    structures: Sequence[Structure]
+    time_limit: float
+
+    def solve(self) -> bool | None:
+        """Whether some structure has a graph."""
+        deadline = time.monotonic() + self.time_limit
+        undecided = False
+        for structure in self.structures:
+            solver = cp_model.CpSolver()
+            solver.parameters.num_workers = 1
+            solver.parameters.max_time_in_seconds = max(0.01, deadline - time.monotonic())
+            status = solver.solve(GraphEncoding(structure).model)
+            if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+                return True
+            undecided |= status != cp_model.INFEASIBLE
+        return None if undecided else False
+
+
+def explain_nothing_left(space: GraphSpace, request: Request) -> BoGrapeError:
+    """The error for a space that has no graph left: all excluded, or rules that contradict."""
+    deadline = max(request.deadline, time.monotonic() + 1.0)
+    if request.excluded and _feasible(space, space.rules, deadline) is not False:
+        return SearchSpaceExhausted(
+            f"every graph of the space is among the {len(request.excluded)} excluded ones; "
+            "nothing is left to propose: widen the space or stop the study"
+        )
+    return contradiction(
+        smallest_conflict(space.rules, lambda some: _feasible(space, some, deadline) is False)
+    )
+
+
+def _feasible(space: GraphSpace, rules: Sequence[Rule], deadline: float) -> bool | None:
+    shapes = [space.shape(n) for n in space.sizes]
+    job = Feasible(structures(shapes, space.connected, tuple(rules)), deadline - time.monotonic())
+    return next((answer for _, answer in solve_all([job], deadline)), None)

@@ -1,0 +1,266 @@
+"""Rounds of solves that settle the open pieces of a proof, each with a longer limit than the last.
+
+1. *Counts*, for kernels without labels: graphs are left out; counts that obey what is true of all
+   graphs are bounded in no time, and that settles many pieces.
+2. *Graphs*, for seconds, unless there are many pieces: what is easy is settled.
+3. *Search* again, for longer: a better incumbent settles more.
+4. *Layers*, for kernels without labels: what is left falls into cases (`bogrape.propose.exact.
+   splitting`). The most promising ones are settled first, by counts and by graphs.
+5. *Cuts*: the pieces with the worst bounds, which are the bound of the whole, get cutting planes.
+6. *Graphs* again, with all the time that is left.
+
+With labels, counts have been bounded when the pieces were made.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import overload
+
+from ....acquisition import LCB
+from ....errors import EngineError
+from ....graph import Graph
+from ....machine import n_cores
+from ....posterior import WeightPosterior
+from ...criterion import Criterion
+from ...jobs.pool import solve_all
+from ...local.search import Elite, search
+from ...request import Request
+from ...units import PROGRESS, room
+from ..distances.remembered import remembered
+from .cases import SplitTask, has_cases
+from .cutting_planes import CutTask
+from .piece import Answer, Open, Piece, slack
+from .piece_solve import Task
+
+logger = logging.getLogger(__name__)
+
+_LEAST_COUNTS, _LEAST_GRAPHS = 0.3, 1.0  # seconds a piece, below which a round is of no use
+_LONGER = 1.5  # times as long, for graphs to be asked about again
+_FEW = 20  # pieces that are looked at before a longer search, if they are no more
+_SEARCH_SECONDS = 60.0  # of the time limit, for as many evaluations as the first search had
+_CASE_SECONDS = 6e-5  # that a case takes on average, for each node cubed
+_LAYERS_SHARE = 0.8  # of the time that is left, for splitting
+_WHOLE_SECONDS = 3.0  # for a piece that may fall into cases
+_SPLIT_SHARE = 0.05  # of the time that is left, for the cases split off at once
+_SPLIT_SECONDS = 10.0  # for finding the cases of a piece
+_CUT_SECONDS = 40.0  # for one piece at a time, before the worst bounds are looked at again
+_CUT_SHARE = 0.5  # of the time that is left
+
+
+class _Made(Sequence[Task]):
+    """Tasks that are made when their turn comes: of thousands of pieces, few may get one."""
+
+    def __init__(self, items: Sequence[Open], make: Callable[[Open], Task]) -> None:
+        self._items, self._make = items, make
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, index: int) -> Task: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Task]: ...
+    def __getitem__(self, index: int | slice) -> Task | Sequence[Task]:
+        chosen = self._items[index]
+        if isinstance(chosen, Open):
+            return self._make(chosen)
+        return [self._make(item) for item in chosen]
+
+
+class Rounds:
+    """The open pieces of one proposal, and what has been found in them."""
+
+    def __init__(
+        self, objective: Criterion, request: Request, elite: Elite, left: Sequence[Open]
+    ) -> None:
+        self.objective = objective
+        self.request = request
+        self.left = list(left)
+        self.answers: list[Answer] = []
+        self.elite = elite
+
+    def run(self) -> tuple[list[Answer], list[Open]]:
+        """Go through the rounds while there is time; returns answers, and what stayed open.
+
+        What local search has found is in ``elite``.
+        """
+        posterior, acquisition = self.objective.posterior, self.objective.acquisition
+        kernel = posterior.model.kernel
+        by_counts = isinstance(acquisition, LCB) and (
+            isinstance(posterior, WeightPosterior) or not kernel.labelled
+        )
+        has_layers = by_counts and not kernel.labelled
+        if has_layers:
+            self._round(0.05, relaxed=True)
+        if has_layers or len(self.left) <= _FEW:
+            self._round(0.1, most=_WHOLE_SECONDS)
+        self._search_again()
+        if has_layers:
+            self._settle_by_layers()
+        else:
+            self._round(0.1)
+            self._round(0.35)
+        if by_counts:
+            self._cut_the_worst()
+        while self._round(1.0):  # again with what the settled pieces did not need
+            pass
+        return self.answers, self.left
+
+    def _search_again(self) -> None:
+        """A proof that takes long is worth a longer search: a better incumbent settles more."""
+        if not self.left or self.remaining <= 0:
+            return
+        request = self.request
+        found = search(
+            self.objective,
+            excluded=request.excluded,
+            n_evaluations=int(request.n_evaluations * request.time_limit / _SEARCH_SECONDS),
+            deadline=request.deadline,
+            seed=request.seed + 1,
+            starts=[*self.elite.ties.values(), *request.starts],
+            stop=request.stop,
+        )
+        found.n_evaluations += self.elite.n_evaluations
+        if found.value < self.best - slack(self.best):
+            self._check_that_it_was_open(next(iter(found.ties.values())), found.value)
+        if found.value <= self.elite.value:
+            self.elite = found
+        self._drop_settled()
+
+    def _check_that_it_was_open(self, graph: Graph, value: float) -> None:
+        if not any(item.piece.matches(graph) for item in self.left):
+            units = self.objective.units
+            raise EngineError(
+                f"a graph of value {units.value(value):.17g} was found where nothing below "
+                f"{units.value(self.best):.17g} had been proved to be; please report this"
+            )
+
+    def _settle_by_layers(self) -> None:
+        """Split cases off the pieces with the worst bounds and settle those, again and again."""
+        until = time.monotonic() + _LAYERS_SHARE * self.remaining
+        while time.monotonic() < until and self._split_the_worst():
+            self._round(0.1, relaxed=True, of=lambda item: item.counts is None)
+            self._round(0.5, of=lambda item: item.piece.structure.layers is not None)
+
+    def _split_the_worst(self) -> bool:
+        """Split the open pieces with the worst bounds; whether there were any to split."""
+        whole = [
+            item
+            for item in self.left
+            if item.can_be_split and item.counts and has_cases(item.piece)
+        ]
+        worst = sorted(whole, key=lambda item: item.bound)[: n_cores()]
+        n_nodes = max((item.piece.structure.shape.n_nodes for item in worst), default=0)
+        case_seconds = _CASE_SECONDS * n_nodes**3
+        n_most = max(10, int(_SPLIT_SHARE * self.remaining / max(case_seconds, 1e-3)))
+        tasks = [
+            SplitTask(self._task(item, _SPLIT_SECONDS), item.counts or (), n_most, _SPLIT_SECONDS)
+            for item in worst
+        ]
+        for index, parts in solve_all(tasks, self.request.deadline, self.request.stop):
+            item = worst[index]
+            item.can_be_split = False
+            if parts is not None:
+                self.left.remove(item)
+                self.left += [Open(part, item.bound, can_be_cut=False) for part in parts]
+        return bool(worst)
+
+    @property
+    def best(self) -> float:
+        """The smallest value known: only what is below it is of interest."""
+        return min([self.elite.value, *(answer.value for answer in self.answers)])
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the deadline."""
+        return self.request.deadline - time.monotonic()
+
+    def _round(
+        self,
+        share: float,
+        *,
+        relaxed: bool = False,
+        most: float = math.inf,
+        of: Callable[[Open], bool] = lambda _: True,
+    ) -> bool:
+        """Every piece gets the same part of a share of the time that is left, up to ``most``.
+
+        Graphs are not asked about again unless for longer. Tells whether anything was asked.
+        """
+        items = sorted(filter(of, self.left), key=lambda item: item.bound)
+        if not items or self.remaining <= 0:
+            return False
+        limit = self._limit(len(items), share, relaxed, most)
+        if not relaxed:
+            while items and limit < _LONGER * max(item.tried for item in items):
+                items.pop()  # fewer, so that the others get more
+                limit = self._limit(len(items), share, relaxed, most)
+            for item in items:
+                item.tried = limit
+        tasks = _Made(items, lambda item: self._task(item, limit, relaxed))
+        self._absorb(items, dict(solve_all(tasks, self.request.deadline, self.request.stop)))
+        return bool(items)
+
+    def _limit(self, n_items: int, share: float, relaxed: bool, most: float) -> float:
+        each = share * self.remaining / max(1, math.ceil(n_items / n_cores()))
+        return max(_LEAST_COUNTS if relaxed else _LEAST_GRAPHS, min(most, each))
+
+    def _cut_the_worst(self) -> None:
+        """The pieces with the smallest bounds, a few at a time, until none of them can be cut."""
+        until = time.monotonic() + _CUT_SHARE * self.remaining
+        while (limit := min(_CUT_SECONDS, until - time.monotonic())) > _LEAST_GRAPHS:
+            worst = sorted(self.left, key=lambda item: item.bound)[: n_cores()]
+            worst = [item for item in worst if item.can_be_cut]
+            if not worst:
+                return
+            before = [item.bound for item in worst]
+            jobs = [CutTask(self._task(item, limit), limit) for item in worst]
+            self._absorb(worst, dict(solve_all(jobs, self.request.deadline, self.request.stop)))
+            for item, bound in zip(worst, before, strict=True):
+                item.can_be_cut = item.bound > bound + room(PROGRESS, bound)
+
+    def _task(self, item: Open, limit: float, relaxed: bool = False) -> Task:
+        structure = item.piece.structure
+        return Task(
+            item.piece,
+            self.objective,
+            self.best,
+            self.request.excluded,
+            self._known_counts(item.piece),
+            limit,
+            self.request.seed,
+            remembered.missing(structure),
+            remembered.facts(structure),
+            relaxed,
+        )
+
+    def _absorb(self, items: Sequence[Open], found: dict[int, Answer | None]) -> None:
+        for index, item in enumerate(items):
+            answer = found.get(index)
+            if answer is not None:
+                self.answers.append(answer)
+                if answer.missing is not None:
+                    remembered.learn(item.piece.structure, answer.missing)
+                remembered.learn_facts(item.piece.structure, answer.facts)
+                item.counts = answer.counts or item.counts
+                item.bound = math.inf if answer.proved else max(item.bound, answer.bound)
+        self._drop_settled()
+
+    def _drop_settled(self) -> None:
+        before, best = len(self.left), self.best
+        self.left = [item for item in self.left if item.bound < best]
+        logger.debug("%d of %d open pieces settled", before - len(self.left), before)
+        bound = min((item.bound for item in self.left), default=best)
+        in_units = self.objective.units.value
+        self.request.report("proof", in_units(best), in_units(min(bound, best)), len(self.left))
+
+    def _known_counts(self, piece: Piece) -> list[tuple[int, ...]]:
+        """The counts of the incumbent, if it belongs to the piece: no need to offer them again."""
+        incumbent = next(iter(self.elite.ties.values()), None)
+        if incumbent is None or not piece.matches(incumbent):
+            return []
+        return [piece.coordinates(self.objective.posterior.model.kernel).values(incumbent)]

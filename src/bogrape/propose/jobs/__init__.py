@@ -1,0 +1,1 @@
+"""Solves in processes of their own, which can be stopped at any moment."""

@@ -1,0 +1,1 @@
+"""Heuristics that look at graphs one batch after another, without a bound."""

@@ -1,0 +1,158 @@
+"""Neighbourhoods for the searches: small changes to many graphs at once.
+
+A `MoveTable` lists every elementary change to a graph of one shape: flip an edge, move an end of an
+edge, reverse an arc, change a label, swap two labels, flip a feature, change an edge label. `apply`
+performs one row of the table on each graph of a batch, and sets what follows from the rest by some
+rule (`Rule.derive`). Moves may leave the space; the caller filters.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import IntArray
+from ...batch import Batch
+from ...space import GraphSpace
+
+FLIP, REWIRE, REVERSE, RELABEL, SWAP, FEATURE, BOND = range(7)
+
+
+@dataclass(frozen=True)
+class MoveTable:
+    """Rows ``(kind, a, b, c)``; what a, b, c mean depends on the kind."""
+
+    rows: IntArray
+    weights: NDArray[np.float64]  # how often to draw each row when not all are tried
+    space: GraphSpace
+    n_nodes: int
+
+    @property
+    def n_edge_labels(self) -> int:
+        """Number of edge labels of the space."""
+        return self.space.n_edge_labels
+
+    @classmethod
+    def of(cls, space: GraphSpace, n: int) -> MoveTable:
+        """All moves on graphs of the space with n nodes."""
+        pairs = np.argwhere(
+            ~np.eye(n, dtype=bool) if space.directed else np.triu(np.ones((n, n), bool), 1)
+        )
+        swaps = np.argwhere(np.triu(np.ones((n, n), dtype=bool), 1))
+        blocks = [(FLIP, pairs, 1.0), (REWIRE, _triples(n), 0.5)]
+        if space.directed:
+            blocks.append((REVERSE, pairs, 0.5))
+        if space.n_labels > 1 and not space.fixed_labels:
+            blocks.append((RELABEL, _grid(n, space.n_labels), 1.0))
+            blocks.append((SWAP, swaps, 0.5))
+        if space.n_features and not any(rule.derives_features for rule in space.rules):
+            blocks.append((FEATURE, _grid(n, space.n_features), 1.0))
+        if space.n_edge_labels > 1:
+            bonds = np.repeat(pairs, space.n_edge_labels, axis=0)
+            kinds = np.tile(np.arange(1, space.n_edge_labels + 1), len(pairs))
+            blocks.append((BOND, np.column_stack([bonds, kinds]), 1.0))
+        rows, weights = [], []
+        for kind, arguments, share in blocks:
+            if not len(arguments):
+                continue
+            block = np.zeros((len(arguments), 4), dtype=np.int64)
+            block[:, 0] = kind
+            block[:, 1 : 1 + arguments.shape[1]] = arguments
+            rows.append(block)
+            weights.append(np.full(len(block), share / len(block)))
+        if not rows:
+            return cls(np.zeros((0, 4), np.int64), np.zeros(0), space, n)
+        total = np.concatenate(weights)
+        return cls(np.concatenate(rows), total / total.sum(), space, n)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def _cumulative(self) -> NDArray[np.float64]:
+        total = np.cumsum(self.weights)
+        return np.asarray(total / total[-1])
+
+    def draw(self, k: int, rng: np.random.Generator) -> IntArray:
+        """k random rows by weight: as ``rng.choice`` draws, but the weights are added up once."""
+        return np.asarray(self._cumulative.searchsorted(rng.random(k), side="right"))
+
+    def apply(
+        self,
+        batch: Batch,
+        index: IntArray,
+        rng: np.random.Generator,
+        owner: IntArray | None = None,
+        deadline: float = math.inf,
+    ) -> Batch:
+        """Change graph i of the batch, or graph ``owner[i]``, by row ``index[i]`` of the table.
+
+        Returns a new batch. Rows that do not apply (no such edge) leave their graph as it is. Past
+        the deadline what follows from the changes is set in the first graphs only.
+        """
+        copy = batch.select(np.arange(len(batch)) if owner is None else owner)
+        adjacency, labels, features = copy.adjacency, copy.labels, copy.features
+        bonds = copy.edge_labels
+        kind, a, b, c = self.rows[index].T
+
+        def put(i: IntArray, u: IntArray, v: IntArray, value: NDArray[np.bool_]) -> None:
+            adjacency[i, u, v] = value
+            if not batch.directed:
+                adjacency[i, v, u] = value
+            if bonds is not None:
+                order = np.where(value, rng.integers(1, self.n_edge_labels + 1, len(i)), 0)
+                bonds[i, u, v] = order
+                if not batch.directed:
+                    bonds[i, v, u] = order
+
+        i = np.flatnonzero(kind == FLIP)
+        put(i, a[i], b[i], ~adjacency[i, a[i], b[i]])
+
+        i = np.flatnonzero(kind == REWIRE)  # edge a-b becomes a-c
+        i = i[adjacency[i, a[i], b[i]] & ~adjacency[i, a[i], c[i]]]
+        put(i, a[i], b[i], np.zeros(len(i), dtype=bool))
+        put(i, a[i], c[i], np.ones(len(i), dtype=bool))
+
+        i = np.flatnonzero(kind == REVERSE)
+        i = i[adjacency[i, a[i], b[i]] & ~adjacency[i, b[i], a[i]]]
+        put(i, a[i], b[i], np.zeros(len(i), dtype=bool))
+        put(i, b[i], a[i], np.ones(len(i), dtype=bool))
+
+        i = np.flatnonzero(kind == RELABEL)
+        labels[i, a[i]] = b[i]
+
+        i = np.flatnonzero(kind == SWAP)
+        labels[i, a[i]], labels[i, b[i]] = labels[i, b[i]], labels[i, a[i]]
+
+        i = np.flatnonzero(kind == FEATURE)
+        features[i, a[i], b[i]] ^= True
+
+        if bonds is not None:
+            i = np.flatnonzero(kind == BOND)
+            i = i[adjacency[i, a[i], b[i]]]
+            bonds[i, a[i], b[i]] = c[i]
+            if not batch.directed:
+                bonds[i, b[i], a[i]] = c[i]
+        changed = Batch(adjacency, labels, features, bonds, batch.directed)
+        return self.space.derived(changed, deadline=deadline)
+
+
+def _triples(n: int) -> NDArray[np.integer]:
+    """All triples of different nodes, in order: a million of them for 100 nodes."""
+    number = np.arange(n * (n - 1) * (n - 2), dtype=np.int32)
+    a, rest = np.divmod(number, max(1, (n - 1) * (n - 2)))
+    b, c = np.divmod(rest, max(1, n - 2))
+    b += b >= a  # the b-th node besides a
+    c += c >= np.minimum(a, b)
+    c += c >= np.maximum(a, b)
+    return np.column_stack([a, b, c])
+
+
+def _grid(rows: int, columns: int) -> IntArray:
+    return np.stack(
+        np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij"), axis=-1
+    ).reshape(-1, 2)

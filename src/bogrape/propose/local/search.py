@@ -1,0 +1,339 @@
+"""Restarted local search: the incumbent that the proof starts from.
+
+Many chains descend at once. In every round each chain tries a set of elementary moves (all of them
+when there are few), all candidates of all chains are evaluated as one batch with the exact
+acquisition, and each chain takes its best candidate if that is an improvement. A chain that is
+stuck restarts from a perturbed elite graph or from a fresh sample. Candidates are compared first by
+how far they are from the space (`GraphSpace.excess`), then by value, so that a chain may start
+outside.
+
+The budget is a number of evaluations, so the answer depends on the seed and not on the machine; the
+deadline only cuts off. Graphs that are the same as an excluded one are passed through but never
+returned.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...batch import Batch
+from ...errors import InfeasibleSpaceError, SamplingError
+from ...graph import Graph
+from ...space import GraphSpace
+from ..evaluation import CountObjective, evaluate, n_at_a_time
+from ..request import Request
+from ..units import STEP, TIE, room
+from .landmarks import Landmarks, landmarks
+from .moves import MoveTable
+
+_CHAINS = 24
+_CANDIDATES = 4000  # a round's batch: large enough for numpy, small enough for the cache
+_MOST_EDGE_LABELS = 16_000_000  # in one batch: 60 nodes still have all candidates
+_LEAST_ROUND = 1500  # what a round costs of the budget at least: small ones are all overhead
+_STUCK_AFTER = 2  # rounds without improvement before a chain restarts
+_PENALTY = 1e300  # a unit of excess outweighs every acquisition value
+_TIES_KEPT = 32
+_PASSED_KEPT = 50_000
+_LANDMARK_SHARE = 0.5  # of the time there is, at most, for choosing among the landmarks
+_LAST_SECONDS = 0.7  # beyond the deadline, for any graph at all
+
+
+@dataclass
+class Elite:
+    """The best graphs seen so far that are not excluded, and their ties, by identity."""
+
+    excluded: Collection[str]
+    value: float = np.inf
+    ties: dict[str, Graph] = field(default_factory=dict)
+    n_evaluations: int = 0
+    identify: Callable[[Graph], str] = Graph.canonical_key
+    # excluded or known graphs as they were numbered: chains meet them again and again
+    _passed: set[bytes] = field(default_factory=set, repr=False)
+
+    @property
+    def tolerance(self) -> float:
+        """Values closer than this are one value."""
+        return room(TIE, self.value) if np.isfinite(self.value) else 0.0
+
+    def offer(self, batch: Batch, values: NDArray[np.float64]) -> None:
+        """Take in the graphs of a batch; infinite values mark those outside the space."""
+        room = 4 if len(self.ties) < _TIES_KEPT else 0  # ties are massive: a few a round suffice
+        for i in np.argsort(values, kind="stable"):
+            better = values[i] < self.value - self.tolerance
+            if not np.isfinite(values[i]):
+                return
+            if not better and (not room or values[i] > self.value + self.tolerance):
+                return
+            room -= not better  # known and excluded ties count too: keys are slow
+            if (raw := _raw(batch, int(i))) in self._passed:
+                continue
+            graph = batch.graph(int(i))
+            key = self.identify(graph)
+            if key in self.excluded or key in self.ties:
+                if len(self._passed) < _PASSED_KEPT:
+                    self._passed.add(raw)
+                continue
+            if better:
+                self.value = float(values[i])
+                self.ties = {key: graph}
+            else:
+                self.ties[key] = graph
+
+
+def _raw(batch: Batch, i: int) -> bytes:
+    """The bytes of the i-th graph as it is numbered; far cheaper than the graph."""
+    bonds = b"" if batch.edge_labels is None else batch.edge_labels[i].tobytes()
+    parts = batch.adjacency[i], batch.labels[i], batch.features[i]
+    return b"".join(part.tobytes() for part in parts) + bonds
+
+
+def search(
+    objective: CountObjective,
+    *,
+    excluded: Collection[str] = (),
+    n_evaluations: int = 300_000,
+    deadline: float = np.inf,
+    seed: int = 0,
+    starts: Sequence[Graph] = (),
+    stop: Callable[[], bool] = lambda: False,
+) -> Elite:
+    """Search all sizes of the space; the sizes that do best get a second helping.
+
+    Args:
+        objective: what to minimise, and over which space.
+        excluded: identities that must not be returned.
+        n_evaluations: acquisition values to compute in all.
+        deadline: `time.monotonic` value at which to stop, whatever has been found.
+        seed: fixes the answer unless the deadline cuts it short.
+        starts: graphs to begin some chains from, e.g. the best observed ones.
+        stop: asked in every round; once it says so, what has been found is returned.
+    """
+    elite = Elite(excluded, identify=objective.space.identity)
+    sizes = list(objective.space.sizes)
+    reached = dict.fromkeys(sizes, np.inf)
+    shares = [n_evaluations] if len(sizes) == 1 else [n_evaluations // 2, n_evaluations // 2]
+    for turn, budget in enumerate(shares):
+        chosen = sorted(sizes, key=reached.__getitem__)[: len(sizes) if turn == 0 else 3]
+        for n in chosen:
+            rng = np.random.default_rng([seed, turn, n])
+            alike = [g for g in starts if g.n_nodes == n]
+            chains = _Chains(objective, n, rng, alike, deadline)
+            best = chains.run(elite, budget // len(chosen), stop)
+            reached[n] = min(reached[n], best)
+            if time.monotonic() > deadline or stop():
+                return elite
+    return elite
+
+
+def find_any(objective: CountObjective, elite: Elite, request: Request) -> bool:
+    """Offer a random graph, found in a last moment, to an elite that is empty at the deadline.
+
+    Returns whether there was time: if so and none was found, there may well be none.
+    """
+    if request.stop():
+        return False
+    until = time.monotonic() + _LAST_SECONDS
+    try:
+        graphs = objective.space.sample(
+            1, seed=request.seed, exclude=request.excluded, deadline=until
+        )
+    except InfeasibleSpaceError:
+        return True  # the caller knows better how to say so
+    except SamplingError as error:
+        return not error.out_of_time
+    batch = Batch.of(graphs)
+    elite.n_evaluations += 1
+    elite.offer(batch, evaluate(objective, batch)[0])
+    return True
+
+
+class _Chains:
+    """Parallel chains over graphs of one size."""
+
+    def __init__(
+        self,
+        objective: CountObjective,
+        n: int,
+        rng: np.random.Generator,
+        starts: Sequence[Graph],
+        deadline: float,
+    ) -> None:
+        self._objective = objective
+        self._rng = rng
+        self._deadline = deadline
+        self._moves = MoveTable.of(objective.space, n)
+        space = objective.space
+        alike, marks = self._alike(starts), landmarks(space, n)
+        n_seeds = min(_CHAINS // 3, len(alike)) + min(_CHAINS // 3, len(marks))
+        # first of all: the others need not be in the space
+        fresh = _sample(space, n, max(_CHAINS - n_seeds, _CHAINS // 3), rng, deadline)
+        seeds = [*self._best(alike), *self._best_of(marks)]
+        self._current = Batch.of([*seeds, *fresh] or _anything(space, n))
+        self._score = np.full(len(self._current), np.inf)
+        self._stuck = np.zeros(len(self._current), dtype=np.int64)
+
+    @property
+    def _late(self) -> bool:
+        return time.monotonic() >= self._deadline
+
+    def _alike(self, starts: Sequence[Graph]) -> list[Graph]:
+        """The graphs that are of the space's kind."""
+        space = self._objective.space
+        return [
+            graph
+            for graph in starts
+            if graph.directed == space.directed
+            and graph.n_features == space.n_features
+            and (graph.edge_labels is None) == (space.n_edge_labels == 0)
+            and graph.labels.max() < space.n_labels
+        ]
+
+    def _best(self, alike: Sequence[Graph]) -> list[Graph]:
+        """The most promising of some graphs."""
+        if not alike or self._late:
+            return []
+        values, joined = evaluate(self._objective, Batch.of(alike), self._deadline)
+        return [alike[i] for i in _smallest(values, joined)]
+
+    def _best_of(self, marks: Landmarks) -> list[Graph]:
+        """The most promising landmarks: of all, or of a selection that there is time for."""
+        n, now = self._moves.n_nodes, time.monotonic()
+        until = now + _LANDMARK_SHARE * (self._deadline - now)
+        values, joined = np.full(len(marks), np.inf), np.zeros(len(marks), dtype=np.int64)
+        step = n_at_a_time(n, self._objective.width(n))
+        n_parts = -(-len(marks) // step)
+        for first in range(n_parts):
+            if time.monotonic() >= until:
+                break
+            some = np.arange(first, len(marks), n_parts)  # of all kinds, not the first ones
+            values[some], joined[some] = evaluate(self._objective, marks.batch(some), until)
+        chosen = marks.batch(_smallest(values, joined))
+        return [chosen.graph(i) for i in range(len(chosen))]
+
+    def run(self, elite: Elite, budget: int, stop: Callable[[], bool]) -> float:
+        """Spend the budget; returns the best value seen at this size, excluded graphs included."""
+        self._score = self._evaluate(self._current, elite)
+        used, best = len(self._current), float(self._score.min())
+        while used < budget and len(self._moves) and not self._late and not stop():
+            used += self._round(elite)
+            best = min(best, float(self._score.min()))
+        return best
+
+    def _evaluate(self, batch: Batch, elite: Elite) -> NDArray[np.float64]:
+        space = self._objective.space
+        values, joined = evaluate(self._objective, batch, self._deadline)
+        if space.connected is True and not space.directed and not space.rules:
+            # nothing can be wrong but missing paths, and the counts tell how many are missing
+            excess = (batch.n_nodes**2 - joined).astype(float)
+        else:
+            excess = space.excess(batch, deadline=self._deadline)
+        elite.n_evaluations += int((joined > 0).sum())
+        elite.offer(batch, np.where(excess == 0, values, np.inf))
+        return np.where(excess == 0, values, _PENALTY * (1.0 + excess))
+
+    def _round(self, elite: Elite) -> int:
+        n_chains = len(self._current)
+        per_chain = max(1, min(len(self._moves), self._n_candidates // n_chains))
+        owner = np.repeat(np.arange(n_chains), per_chain)
+        moves = self._draw(n_chains, per_chain)
+        candidates = self._moves.apply(self._current, moves, self._rng, owner, self._deadline)
+        scores = self._evaluate(candidates, elite).reshape(n_chains, per_chain)
+
+        best = scores.argmin(axis=1)
+        gain = scores[np.arange(n_chains), best] < self._score - STEP
+        chosen = candidates.select(np.arange(n_chains) * per_chain + best)
+        self._current = _where(gain, chosen, self._current)
+        self._score = np.where(gain, scores[np.arange(n_chains), best], self._score)
+        self._stuck = np.where(gain, 0, self._stuck + 1)
+        stuck = np.flatnonzero(self._stuck >= _STUCK_AFTER)
+        if stuck.size:
+            self._restart(stuck, elite)
+        return max(_LEAST_ROUND, len(owner) + stuck.size)
+
+    @property
+    def _n_candidates(self) -> int:
+        """Candidates of a round: fewer only where the labels of their edges fill the memory."""
+        n, labelled = self._current.n_nodes, self._current.edge_labels is not None
+        return min(_CANDIDATES, _MOST_EDGE_LABELS // n**2) if labelled else _CANDIDATES
+
+    def _draw(self, n_chains: int, per_chain: int) -> NDArray[np.int64]:
+        if per_chain == len(self._moves):
+            return np.tile(np.arange(per_chain), n_chains)
+        return self._moves.draw(n_chains * per_chain, self._rng)
+
+    def _restart(self, stuck: NDArray[np.int64], elite: Elite) -> None:
+        """Half the stuck chains restart from a perturbed good chain, half from a fresh sample."""
+        rng = self._rng
+        good = np.argsort(self._score)[: max(1, len(self._score) // 3)]
+        parents = np.where(rng.random(stuck.size) < 0.5, rng.choice(good, stuck.size), stuck)
+        fresh = self._current.select(parents)
+        kicks = rng.integers(2, 3 + self._current.n_nodes // 2, stuck.size)
+        for kick in range(int(kicks.max())):
+            moved = self._moves.apply(fresh, self._moves.draw(stuck.size, rng), rng)
+            fresh = _where(kicks > kick, moved, fresh)
+        anew = np.flatnonzero(rng.random(stuck.size) < 0.25)
+        if anew.size:
+            space, deadline = self._objective.space, self._deadline
+            sampled = _sample(space, fresh.n_nodes, anew.size, rng, deadline)
+            if sampled:
+                mask = np.zeros(stuck.size, dtype=bool)
+                mask[anew[: len(sampled)]] = True
+                index = np.zeros(stuck.size, dtype=np.int64)
+                index[mask] = np.arange(mask.sum())
+                fresh = _where(mask, Batch.of(sampled).select(index), fresh)
+        scores = self._evaluate(fresh, elite)
+        everywhere = np.zeros(len(self._current), dtype=np.int64)
+        everywhere[stuck] = np.arange(stuck.size)
+        mask = np.zeros(len(self._current), dtype=bool)
+        mask[stuck] = True
+        self._current = _where(mask, fresh.select(everywhere), self._current)
+        self._score[stuck] = scores
+        self._stuck[stuck] = 0
+
+
+def _smallest(values: NDArray[np.float64], joined: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where the smallest values are that were evaluated, as many as may start chains."""
+    order = np.argsort(values, kind="stable")
+    return order[joined[order] > 0][: _CHAINS // 3]
+
+
+def _sample(
+    space: GraphSpace, n: int, k: int, rng: np.random.Generator, deadline: float
+) -> list[Graph]:
+    try:
+        return space.sample(k, seed=int(rng.integers(2**31)), n_nodes=n, deadline=deadline)
+    except SamplingError as error:
+        return list(error.graphs)  # those that there was time for
+
+
+def _anything(space: GraphSpace, n: int) -> list[Graph]:
+    """A start outside the space, for when sampling inside it fails: the search repairs it."""
+    bonds = np.zeros((n, n), dtype=np.int64) if space.n_edge_labels else None
+    return [
+        Graph(
+            np.zeros((n, n)),
+            np.zeros(n, dtype=int),
+            np.zeros((n, space.n_features)),
+            space.directed,
+            edge_labels=bonds,
+        )
+    ]
+
+
+def _where(mask: NDArray[np.bool_], yes: Batch, no: Batch) -> Batch:
+    """Graph i of ``yes`` where the mask is set, else of ``no``."""
+    wide = mask[:, None, None]
+    return Batch(
+        np.where(wide, yes.adjacency, no.adjacency),
+        np.where(mask[:, None], yes.labels, no.labels),
+        np.where(wide, yes.features, no.features),
+        None
+        if yes.edge_labels is None or no.edge_labels is None
+        else np.where(wide, yes.edge_labels, no.edge_labels),
+        yes.directed,
+    )

@@ -1,0 +1,67 @@
+"""Ctrl-C at any moment of the start of ``bogrape``: no traceback, and the exit code of Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from places import ROOT
+
+_START = """
+import sys
+from _bogrape_command import main
+
+class Watch:  # says when the loading of the package begins
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "bogrape":
+            print("up", flush=True)
+
+sys.meta_path.insert(0, Watch)
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.02, 0.05, 0.1, 0.2, 0.4])
+def test_ctrl_c_while_the_command_is_loading_shows_no_traceback(
+    delay: float, tmp_path: Path
+) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text("[space]\nn_nodes = 5\n", encoding="ascii")
+    process = subprocess.Popen(
+        [sys.executable, "-c", _START, "ask", str(study)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "up\n"
+    time.sleep(delay)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert "Traceback" not in errors
+    assert process.returncode in (0, 130)  # it may have been quicker
+    assert process.returncode == 0 or "interrupted" in errors
+
+
+def test_the_command_that_is_installed_is_this_one() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["project"]["scripts"] == {"bogrape": "_bogrape_command:main"}
+    assert (
+        "src/_bogrape_command.py"
+        in project["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]
+    )
+
+
+def test_the_command_gives_the_exit_codes_of_its_subcommands() -> None:
+    for arguments, code in ((["--version"], 0), (["status", "missing.toml"], 2), (["no"], 2)):
+        done = subprocess.run(
+            [sys.executable, "-c", _START, *arguments], capture_output=True, check=False
+        )
+        assert done.returncode == code

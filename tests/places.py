@@ -1,0 +1,7 @@
+"""Where things lie in the checkout, for tests in any folder."""
+
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
+DATA = TESTS / "data"

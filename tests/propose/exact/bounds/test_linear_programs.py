@@ -1,0 +1,184 @@
+"""Lines below LCB: below it everywhere, with bounds that scipy and enumeration confirm."""
+
+from __future__ import annotations
+
+import math
+import time
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from bogrape import GraphGP, GraphSpace
+from bogrape.counts import Counts
+from bogrape.encoding import Structure, structures
+from bogrape.propose.exact.bounds.integer_lcb import IntegerLine
+from bogrape.propose.exact.bounds.linear_programs import Lines, Program
+from bogrape.propose.exact.bounds.lines_below import Box, FloatArray, Line, Surface
+from bogrape.propose.exact.distances.coordinates import Coordinates
+from bogrape.propose.exact.distances.count_variables import Row, count_rows
+from bogrape.propose.exact.proof.piece import Piece
+from exhaustive import fitted
+
+SPACE = GraphSpace(5, labels=2)
+
+
+def _soon() -> float:
+    return time.monotonic() + 60
+
+
+def _structure(diameter: int | None) -> Structure:
+    (whole,) = structures([SPACE.shape(5)], SPACE.connected, SPACE.rules)
+    return next(s for s in [whole, *whole.by_diameter()] if s.diameter == diameter)
+
+
+def _piece(
+    kernel: str, where: tuple[int, tuple[int, ...]], seed: int, kappa: float, **options: Any
+) -> tuple[GraphGP, Surface, list[Row]]:
+    gp = fitted(SPACE, kernel, "random", seed, **options)
+    piece = Piece(_structure(where[0]), where[1])
+    surface = piece.surface(gp.posterior, kappa)
+    return gp, surface, list(count_rows(piece.structure, surface.coordinates, None))
+
+
+def _lcb(gp: GraphGP, coordinates: Coordinates, x: NDArray[np.int64], kappa: float) -> FloatArray:
+    """By the kernel's own counts, whether graphs have them or not; standardised."""
+    assert coordinates.composition is not None
+    pairs = np.zeros((len(x), coordinates.longest + 1, 2, 2), dtype=np.int64)
+    pairs[:, 0, [0, 1], [0, 1]] = coordinates.composition
+    for i, (s, a, b) in enumerate(coordinates.paths):
+        pairs[:, s, a, b] += x[:, i]
+        pairs[:, s, b, a] += x[:, i]
+    features = np.tile(coordinates.composition, (len(x), 1))
+    sizes = np.full(len(x), coordinates.shape.n_nodes)
+    mean, std = gp.posterior.mean_std(Counts(sizes, pairs.sum(axis=(2, 3)), pairs, features, 2))
+    model = gp.posterior.model
+    return np.asarray((mean - model.y_mean - kappa * std) / model.y_scale)
+
+
+def _all_counts(coordinates: Coordinates, rows: list[Row]) -> NDArray[np.int64]:
+    """All whole numbers that obey the rows, whether graphs have them or not."""
+    by_type: dict[tuple[int, ...], list[int]] = {}
+    for i, path in enumerate(coordinates.paths):
+        by_type.setdefault(path[1:], []).append(i)
+    blocks = [
+        [
+            split
+            for split in product(range(coordinates.n_pairs(*kind) + 1), repeat=len(members))
+            if sum(split) == coordinates.n_pairs(*kind)
+        ]
+        for kind, members in by_type.items()
+    ]
+    every = np.array([sum(choice, ()) for choice in product(*blocks)])
+    keep = np.ones(len(every), dtype=bool)
+    for weights, low, high in rows:
+        total = sum(weight * every[:, i] for i, weight in weights.items())
+        keep &= (total >= low) & (total <= high)
+    return every[keep]
+
+
+PIECES = [(2, (3, 2)), (3, (3, 2)), (3, (4, 1)), (4, (5, 0)), (4, (2, 3))]
+OPTIONS: list[dict[str, Any]] = [{}, {"alpha": 100.0, "noise": 1e-6}, {"feature_kernel": False}]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("piece", PIECES, ids=str)
+@pytest.mark.parametrize("kappa", [0.0, 1.0, 1.96])
+@pytest.mark.parametrize("kernel", ["sp", "esp"])
+def test_the_bound_is_the_smallest_lcb_of_all_counts(
+    kernel: str, piece: tuple[int, tuple[int, ...]], kappa: float, options: dict[str, Any]
+) -> None:
+    # ESP adds up large numbers of both signs: what rounding may do is more than nothing
+    n_seeds, n_most, relative = (3, 2000, 1e-4) if kernel == "sp" else (1, 300, 5e-3)
+    for seed in range(n_seeds):
+        gp, surface, rows = _piece(kernel, piece, seed, kappa, **options)
+        every = _all_counts(surface.coordinates, rows)
+        values = _lcb(gp, surface.coordinates, every, kappa)
+        lines = Lines(surface, rows)
+        left = lines.branched(math.inf, _soon(), n_most)
+        least = float(values.min())
+        assert left.bound == pytest.approx(least, abs=relative * (1 + abs(least)))
+        assert left.bound <= values.min() + 1e-9
+        # a value in the middle: all counts below it are in the box, and above the line
+        value = float(np.quantile(values, 0.3))
+        left = lines.branched(value, _soon(), 40)
+        below = every[values < value]
+        assert (left.box is None) <= (len(below) == 0)
+        if left.box is not None:
+            assert ((below >= left.box.low) & (below <= left.box.high)).all()
+            lowest = lines.lowest(left, _soon())
+            assert lowest is not None
+            inside = ((every >= left.box.low) & (every <= left.box.high)).all(axis=1)
+            line = lowest(every[inside])
+            assert (line <= values[inside]).all()
+            whole = IntegerLine.of(lowest.cost, lowest.offset)
+            objective = every[inside] @ whole.weights
+            assert (objective / whole.scale + whole.offset <= line + 1e-12).all()
+            assert (objective[values[inside] <= value] <= whole.at_most(value)).all()
+
+
+@given(st.integers(0, 10**6), st.sampled_from(PIECES), st.sampled_from(["sp", "esp"]))
+@settings(max_examples=100, deadline=None)
+def test_any_point_gives_a_line_below(
+    seed: int, piece: tuple[int, tuple[int, ...]], kernel: str
+) -> None:
+    rng = np.random.default_rng(seed)
+    kappa = float(rng.choice([0.0, 0.5, 1.5]))
+    gp, surface, rows = _piece(kernel, piece, seed % 3, kappa)
+    every = _all_counts(surface.coordinates, rows)
+    low = np.minimum.reduce(every[rng.integers(len(every), size=3)])
+    high = np.maximum.reduce(every[rng.integers(len(every), size=3)])
+    box = Box(np.minimum(low, high).astype(float), np.maximum(low, high).astype(float))
+    inside = every[((every >= box.low) & (every <= box.high)).all(axis=1)]
+    # where it touches, and in which box that was found, may be anything
+    x = rng.uniform(0, 4, len(surface.coordinates))
+    line = surface.below(surface.touching(x, Lines(surface, rows).box), box)
+    assert (line(inside) <= _lcb(gp, surface.coordinates, inside, kappa) + 1e-9).all()
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=150, deadline=None)
+def test_programs_agree_with_scipy(seed: int) -> None:
+    """Also about having no solution; and one program serves many costs and boxes."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(1, 7)), int(rng.integers(1, 7))
+    upper = rng.integers(1, 9, n)
+    rows: list[Row] = []
+    for _ in range(m):
+        weights = {int(i): int(w) for i, w in enumerate(rng.integers(-3, 4, n)) if w}
+        least = float(rng.integers(-12, 12))
+        kind = rng.integers(3)
+        rows.append((weights, -math.inf if kind == 0 else least, least + 9 * (kind != 1)))
+    program = Program(rows, upper)
+    for _ in range(4):
+        lines = [Line(rng.normal(size=n).round(3), float(rng.normal())) for _ in range(3)]
+        low = np.minimum(rng.integers(0, 4, n), upper).astype(float)
+        high = np.minimum(low + rng.integers(0, 6, n), upper)
+        found, _ = program.minimise(lines, Box(low, high), 10.0)
+        matrix = [[w.get(i, 0) for i in range(n)] for w, _, _ in rows]
+        most = [([*r, 0], h) for r, (_, _, h) in zip(matrix, rows, strict=True)]
+        most += [
+            ([*(-c for c in r), 0], -least)
+            for r, (_, least, _) in zip(matrix, rows, strict=True)
+            if least > -math.inf
+        ]
+        most += [([*line.cost, -1], -line.offset) for line in lines]
+        expected = linprog(
+            [0] * n + [1],
+            [r for r, _ in most],
+            [b for _, b in most],
+            bounds=[*np.column_stack([low, high]), (None, None)],
+        )
+        if expected.status == 2:
+            assert found.bound == math.inf
+            assert found.x is None
+        else:
+            assert found.bound == pytest.approx(expected.fun, abs=1e-6)
+            assert found.bound <= expected.fun + 1e-9
+            # should the solver ever call this infeasible, it would not be believed
+            assert not program._is_empty(Box(low, high))
