@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from ..counts import Counts
 from ..display import finite
 from ..errors import BoGrapeError, StudyError
 from ..gp import STUDY_CLIP, GraphGP
+from ..kernels import is_published, path_features
+from ..posterior import FittedModel
 from ..study import Study, Trial
 from ..study.results import mean_value
 from .effects import Effect, find_effects
@@ -263,17 +264,10 @@ class Survey:
         """The observed graphs on a plane (T, 2): the main axes of what the kernel sees."""
         self._need_small(3, "a map")
         model = self.gp.posterior.model
-        z = _coordinates(model.counts, self.gp)
-        z = z - z.mean(axis=0)
-        out = np.zeros((len(z), 2))
         with threadpool_limits(1):
-            if z.shape[1] < len(z):  # the smaller of the two matrices of products tells the axes
-                xy = z @ np.linalg.eigh(z.T @ z)[1][:, ::-1][:, :2]
-            else:
-                values, vectors = np.linalg.eigh(z @ z.T)
-                xy = (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1][:, :2]
-        out[:, : xy.shape[1]] = xy
-        return out
+            if is_published(model.kernel):
+                return _main_axes(_coordinates(model))
+            return _main_axes_of_products(model.cross(model.counts))
 
     # -- times --------------------------------------------------------------------------------
 
@@ -304,9 +298,30 @@ def _spread(trials: Sequence[Trial], most: int) -> list[Trial]:
     return [trials[i] for i in chosen.tolist()]
 
 
-def _coordinates(counts: Counts, gp: GraphGP) -> FloatArray:
-    """What the kernel sees of each graph, weighted as in the fitted covariance."""
-    model = gp.posterior.model
-    paths = model.kernel.features(counts).reshape(len(counts), -1)
+def _main_axes(z: FloatArray) -> FloatArray:
+    """Rows along the two directions in which they differ most, (T, 2)."""
+    z = z - z.mean(axis=0)
+    if z.shape[1] >= len(z):  # the smaller of the two matrices of products tells the axes
+        return _main_axes_of_products(z @ z.T)
+    out = np.zeros((len(z), 2))
+    xy = z @ np.linalg.eigh(z.T @ z)[1][:, ::-1][:, :2]
+    out[:, : xy.shape[1]] = xy
+    return out
+
+
+def _main_axes_of_products(products: FloatArray) -> FloatArray:
+    """The same, given the inner products of the rows."""
+    middle = products.mean(axis=0)
+    values, vectors = np.linalg.eigh(products - middle - middle[:, None] + middle.mean())
+    out = np.zeros((len(products), 2))
+    xy = (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1][:, :2]
+    out[:, : xy.shape[1]] = xy
+    return out
+
+
+def _coordinates(model: FittedModel) -> FloatArray:
+    """What a kernel of the paper sees of each graph, weighted as in the fitted covariance."""
+    counts = model.counts
+    paths = path_features(counts, labelled=model.kernel.labelled).reshape(len(counts), -1)
     nodes = counts.features / (counts.sizes[:, None] * np.sqrt(model.n_features))
     return np.concatenate([np.sqrt(model.alpha) * paths, np.sqrt(model.beta) * nodes], axis=1)

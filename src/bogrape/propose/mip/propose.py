@@ -40,6 +40,7 @@ from ..request import Request
 from ..units import RECOMPUTED, TIE, room
 from .build import AcquisitionProgram, OutOfTime
 from .options import MipOptions
+from .posterior import encodable
 from .runner import ADAPTERS, run
 from .solution import Limits, Solution
 
@@ -74,6 +75,7 @@ def propose_mip(objective: Criterion, request: Request) -> Proposal:
             f"{', '.join(ADAPTERS)}"
         )
     options = MipOptions.of(request.options)
+    encodable(objective.posterior.model.kernel)
     best, n_evaluations = _start(objective, request, options)
     method = f"search+{solver}" if best.graph is not None else solver
     bound, finished, allowance = -math.inf, False, 0.0
@@ -205,7 +207,7 @@ def _misfit(
 
 def _allowance(objective: Criterion, tolerance: float) -> float:
     model = objective.posterior.model
-    prior = model.alpha * (math.e if model.kernel.exponential else 1.0) + model.beta
+    prior = model.alpha * encodable(model.kernel).largest() + model.beta
     kappa = objective.acquisition.kappa if isinstance(objective.acquisition, LCB) else 0.0
     return kappa * math.sqrt(tolerance * prior)
 

@@ -21,6 +21,7 @@ from ....encoding import GraphEncoding, Structure
 from ....graph import Graph
 from ....machine import solver_megabytes
 from ....space import GraphSpace
+from ...evaluation import CountObjective
 from ...local.landmarks import brooms
 from ...local.search import search
 from .coordinates import Coordinates
@@ -67,7 +68,7 @@ class Extremes:
         return int((self.seen @ np.array(weights)).max())
 
 
-class _Direction:
+class _Direction(CountObjective):
     """Minus a weighted number of pairs, with a price for the wrong diameter; sees all rows."""
 
     labelled = False

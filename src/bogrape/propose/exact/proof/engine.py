@@ -16,15 +16,17 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
+from typing import TypeGuard
 
 from ....acquisition import EI, LCB
-from ....errors import EngineError, SamplingError, UnsupportedError
-from ...criterion import Criterion
+from ....errors import EngineError, SamplingError
+from ....kernels import is_published
+from ...criterion import AnyCriterion, Criterion
 from ...local.search import Elite, find_any, search
 from ...local.ties import break_tie
 from ...proposal import Proposal, Status
 from ...request import Request
+from ..bounds.quick_bounds import norm_bound, refuse_false_bound
 from .nothing_left import explain_nothing_left
 from .partition import open_pieces
 from .piece import Answer, slack
@@ -33,13 +35,22 @@ from .schedule import Rounds
 _SEARCH_SHARE = 0.3  # of the time limit, at most, for the incumbent
 
 
+def accepts(objective: AnyCriterion) -> TypeGuard[Criterion]:
+    """Whether the engine has more to say than a look at every graph would.
+
+    It knows LCB and EI with the paper's kernels, and tables of counts for every acquisition and
+    every kernel that depends on no labels along paths.
+    """
+    if not isinstance(objective, Criterion):
+        return False
+    if not objective.labelled or objective.space.n_labels == 1:
+        return True
+    known = isinstance(objective.acquisition, (LCB, EI))
+    return known and is_published(objective.posterior.model.kernel)
+
+
 def propose_exact(objective: Criterion, request: Request) -> Proposal:
     """The best graph of the space that is not excluded, proved if time allows."""
-    if not isinstance(objective.acquisition, (LCB, EI)):
-        raise UnsupportedError(
-            f"method 'exact' can prove LCB and EI, got {type(objective.acquisition).__name__}; "
-            "use method='search' for other acquisition functions"
-        )
     until = min(request.deadline, time.monotonic() + _SEARCH_SHARE * request.time_limit)
     elite = search(
         objective,
@@ -53,8 +64,8 @@ def propose_exact(objective: Criterion, request: Request) -> Proposal:
     if not elite.ties and time.monotonic() >= until:
         find_any(objective, elite, request)
     request.report("search", objective.units.value(elite.value), -math.inf, 0)
-    # every task carries the objective to another process
-    objective = replace(objective, posterior=objective.posterior.condensed())
+    refuse_false_bound(objective, norm_bound(objective), elite.value)
+    objective = objective.condensed()  # every task carries it to another process
     to_settle = open_pieces(objective, elite.value, request.deadline, request.stop)
     rounds = Rounds(objective, request, elite, to_settle)
     answers, left = rounds.run()
@@ -85,6 +96,8 @@ def propose_exact(objective: Criterion, request: Request) -> Proposal:
         )
     proved = bound >= elite.value - slack(elite.value)
     status: Status = "optimal" if proved else "time_limit"
+    if bound == -math.inf:
+        status = "heuristic"
     value = objective.of_graph(graph)
     if proved:
         # the deviation of an exponential kernel may differ a little between batches

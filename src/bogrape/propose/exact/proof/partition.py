@@ -19,6 +19,7 @@ import numpy as np
 
 from ....acquisition import LCB
 from ....encoding import Structure, structures
+from ....kernels import is_published
 from ....posterior import WeightPosterior
 from ...criterion import Criterion
 from ...jobs.pool import solve_all
@@ -50,8 +51,9 @@ def open_pieces(
     space, weakest = objective.space, norm_bound(objective)
     sizes = structures([space.shape(n) for n in space.sizes], space.connected, space.rules)
     facts = {structure: _facts(structure) for structure in sizes}
-    by_composition = objective.posterior.model.kernel.labelled and isinstance(
-        objective.acquisition, LCB
+    kernel = objective.posterior.model.kernel
+    by_composition = (
+        is_published(kernel) and kernel.labelled and isinstance(objective.acquisition, LCB)
     )
     whole = [Open(Piece(structure), weakest) for structure in sizes]
     if by_composition:
@@ -93,7 +95,7 @@ def _compositions_of(objective: Criterion, item: Open) -> list[Open]:
     structure, shape = item.piece.structure, item.piece.structure.shape
     posterior, acquisition = objective.posterior, objective.acquisition
     assert isinstance(acquisition, LCB)
-    if posterior.model.kernel.exponential and few_graphs(structure):
+    if not isinstance(posterior, WeightPosterior) and few_graphs(structure):
         return [item]  # to look at all of them is quicker
     table = compositions(shape.n_nodes, shape.n_labels)
     if not isinstance(posterior, WeightPosterior):

@@ -13,7 +13,7 @@ import numpy as np
 
 from ....encoding import Structure
 from ....graph import Graph
-from ....kernels import GraphKernel
+from ....kernels import Kernel
 from ....posterior import Posterior
 from ...units import PROOF, room
 from ..bounds.lines_below import Surface, surface_of
@@ -53,7 +53,7 @@ class Piece:
         coordinates = self.coordinates(posterior.model.kernel)
         return surface_of(posterior, coordinates, kappa, complete=complete)
 
-    def coordinates(self, kernel: GraphKernel) -> Coordinates:
+    def coordinates(self, kernel: Kernel) -> Coordinates:
         """The counts that decide the kernel on graphs of this piece."""
         return Coordinates.of(
             self.structure.shape,

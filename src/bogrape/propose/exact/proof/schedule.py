@@ -23,6 +23,7 @@ from typing import overload
 from ....acquisition import LCB
 from ....errors import EngineError
 from ....graph import Graph
+from ....kernels import is_published
 from ....machine import n_cores
 from ....posterior import WeightPosterior
 from ...criterion import Criterion
@@ -91,7 +92,7 @@ class Rounds:
         posterior, acquisition = self.objective.posterior, self.objective.acquisition
         kernel = posterior.model.kernel
         by_counts = isinstance(acquisition, LCB) and (
-            isinstance(posterior, WeightPosterior) or not kernel.labelled
+            isinstance(posterior, WeightPosterior) or (is_published(kernel) and not kernel.labelled)
         )
         has_layers = by_counts and not kernel.labelled
         if has_layers:
