@@ -75,7 +75,7 @@ def _both(task: SolvePiece, monkeypatch: pytest.MonkeyPatch) -> tuple[Answer, An
         return usual, task.solve()
 
 
-def _agree(task: SolvePiece, monkeypatch: pytest.MonkeyPatch) -> bool:
+def assert_alike_if_finished(task: SolvePiece, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether both solves were finished; then they must have found the same."""
     usual, plain = _both(task, monkeypatch)
     if not (usual.proved and plain.proved):
@@ -90,7 +90,7 @@ def test_a_few_pieces_are_settled_alike_without_symmetry_detection(
     kernel: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = Plain.n_made
-    finished = [_agree(task, monkeypatch) for task in _tasks(kernel, 1)]
+    finished = [assert_alike_if_finished(task, monkeypatch) for task in _tasks(kernel, 1)]
     assert any(finished)
     assert Plain.n_made > made
 
@@ -101,7 +101,7 @@ def test_a_few_pieces_are_settled_alike_without_symmetry_detection(
 def test_pieces_are_settled_alike_without_symmetry_detection(
     kernel: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    finished = [_agree(task, monkeypatch) for task in _tasks(kernel, seed)]
+    finished = [assert_alike_if_finished(task, monkeypatch) for task in _tasks(kernel, seed)]
     assert all(finished)
 
 

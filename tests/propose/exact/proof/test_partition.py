@@ -19,7 +19,7 @@ from bogrape.propose.exact.proof.schedule import Rounds
 from bogrape.propose.exact.proof.strategies import choose
 from bogrape.propose.local.search import Elite
 from bogrape.propose.request import Request
-from exhaustive import check, everything, fitted, prove
+from exhaustive import assert_optimal, everything, fitted, prove
 
 from oracles import are_isomorphic
 
@@ -88,7 +88,7 @@ def test_lines_find_the_optimum_of_esp(
     """In spaces that would be listed otherwise."""
     monkeypatch.setattr(pieces, "few_graphs", lambda _: False)
     space = SPACES[name]
-    check(space, fitted(space, "esp", "random", 1), LCB(kappa))
+    assert_optimal(space, fitted(space, "esp", "random", 1), LCB(kappa))
 
 
 NEARLY_EMPTY = {
