@@ -25,7 +25,7 @@ from .observations import kind_of, read_observations
 from .output import print_json, print_preview, print_status, print_trial, trial_data
 from .report import report
 from .rescue import rescue
-from .tables import render, write_whole
+from .trial_files import render, write_whole
 
 _EXIT_CODES = """\b
 Exit codes:

@@ -13,7 +13,7 @@ from ..graph import Graph
 from .errors import explained
 from .formats import Format
 from .observations import kind_of
-from .tables import render, write_whole
+from .trial_files import render, write_whole
 
 if TYPE_CHECKING:
     from ..storage.rescue import RescuedStudy
