@@ -21,7 +21,7 @@ from bogrape.cli import main
 from bogrape.cli.config import read_study_file
 from bogrape.cli.objective import load_objective
 from bogrape.errors import InvalidInputError
-from bogrape.study.trial import package_version
+from bogrape.trial import package_version
 
 STUDY = """
 name = "test"

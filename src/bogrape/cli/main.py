@@ -16,7 +16,7 @@ import click
 from ..errors import InvalidInputError
 from ..optimize import run as run_study
 from ..study import Trial
-from ..study.trial import package_version
+from ..trial import package_version
 from .bench import bench
 from .config import read_study_file
 from .errors import explained, stop

@@ -6,52 +6,29 @@ hide a trial that is there: see `pages`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 from sqlalchemy import URL
 
-from ..errors import InvalidInputError, StorageError, StudyError
-from ..study.settings import StudySettings
-from ..study.trial import Trial
+from ...errors import InvalidInputError, StorageError, StudyError
+from ...space import GraphSpace
+from ...trial import Trial
+from ..rescued import RescuedStudy
 from . import schema
 from .pages import pages_of, records
 from .rows import digest_of, load_list, load_object, row_checksum, study_checksum, to_trial
-from .sql import SQLStorage
+from .storage import SQLStorage
 from .untouched import side_file
 
 NUMBER_BEFORE = "number_before_rescue"  # in the details of trials that have another number now
 
 
-@final
-@dataclass(frozen=True, kw_only=True)
-class RescuedStudy:
-    """What is left of a study.
-
-    Attributes:
-        name: its name; ``None`` if its entry is lost.
-        settings: as `StudySettings.from_dict` reads them; ``None`` if its entry is lost.
-        changes: of the settings.
-        trials: by number, each as it was written.
-        lost: numbers of the trials that are not there. Without its entry nobody knows how many
-            trials there were; then these are the gaps.
-        is_complete: whether it is proved that these are all trials, each in its last version. If
-            not, a trial may be there in an earlier version, for instance still pending.
-    """
-
-    name: str | None
-    settings: Mapping[str, Any] | None
-    changes: tuple[Mapping[str, Any], ...]
-    trials: tuple[Trial, ...]
-    lost: tuple[int, ...]
-    is_complete: bool
-
-
-def rescue(path: str | Path) -> list[RescuedStudy]:
-    """Read all that can be read of the studies in a SQLite file, which is not changed."""
-    path = Path(path)
+def read_rescued(path: Path) -> list[RescuedStudy]:
+    """What `bogrape.storage.rescue` returns."""
     try:
         content = path.read_bytes()
         log = side_file(path, "-wal").read_bytes() if side_file(path, "-wal").exists() else b""
@@ -88,7 +65,7 @@ def write_rescued(studies: list[RescuedStudy], path: Path) -> None:
         assert study.name is not None
         assert study.settings is not None
         settings = dict(study.settings)
-        space = StudySettings.from_dict(settings).space
+        space = GraphSpace.from_json(json.dumps(settings.get("space")))
         storage.create(study.name, settings)
         storage.use_keys(study.name, space.identity_version, space.identity)
         for change in study.changes:

@@ -18,7 +18,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import NullPool, QueuePool
 
-from ..errors import InvalidInputError, StorageError
+from ...errors import InvalidInputError, StorageError
 from .integrity import check_file
 from .schema import APPLICATION_ID
 from .untouched import BUSY_SECONDS, connect_untouched, is_writable, limit_length

@@ -20,9 +20,9 @@ from datetime import UTC, datetime
 from functools import cache, cached_property
 from typing import Any, Literal, get_args
 
-from .. import display
-from ..graph import Graph
-from ..space import GraphSpace
+from . import display
+from .graph import Graph
+from .space import GraphSpace
 
 State = Literal["queued", "pending", "complete", "failed"]
 Origin = Literal["initial", "random", "proposal", "queued", "added", "repeat"]

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 from ..graph import Graph
-from .store import COMPARED, check_budget, no_such_study
-from .trial import Trial
+from ..trial import Trial
+from .protocol import COMPARED, check_budget, no_such_study
 
 
 @dataclass

@@ -23,8 +23,8 @@ from sqlalchemy import (
     update,
 )
 
-from ..errors import StorageError
-from ..study.trial import package_version
+from ...errors import StorageError
+from ...trial import package_version
 from .rows import EMPTY_DIGEST, as_dicts, digest_of, study_checksum
 
 SCHEMA_VERSION = 2

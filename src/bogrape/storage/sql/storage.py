@@ -13,10 +13,10 @@ from typing import Any, final
 from sqlalchemy import ColumnElement, Connection, Engine, Pool, func, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
-from ..errors import StorageError
-from ..graph import Graph
-from ..study.store import COMPARED, check_budget, no_such_study
-from ..study.trial import Trial
+from ...errors import StorageError
+from ...graph import Graph
+from ...trial import Trial
+from ..protocol import COMPARED, check_budget, no_such_study
 from . import schema
 from .engines import READ_ONLY, WRITE, make_engine, prepare, set_journal
 from .integrity import check_study, check_trials
@@ -38,14 +38,6 @@ from .schema import trials as table
 from .untouched import UNREADABLE, damaged, unreadable
 
 _AT_ONCE = 500  # keys in one query; SQLite has a limit
-
-
-def open_storage(url: str, *, create: bool = True) -> SQLStorage:
-    """The storage behind a database URL; its tables are made or migrated if need be.
-
-    With ``create=False`` a SQLite file that is not there is an error.
-    """
-    return SQLStorage(url, create=create)
 
 
 @final

@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy import Result
 
-from ..errors import InvalidGraphError, InvalidInputError, StorageError
-from ..graph import Graph
-from ..study.trial import ORIGINS, STATES, Trial
+from ...errors import InvalidGraphError, InvalidInputError, StorageError
+from ...graph import Graph
+from ...trial import ORIGINS, STATES, Trial
 
 MAX_TEXT = 4_000_000  # characters of one text; a graph of 1000 nodes needs less
 _COPIED: tuple[str, ...] = ("state", "value", "origin", "worker", "attempts", "reason", "seed")

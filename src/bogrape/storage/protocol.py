@@ -1,4 +1,4 @@
-"""What a `Study` needs from a place to keep trials: a few operations, each one transaction."""
+"""`Storage`: what a `Study` needs from a place to keep trials, each operation one transaction."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from ..errors import BudgetSpent, InvalidInputError, StudyError
 from ..graph import Graph
-from .trial import Trial
+from ..trial import Trial
 
 COMPARED = ("state", "attempts", "value")  # what `Storage.update` expects to find unchanged
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+-]{0,99}")
@@ -54,41 +54,12 @@ class Storage(Protocol):
 
         ``keys`` tell different graphs apart (`GraphSpace.identity`). A trial whose key is there
         already is refused (``None`` is returned and nothing inserted) if ``distinct``, else kept as
-        a repeat. `BudgetSpent` is
-        raised if the study would have more than ``most`` trials, not counting added ones.
+        a repeat. `BudgetSpent` is raised if the study would have more than ``most`` trials, not
+        counting added ones.
         """
 
     def update(self, name: str, trial: Trial, expected: Trial) -> bool:
         """Replace the trial if its state, attempts and value are as expected; says if it did."""
-
-
-# `bogrape.storage` is a layer above: it registers itself here, and is loaded when a URL needs it.
-Opener = Callable[[str, bool], Storage]  # of a URL, and whether to make what is not there
-_openers: list[Opener] = []
-
-
-def register_opener(opener: Opener) -> None:
-    """Say what turns a database URL into a `Storage`."""
-    _openers[:] = [opener]
-
-
-def open_url(url: str, *, create: bool) -> Storage:
-    """The storage behind a URL."""
-    if not _openers:
-        raise InvalidInputError("no storage for URLs is registered; import bogrape first")
-    return _openers[0](url, create)
-
-
-def open_place(place: Storage | str, *, create: bool) -> Storage:
-    """The storage itself, or the one behind a URL."""
-    if isinstance(place, str):
-        return open_url(place, create=create)
-    if not isinstance(place, Storage):
-        raise InvalidInputError(
-            "storage must be a URL such as sqlite:///study.db or a Storage, got "
-            f"{type(place).__name__}"
-        )
-    return place
 
 
 def check_name(name: object) -> str:

@@ -21,7 +21,7 @@ from typing import Any
 from sqlalchemy import Connection, NullPool, create_engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from ..errors import StorageError
+from ...errors import StorageError
 from . import schema
 from .rows import as_dicts, damaged_trial, digest_of, row_checksum, study_checksum
 from .untouched import REMEDY, UNREADABLE, connect_untouched, damaged, stamp, unreadable

@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, final
 
-from ..errors import StorageError
+from ...errors import StorageError
 from .schema import APPLICATION_ID
 
 BUSY_SECONDS = 60.0  # how long to wait for other processes
