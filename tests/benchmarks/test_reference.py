@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.reference import best_known, long_search, main, random_mean
 from bogrape import Graph, GraphSpace
-from bogrape.benchmarks.problems import Problem, get_problem
-from bogrape.benchmarks.reference import best_known, long_search, main, random_mean
 from bogrape.errors import InvalidInputError, NotInSpaceError
+from bogrape.problems import Problem, get_problem
 
 
 def test_a_problem_with_a_known_optimum_is_enumerated() -> None:

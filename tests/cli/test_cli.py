@@ -565,7 +565,7 @@ def test_without_a_terminal_progress_is_log_lines(write: Callable[..., Path]) ->
 
 def test_the_demo_is_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[Any] = []
-    demo = pytest.importorskip("bogrape.benchmarks.demo")
+    demo = pytest.importorskip("bogrape.cli.demo")
     monkeypatch.setattr(demo, "run", lambda *a, **k: called.append((a, k)))
     call("demo", "--output", tmp_path / "x.png", "--iterations", 3)
     assert called[0][0] == (tmp_path / "x.png", 5, 3)
