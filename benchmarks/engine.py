@@ -7,10 +7,11 @@ oracle. Each instance runs in a process of its own, so that its peak memory (wor
 be told. Results are appended to a file of JSON lines, one an instance; a stopped run goes on where
 it was.
 
-Columns: seconds (median and worst) until the proposal is returned, share proved optimal, largest
-gap when the time limit came first, how often local search alone found the best value known within
-two seconds and how far off it was at worst, and peak memory. A second table has the instances on
-which SCIP was given the published formulation and the weight-space one, with the same limit.
+Columns: seconds (median and worst) until the proposal is returned, share proved optimal, gap when
+the time limit came first (median and worst, in standard deviations of the observed values), how
+often local search alone found the best value known within two seconds and how far off it was at
+worst, relative to that value, and peak memory. A second table has the instances on which SCIP was
+given the published formulation and the weight-space one, with the same limit.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ N_OBSERVATIONS = 30
 N_MOLECULES = 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Case:
     """Some seeds of one kind of instance."""
 
@@ -54,26 +55,33 @@ class Case:
 
 
 FULL: tuple[Case, ...] = (
-    *(Case(kernel, 10, 20, 60.0) for kernel in ("ssp", "essp", "sp")),
-    Case("sp", 6, 5, 60.0),
-    Case("sp", 8, 5, 120.0),
-    Case("esp", 6, 3, 120.0),
-    Case("esp", 10, 3, 60.0),
-    *(Case("ssp", n, 2, 60.0, scip=True) for n in (5, 6, 8)),
-    *(Case(kernel, 12, 5, 120.0) for kernel in ("ssp", "essp", "sp")),
-    *(Case(kernel, 15, 5, 600.0) for kernel in ("sp", "ssp", "essp")),
-    *(Case(kernel, n, 1, 600.0) for n in (20, 30) for kernel in ("sp", "ssp", "essp")),
-    *(Case(kernel, 10, 5, 60.0, molecules=True) for kernel in ("ssp", "sp", "essp", "esp")),
+    *(Case(kernel=kernel, n=10, n_seeds=20, limit=60.0) for kernel in ("ssp", "essp", "sp")),
+    Case(kernel="sp", n=6, n_seeds=5, limit=60.0),
+    Case(kernel="sp", n=8, n_seeds=5, limit=120.0),
+    Case(kernel="esp", n=6, n_seeds=3, limit=120.0),
+    Case(kernel="esp", n=10, n_seeds=3, limit=60.0),
+    *(Case(kernel="ssp", n=n, n_seeds=2, limit=60.0, scip=True) for n in (5, 6, 8)),
+    *(Case(kernel=kernel, n=12, n_seeds=5, limit=120.0) for kernel in ("ssp", "essp", "sp")),
+    *(Case(kernel=kernel, n=15, n_seeds=5, limit=600.0) for kernel in ("sp", "ssp", "essp")),
     *(
-        Case(kernel, n, 2, 60.0, molecules=True)
+        Case(kernel=kernel, n=n, n_seeds=1, limit=600.0)
+        for n in (20, 30)
+        for kernel in ("sp", "ssp", "essp")
+    ),
+    *(
+        Case(kernel=kernel, n=10, n_seeds=5, limit=60.0, molecules=True)
+        for kernel in ("ssp", "sp", "essp", "esp")
+    ),
+    *(
+        Case(kernel=kernel, n=n, n_seeds=2, limit=60.0, molecules=True)
         for n in (20, 30)
         for kernel in ("ssp", "sp", "essp", "esp")
     ),
 )
 QUICK: tuple[Case, ...] = (
-    *(Case(kernel, 8, 2, 20.0) for kernel in ("ssp", "essp", "sp")),
-    Case("ssp", 5, 1, 20.0, scip=True),
-    Case("ssp", 6, 1, 20.0, molecules=True),
+    *(Case(kernel=kernel, n=8, n_seeds=2, limit=20.0) for kernel in ("ssp", "essp", "sp")),
+    Case(kernel="ssp", n=5, n_seeds=1, limit=20.0, scip=True),
+    Case(kernel="ssp", n=6, n_seeds=1, limit=20.0, molecules=True),
 )
 
 
@@ -112,7 +120,7 @@ def measure(
         "seconds": proved.seconds,
         "value": proved.value,
         "bound": proved.bound,
-        "gap": proved.gap,
+        "standard_gap": proved.gap,
         "method": proved.method,
         "search_value": searched.value,
         "search_seconds": searched.seconds,
@@ -153,7 +161,7 @@ def run(cases: Iterable[Case], path: Path) -> None:
             record = json.loads(output.stdout.splitlines()[-1])
             print(
                 f"{what:8} N={n:<3} seed {seed:<3} {record['status']:10} "
-                f"{record['seconds']:7.1f} s  gap {100 * record['gap']:.3g} %",
+                f"{record['seconds']:7.1f} s  gap {record['standard_gap']:.3g} sd",
                 flush=True,
             )
 
@@ -163,16 +171,27 @@ def of_molecules(record: dict[str, Any]) -> bool:
     return bool(record.get("molecules", False))
 
 
+def gap_words(records: list[dict[str, Any]]) -> str:
+    """Median and worst gap in standard deviations of the observed values (`Proposal.gap`).
+
+    Files from before gaps had this unit hold them relative to the value, as "gap".
+    """
+    if any("standard_gap" not in record for record in records):
+        return "recorded in another unit"
+    gaps = [float(record["standard_gap"]) for record in records]
+    return f"{statistics.median(gaps):.2g} (worst {max(gaps):.2g})" if gaps else "-"
+
+
 def load(path: Path) -> list[dict[str, Any]]:
     """The results in a file of JSON lines."""
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def table(records: list[dict[str, Any]]) -> str:
-    """The results as a Markdown table, one row a kernel and size."""
+    """The results as a Markdown table, one row per kernel and size."""
     lines = [
-        "| kernel | N | limit (s) | seeds | median (s) | worst (s) | proved | gap at the limit "
-        "| search alone | peak memory (MB) |",
+        "| kernel | N | limit (s) | seeds | median (s) | worst (s) | proved "
+        "| gap at the limit (sd) | search alone | peak memory (MB) |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     cases = sorted({(r["n"], r["kernel"], r["limit"]) for r in records})
@@ -180,13 +199,10 @@ def table(records: list[dict[str, Any]]) -> str:
         rows = [r for r in records if (r["n"], r["kernel"], r["limit"]) == (n, kernel, limit)]
         seconds = [r["seconds"] for r in rows]
         proved = sum(r["status"] == "optimal" for r in rows)
-        gaps = [r["gap"] for r in rows if r["status"] != "optimal"]
+        gap = gap_words([r for r in rows if r["status"] != "optimal"])
         off = [(r["search_value"] - r["value"]) / max(abs(r["value"]), 1e-9) for r in rows]
         hits = sum(x <= 1e-6 for x in off)
         memory = max(r["memory_mb"]["self"] + 2 * r["memory_mb"]["largest_worker"] for r in rows)
-        gap = "-"
-        if gaps:
-            gap = f"{100 * statistics.median(gaps):.0f} % (worst {100 * max(gaps):.0f} %)"
         lines.append(
             f"| {kernel} | {n} | {limit:.0f} | {len(rows)} | {statistics.median(seconds):.1f} "
             f"| {max(seconds):.1f} | {proved}/{len(rows)} | {gap} "
@@ -198,21 +214,20 @@ def table(records: list[dict[str, Any]]) -> str:
 def molecule_table(records: list[dict[str, Any]]) -> str:
     """The instances of molecules as a Markdown table, with values and bounds: values are small."""
     lines = [
-        "| kernel | N | limit (s) | seeds | median (s) | proved | value | bound | gap "
+        "| kernel | N | limit (s) | seeds | median (s) | proved | value | bound | gap (sd) "
         "| search alone |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for n, kernel, limit in sorted({(r["n"], r["kernel"], r["limit"]) for r in records}):
         rows = [r for r in records if (r["n"], r["kernel"], r["limit"]) == (n, kernel, limit)]
         middle = {
-            key: statistics.median(r[key] for r in rows)
-            for key in ("seconds", "value", "bound", "gap")
+            key: statistics.median(r[key] for r in rows) for key in ("seconds", "value", "bound")
         }
         off = [(r["search_value"] - r["value"]) / max(abs(r["value"]), 1e-9) for r in rows]
         lines.append(
             f"| {kernel} | {n} | {limit:.0f} | {len(rows)} | {middle['seconds']:.0f} "
             f"| {sum(r['status'] == 'optimal' for r in rows)}/{len(rows)} "
-            f"| {middle['value']:.2f} | {middle['bound']:.2f} | {100 * middle['gap']:.0f} % "
+            f"| {middle['value']:.2f} | {middle['bound']:.2f} | {gap_words(rows)} "
             f"| {sum(x <= 1e-6 for x in off)}/{len(rows)}, worst {100 * max(off):.2g} % off |"
         )
     return "\n".join(lines)
@@ -234,7 +249,7 @@ def scip_table(records: list[dict[str, Any]]) -> str:
                 cells.append(str(column.get("status", "-")))
                 continue
             cells.append(
-                f"{column['seconds']:.1f} s, {column['status']}, gap {100 * column['gap']:.2g} %, "
+                f"{column['seconds']:.1f} s, {column['status']}, gap (sd) {gap_words([column])}, "
                 f"claimed off by {column['off']:.1g}"
             )
         lines.append(

@@ -42,7 +42,7 @@ _MOST_ADDRESSES = 8 * 10**9  # bytes a process may have, so that a mistake does 
 _LOOK_EVERY = 0.02
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Case:
     """One proposal, or the first graphs of a study."""
 
@@ -84,48 +84,80 @@ def cases() -> Iterator[Case]:
     labelled: tuple[KernelName, ...] = ("sp", "esp")
     for kernel in KERNELS:
         for acquisition in ("lcb", "ei"):
-            yield Case(f"100 nodes {kernel} {acquisition} exact", _plain, kernel, acquisition)
+            yield Case(
+                name=f"100 nodes {kernel} {acquisition} exact",
+                space=_plain,
+                kernel=kernel,
+                acquisition=acquisition,
+            )
     for kernel in labelled:
         for method in _HEURISTICS:
-            yield Case(f"100 nodes {kernel} {method}", _plain, kernel, method=method)
-    yield Case("50 nodes sp exact", lambda: _plain(50), time_limit=5.0)
-    yield Case("100 nodes, 4 labels, sp exact", lambda: _plain(labels=4))
-    yield Case("100 nodes, 2 labels, sp exact", lambda: _plain(labels=2))
-    yield Case("100 nodes, 3 labels, esp exact", lambda: _plain(labels=3), "esp")
-    yield Case("100 nodes, 1 label, ssp exact", lambda: _plain(labels=1), "ssp")
-    yield Case("degree 3, diameter 7, ssp auto", _hard, "ssp", time_limit=0.5)
-    yield Case("2..100 nodes sp auto", lambda: _plain((2, 100)))
+            yield Case(
+                name=f"100 nodes {kernel} {method}", space=_plain, kernel=kernel, method=method
+            )
+    yield Case(name="50 nodes sp exact", space=lambda: _plain(50), time_limit=5.0)
+    yield Case(name="100 nodes, 4 labels, sp exact", space=lambda: _plain(labels=4))
+    yield Case(name="100 nodes, 2 labels, sp exact", space=lambda: _plain(labels=2))
+    yield Case(name="100 nodes, 3 labels, esp exact", space=lambda: _plain(labels=3), kernel="esp")
+    yield Case(name="100 nodes, 1 label, ssp exact", space=lambda: _plain(labels=1), kernel="ssp")
+    yield Case(name="degree 3, diameter 7, ssp auto", space=_hard, kernel="ssp", time_limit=0.5)
+    yield Case(name="2..100 nodes sp auto", space=lambda: _plain((2, 100)))
     for method in _HEURISTICS:
         name = f"degree 3, diameter 7, ssp {method}"
-        yield Case(name, _hard, "ssp", method=method, time_limit=0.5)
-        yield Case(f"2..100 nodes sp {method}", lambda: _plain((2, 100)), method=method)
-    yield Case("2..100 nodes ssp auto", lambda: _plain((2, 100)), "ssp")
-    yield Case("2..100 nodes esp ei auto", lambda: _plain((2, 100)), "esp", "ei")
-    yield Case("strong digraphs sp auto", lambda: _plain(directed=True, connected="strong"))
-    yield Case("acyclic digraphs esp auto", lambda: _plain(directed=True, rules=[Acyclic()]), "esp")
-    yield Case("3 edge labels sp auto", lambda: _plain(edge_labels=3))
+        yield Case(name=name, space=_hard, kernel="ssp", method=method, time_limit=0.5)
+        yield Case(name=f"2..100 nodes sp {method}", space=lambda: _plain((2, 100)), method=method)
+    yield Case(name="2..100 nodes ssp auto", space=lambda: _plain((2, 100)), kernel="ssp")
     yield Case(
-        "3 edge labels, digraphs, ssp search",
-        lambda: _plain(edge_labels=3, directed=True),
-        "ssp",
+        name="2..100 nodes esp ei auto",
+        space=lambda: _plain((2, 100)),
+        kernel="esp",
+        acquisition="ei",
+    )
+    yield Case(
+        name="strong digraphs sp auto", space=lambda: _plain(directed=True, connected="strong")
+    )
+    yield Case(
+        name="acyclic digraphs esp auto",
+        space=lambda: _plain(directed=True, rules=[Acyclic()]),
+        kernel="esp",
+    )
+    yield Case(name="3 edge labels sp auto", space=lambda: _plain(edge_labels=3))
+    yield Case(
+        name="3 edge labels, digraphs, ssp search",
+        space=lambda: _plain(edge_labels=3, directed=True),
+        kernel="ssp",
         method="search",
     )
-    yield Case("8 features essp auto", lambda: _plain(features=8), "essp")
-    yield Case("100 named sites sp auto", _sites)
-    yield Case("two-connected sp auto", lambda: _plain(rules=[TwoConnected()]))
+    yield Case(name="8 features essp auto", space=lambda: _plain(features=8), kernel="essp")
+    yield Case(name="100 named sites sp auto", space=_sites)
+    yield Case(name="two-connected sp auto", space=lambda: _plain(rules=[TwoConnected()]))
     yield Case(
-        "diameter 90, ssp search", lambda: _plain(rules=[DiameterRange(90)]), "ssp", method="search"
+        name="diameter 90, ssp search",
+        space=lambda: _plain(rules=[DiameterRange(90)]),
+        kernel="ssp",
+        method="search",
     )
-    yield Case("molecules, 32 atoms, sp auto", lambda: _molecules(32))
-    yield Case("molecules, 60 atoms, esp auto", lambda: _molecules(60), "esp")
-    yield Case("molecules, 100 atoms, sp search", lambda: _molecules(100), method="search")
-    yield Case("molecules, 10..40 atoms, ssp auto", lambda: _molecules((10, 40)), "ssp")
+    yield Case(name="molecules, 32 atoms, sp auto", space=lambda: _molecules(32))
+    yield Case(name="molecules, 60 atoms, esp auto", space=lambda: _molecules(60), kernel="esp")
+    yield Case(
+        name="molecules, 100 atoms, sp search", space=lambda: _molecules(100), method="search"
+    )
+    yield Case(
+        name="molecules, 10..40 atoms, ssp auto", space=lambda: _molecules((10, 40)), kernel="ssp"
+    )
     for kernel in KERNELS:
-        yield Case(f"20 seconds, 100 nodes {kernel} exact", _plain, kernel, time_limit=20.0)
-    yield Case("study, 100 nodes sp", _plain, asks=6)
-    yield Case("study, 2..100 nodes sp", lambda: _plain((2, 100)), asks=6)
-    yield Case("study, degree 3, diameter 7, ssp", _hard, "ssp", time_limit=0.5, asks=6)
-    yield Case("study, 32 atoms, sp", lambda: _molecules(32), asks=6)
+        yield Case(
+            name=f"20 seconds, 100 nodes {kernel} exact",
+            space=_plain,
+            kernel=kernel,
+            time_limit=20.0,
+        )
+    yield Case(name="study, 100 nodes sp", space=_plain, asks=6)
+    yield Case(name="study, 2..100 nodes sp", space=lambda: _plain((2, 100)), asks=6)
+    yield Case(
+        name="study, degree 3, diameter 7, ssp", space=_hard, kernel="ssp", time_limit=0.5, asks=6
+    )
+    yield Case(name="study, 32 atoms, sp", space=lambda: _molecules(32), asks=6)
 
 
 # -- in the process of one case ---------------------------------------------------------------

@@ -20,6 +20,13 @@ from bogrape.problems import Problem, get_problem
 from .optimisers import get_optimiser
 
 GROWING = "growing"  # the schedule of kappa that grows with the number of proposals
+# What is recorded of a `Choice`, and under which name: "values" are those of the objective.
+_COLUMNS = {
+    "status": "status",
+    "value": "acquisition",
+    "bound": "bound",
+    "gap": "standard_gap",
+}
 
 
 def replicate(
@@ -65,10 +72,10 @@ def replicate(
         "n_edges": [graph.n_edges for graph in graphs],
         "seconds": seconds,
     }
-    for name in ("status", "value", "bound"):
+    for name, recorded in _COLUMNS.items():
         column = [getattr(choice, name) for choice in choices]
         if any(item is not None for item in column):
-            out[{"value": "acquisition"}.get(name, name)] = column
+            out[recorded] = column
     return out
 
 

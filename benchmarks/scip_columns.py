@@ -21,11 +21,11 @@ FORMS = ("function", "weight")
 def scip_columns(
     space: GraphSpace, gp: GraphGP, acquisition: Acquisition, time_limit: float
 ) -> dict[str, dict[str, Any]]:
-    """One entry a form, ``scip published`` and ``scip weight``, of one instance.
+    """One entry per form, ``scip published`` and ``scip weight``, of one instance.
 
-    Each holds ``seconds``, ``status``, ``value``, ``bound``, ``gap``, ``claimed`` and ``off``,
-    which is ``claimed - value``; or ``status`` alone, with the reason why there is nothing else.
-    Exponential kernels have no weight space.
+    Each holds ``seconds``, ``status``, ``value``, ``bound``, ``standard_gap``, ``claimed`` and
+    ``off``, which is ``claimed - value``; or ``status`` alone, with the reason why there is nothing
+    else. Exponential kernels have no weight space.
     """
     columns: dict[str, dict[str, Any]] = {}
     for form in FORMS:
@@ -52,7 +52,7 @@ def scip_columns(
             "status": proposal.status,
             "value": proposal.value,
             "bound": proposal.bound,
-            "gap": proposal.gap,
+            "standard_gap": proposal.gap,
             "claimed": claimed,
             "off": math.nan if claimed is None else claimed - proposal.value,
         }

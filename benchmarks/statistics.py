@@ -29,7 +29,7 @@ from .records import Record
 _TIE = 1e-6  # relative to the spread: recorded values are rounded
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Runs:
     """The replications of one method on one problem, by seed."""
 
@@ -72,7 +72,13 @@ class Runs:
         """Only those replications, in that order."""
         at = [self.seeds.index(seed) for seed in seeds]
         chosen = tuple(self.records[i] for i in at)
-        return Runs(self.problem, self.method, tuple(seeds), self.values[at], chosen)
+        return Runs(
+            problem=self.problem,
+            method=self.method,
+            seeds=tuple(seeds),
+            values=self.values[at],
+            records=chosen,
+        )
 
 
 def is_bogrape(method: str) -> bool:
@@ -95,7 +101,9 @@ def group(records: Sequence[Record]) -> dict[tuple[str, str], Runs]:
             )
         seeds = tuple(int(record["seed"]) for record in rows)
         values = np.array([record["values"] for record in rows], dtype=float)
-        out[problem, method] = Runs(problem, method, seeds, values, tuple(rows))
+        out[problem, method] = Runs(
+            problem=problem, method=method, seeds=seeds, values=values, records=tuple(rows)
+        )
     return out
 
 

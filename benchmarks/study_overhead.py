@@ -29,7 +29,7 @@ TARGET_MS = 20.0
 _PAIRS = 50
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Overhead:
     """Milliseconds of an ask and a tell together."""
 
@@ -59,7 +59,13 @@ def measure(
     again = study if url is None else Study.load(url)
     n_found = len(again.trials)
     seconds = time.perf_counter() - start
-    return Overhead(label, 1e3 * float(np.median(times)), 1e3 * max(times), 1e3 * seconds, n_found)
+    return Overhead(
+        storage=label,
+        median=1e3 * float(np.median(times)),
+        worst=1e3 * max(times),
+        open_ms=1e3 * seconds,
+        open_trials=n_found,
+    )
 
 
 def flush_ms(directory: Path, n: int = 20) -> float:

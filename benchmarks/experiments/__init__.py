@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """How much of an experiment is run.
 
@@ -56,7 +56,7 @@ class Plan:
             raise InvalidInputError(f"time_limit must be > 0 seconds, got {self.time_limit}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Task:
     """One replication of one method on one problem: what becomes a line of results."""
 
@@ -78,7 +78,7 @@ class Task:
         return {"experiment": self.experiment, **head, **self.settings}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Experiment:
     """An experiment of the paper.
 
@@ -109,7 +109,13 @@ class Experiment:
     def tasks(self, plan: Plan) -> list[Task]:
         """All tasks of a plan, replication by replication: a run stopped early is balanced."""
         return [
-            Task(self.name, problem, method, seed, self.settings(plan, method))
+            Task(
+                experiment=self.name,
+                problem=problem,
+                method=method,
+                seed=seed,
+                settings=self.settings(plan, method),
+            )
             for seed in range(plan.replications)
             for problem in plan.problems
             for method in plan.methods

@@ -9,7 +9,7 @@ from ..markdown_tables import optimiser_tables
 from . import Experiment, Plan, register
 from ._optimiser_runs import exploration, run_optimiser
 
-PAPER = Plan(("qm7-10",), ("ssp:1", "ssp:1.96", "ssp:growing"), 10)
+PAPER = Plan(problems=("qm7-10",), methods=("ssp:1", "ssp:1.96", "ssp:growing"), replications=10)
 
 register(
     Experiment(

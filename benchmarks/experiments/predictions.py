@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bogrape.graph import Graph
 
 _SIZES = (4, 5, 6, 7)  # of drawn molecules; QM7 has up to seven heavy atoms
-PAPER = Plan(("qm7-data",), KERNELS, 1, n_initial=30, n_iterations=70)
+PAPER = Plan(problems=("qm7-data",), methods=KERNELS, replications=1, n_initial=30, n_iterations=70)
 
 
 def run(task: Task) -> dict[str, Any]:
@@ -124,7 +124,13 @@ register(
         source="Figure 2",
         plan=PAPER,
         short=replace(PAPER, problems=("qm7-oracle",)),
-        quick=Plan(("qm7-oracle",), ("wl*", "ssp"), 1, 8, 10),
+        quick=Plan(
+            problems=("qm7-oracle",),
+            methods=("wl*", "ssp"),
+            replications=1,
+            n_initial=8,
+            n_iterations=10,
+        ),
         settings=settings,
         run=run,
         tables=tables,

@@ -88,7 +88,9 @@ register(
         source="not in the paper",
         plan=PAPER,
         short=replace(PAPER, problems=PAPER.problems[:3], replications=3),
-        quick=Plan(("gcn-10",), PAPER.methods, 2, 3, 2),
+        quick=Plan(
+            problems=("gcn-10",), methods=PAPER.methods, replications=2, n_initial=3, n_iterations=2
+        ),
         settings=settings,
         run=run,
         tables=tables,

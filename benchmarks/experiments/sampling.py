@@ -84,7 +84,9 @@ register(
         source="Figure 10 (appendix)",
         plan=PAPER,
         short=replace(PAPER, problems=("qm7-5", "qm7-7"), replications=3),
-        quick=Plan(("qm7-4",), ("sampler",), 2, 3, 2),
+        quick=Plan(
+            problems=("qm7-4",), methods=("sampler",), replications=2, n_initial=3, n_iterations=2
+        ),
         settings=settings,
         run=run,
         tables=tables,

@@ -28,7 +28,7 @@ from bogrape.space import GraphSpace
 Kappa = float | Callable[[int], float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Choice:
     """What an optimiser wants evaluated next.
 
@@ -36,6 +36,8 @@ class Choice:
         graph: in the space, and isomorphic to no graph observed before.
         value: its acquisition value, ``None`` for optimisers without an acquisition.
         bound: no other graph has a smaller acquisition value than this, where that was proved.
+        gap: how far value and bound are apart, in standard deviations of the observed values, where
+            there is a bound (`Proposal.gap`).
         status: ``optimal``, ``time_limit`` or ``heuristic`` as in `Proposal`; ``None`` without an
             acquisition.
     """
@@ -43,6 +45,7 @@ class Choice:
     graph: Graph
     value: float | None = None
     bound: float | None = None
+    gap: float | None = None
     status: str | None = None
 
 

@@ -62,7 +62,7 @@ class Evolution:
         pool.add(mutants(space, best_observed, _MUTANTS, rng))
         for _ in range(_GENERATIONS):
             pool.add(mutants(space, pool.graphs[:_PARENTS], _MUTANTS, rng))
-        return Choice(pool.graphs[0], float(pool.scores[0]), None, "heuristic")
+        return Choice(graph=pool.graphs[0], value=float(pool.scores[0]), status="heuristic")
 
 
 class _Pool:

@@ -57,7 +57,7 @@ class RandomOptimiser:
         time_limit: float,  # noqa: ARG002
     ) -> Choice:
         """One new graph of the space."""
-        return Choice(fresh_graphs(self.settings.space, 1, seed, graphs)[0])
+        return Choice(graph=fresh_graphs(self.settings.space, 1, seed, graphs)[0])
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class BestOfRandom:
         acquisition = self.settings.acquisition(len(graphs))
         scores = acquisition(*fitted.latent(candidates), min(values))
         best = int(np.argmin(scores))
-        return Choice(candidates[best], float(scores[best]), None, "heuristic")
+        return Choice(graph=candidates[best], value=float(scores[best]), status="heuristic")
 
 
 register("random")(RandomOptimiser)

@@ -44,8 +44,14 @@ class BoGrape:
             exclude=graphs,
             seed=seed,
         )
-        bound = proposal.bound if proposal.status != "heuristic" else None
-        return Choice(proposal.graph, proposal.value, bound, proposal.status)
+        bounded = proposal.status != "heuristic"
+        return Choice(
+            graph=proposal.graph,
+            value=proposal.value,
+            bound=proposal.bound if bounded else None,
+            gap=proposal.gap if bounded else None,
+            status=proposal.status,
+        )
 
 
 for _kernel in KERNELS:

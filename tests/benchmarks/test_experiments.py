@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,12 +26,13 @@ from benchmarks.experiments.kernels import KERNELS, PAPER_MNLL, PAPER_RMSE, scor
 from benchmarks.experiments.limits import gaps
 from benchmarks.optimisers import optimiser_names
 from benchmarks.parallel import Failure, do_all
-from benchmarks.records import read
+from benchmarks.records import appending, read
 from benchmarks.replication import replicate
 from benchmarks.statistics import group
 from benchmarks.surrogates import surrogate_names
 from bogrape.errors import InvalidInputError
 from bogrape.problems import problem_names
+from places import ROOT
 
 CURVES = ("synthetic", "molecules", "exploration", "samples", "proof", "limits")
 
@@ -100,7 +103,7 @@ def test_names_that_do_not_exist_or_exist_twice_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="exists already"):
         register(get_experiment("synthetic"))
     with pytest.raises(InvalidInputError, match="replications"):
-        Plan(("gcn-10",), ("random",), 0)
+        Plan(problems=("gcn-10",), methods=("random",), replications=0)
 
 
 # -- replications -----------------------------------------------------------------------------
@@ -138,7 +141,13 @@ def test_the_growing_schedule_counts_proposals_not_observations(
 
 def test_processes_give_what_this_process_gives_and_a_failure_stops_no_other() -> None:
     experiment = get_experiment("synthetic")
-    plan = Plan(("gcn-10",), ("random", "no-such-optimiser", "wl-rand"), 1, 3, 1)
+    plan = Plan(
+        problems=("gcn-10",),
+        methods=("random", "no-such-optimiser", "wl-rand"),
+        replications=1,
+        n_initial=3,
+        n_iterations=1,
+    )
     results = list(do_all(experiment.tasks(plan), jobs=2))
     failed = [result for result in results if isinstance(result, Failure)]
     assert [failure.task.method for failure in failed] == ["no-such-optimiser"]
@@ -152,7 +161,15 @@ def test_processes_give_what_this_process_gives_and_a_failure_stops_no_other() -
 def test_replications_run_on_a_dask_cluster() -> None:
     distributed = pytest.importorskip("distributed")
     experiment = get_experiment("synthetic")
-    tasks = experiment.tasks(Plan(("gcn-10",), ("random", "no-such-optimiser"), 1, 3, 1))
+    tasks = experiment.tasks(
+        Plan(
+            problems=("gcn-10",),
+            methods=("random", "no-such-optimiser"),
+            replications=1,
+            n_initial=3,
+            n_iterations=1,
+        )
+    )
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
     ) as cluster:
@@ -175,16 +192,57 @@ def test_scores_of_predictions_agree_with_scipy() -> None:
     assert found["mnll"] == pytest.approx(-norm(mean, std).logpdf(y).mean())
 
 
-def test_gaps_are_relative_to_the_value_and_infinite_without_a_bound() -> None:
-    record = {
-        **{"problem": "p", "method": "ssp:1", "seed": 0, "n_initial": 1},
-        **{"values": [1.0, 0.5, 0.4, 0.3], "seconds": [1.0, 1.0, 1.0]},
-        **{"acquisition": [-2.0, 4.0, 1.0], "bound": [-3.0, 4.0, None]},
-    }
-    assert gaps(group([record])["p", "ssp:1"]).tolist() == [0.5, 0.0, np.inf]
+GAP_RECORD = {
+    **{"problem": "p", "method": "ssp:1", "seed": 0, "n_initial": 2},
+    **{"values": [1.0, 5.0, 3.0, 3.0, 0.3], "seconds": [1.0, 1.0, 1.0]},
+    **{"acquisition": [-2.0, 4.0, 1.0], "bound": [-3.0, 3.9, None]},
+    "status": ["time_limit", "optimal", "time_limit"],
+}
+
+
+def test_gaps_of_older_records_are_in_standard_deviations_of_the_values_until_then() -> None:
+    assert gaps(group([GAP_RECORD])["p", "ssp:1"]).tolist() == [0.5, 0.0, np.inf]
+
+
+def test_recorded_gaps_are_taken_as_they_are_and_are_infinite_without_a_bound() -> None:
+    record = {**GAP_RECORD, "standard_gap": [0.25, 0.0, None]}
+    assert gaps(group([record])["p", "ssp:1"]).tolist() == [0.25, 0.0, np.inf]
+
+
+def test_the_gap_recorded_is_the_one_computed_from_the_other_columns(tmp_path: Path) -> None:
+    budget = {"n_initial": 5, "n_iterations": 3, "time_limit": 0.3}
+    found = replicate("gcn-20", "ssp", 0, **budget)
+    record = {"problem": "gcn-20", "method": "ssp", "seed": 0, **budget, **found}
+    with appending(tmp_path / "results.jsonl") as file:
+        file.append(record)
+    (record,) = read(tmp_path / "results.jsonl")
+    older = {name: column for name, column in record.items() if name != "standard_gap"}
+    recorded, computed = (gaps(group([r])["gcn-20", "ssp"]) for r in (record, older))
+    assert recorded.max() > 0  # too little time to prove anything
+    np.testing.assert_allclose(recorded, computed, atol=1e-5)  # records have eight digits
+
+
+def test_scaling_shows_gaps_in_standard_deviations_and_none_of_another_unit() -> None:
+    experiment = get_experiment("scaling")
+    (task,) = experiment.tasks(
+        Plan(problems=("20-10",), methods=("ssp",), replications=1, time_limit=0.3)
+    )
+    record = {**task.record, **experiment.run(task)}
+    assert record["standard_gap"] > 0
+    assert f"0/1, {record['standard_gap']:.3g} sd |" in experiment.tables([record], [])
+    older = {name: value for name, value in record.items() if name != "standard_gap"}
+    assert "0/1 |" in experiment.tables([{**older, "gap": 0.5}], [])
 
 
 # -- the command ------------------------------------------------------------------------------
+
+
+def test_the_command_runs_in_a_checkout() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "--help"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Usage: python -m benchmarks [OPTIONS] COMMAND")
 
 
 def test_list_names_every_experiment() -> None:

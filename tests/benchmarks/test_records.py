@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import bogrape
 from benchmarks.records import appending, commit, conflicts, provenance, read, rounded
 from bogrape.errors import InvalidInputError
 
@@ -75,6 +76,13 @@ def test_provenance_names_versions_and_the_size_of_the_machine() -> None:
     assert found["machine"]["cores"] >= 1
     assert commit() is None or len(commit() or "") >= 10
     json.dumps(found)
+
+
+def test_no_commit_is_claimed_for_a_package_from_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bogrape, "__file__", str(tmp_path / "bogrape" / "__init__.py"))
+    assert commit.__wrapped__() is None
 
 
 def test_only_settings_that_differ_are_conflicts() -> None:

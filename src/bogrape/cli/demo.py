@@ -39,7 +39,7 @@ _KERNEL: KernelName = "esp"  # labels matter to the network, and this kernel see
 _PROPOSAL_SECONDS = 2.0  # twenty of them, fits and picture stay under a minute
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DemoResult:
     """What the demo found, and where the picture is (``None`` without matplotlib)."""
 
@@ -113,7 +113,7 @@ def run(
     else:
         echo("There is no picture, because matplotlib is not installed; for one, run")
         echo("  pip install 'bogrape[plots]'")
-    return DemoResult(best, values, random, seconds, drawn)
+    return DemoResult(best=best, values=values, random=random, seconds=seconds, picture=drawn)
 
 
 def random_runs(problem: Problem, n_runs: int, n_evaluations: int) -> FloatArray:

@@ -25,7 +25,7 @@ from ..graph import Graph
 from ..space import GraphSpace
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Problem:
     """A function on graphs to be minimised.
 
