@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bogrape.counts
+from benchmarks.large_spaces import Case, cases, measure
 from bogrape import LCB, GraphGP, GraphSpace, propose
 from bogrape.batch import Batch
-from bogrape.benchmarks.large_spaces import Case, cases, measure
 from bogrape.constraints import CycleRange, DegreeRange, DiameterRange, NumberOfEdges, TwoConnected
 from bogrape.encoding import contradiction
 from bogrape.encoding.contradiction import refuse_contradiction

@@ -329,7 +329,7 @@ def import_(
 @explained
 def demo(output: Path, seed: int, iterations: int) -> None:
     """Find a good graph and draw it (under a minute)."""
-    from ..benchmarks.demo import run as run_demo
+    from .demo import run as run_demo
 
     run_demo(output, seed, iterations, echo=click.echo)
 
