@@ -26,8 +26,9 @@ from ..bounds.boxes import FloatArray
 from ..bounds.integer_lcb import IntegerForm
 from ..bounds.linear_form import count_form
 from ..bounds.taylor import Mean, whole_numbers
-from ..distances.count_variables import bare_counts, count_rows
+from ..distances.count_variables import bare_counts
 from ..distances.free_attributes import free_attributes
+from ..distances.known import known_of_counts
 from ..distances.layers import Heaviest, cases
 from .piece import Piece
 from .piece_solve import Task
@@ -101,8 +102,8 @@ class SplitTask:
         form = count_form(posterior, piece.coordinates(posterior.model.kernel))
         model = cp_model.CpModel()
         free = free_attributes(piece.structure)
-        rows = count_rows(piece.structure, form.coordinates, free, task.facts)
-        counts = bare_counts(model, form.coordinates, rows)
+        known = known_of_counts(piece.structure, form.coordinates, free, task.facts)
+        counts = bare_counts(model, form.coordinates, known)
         if math.isfinite(task.value):
             integers = IntegerForm.of(form, acquisition.kappa)
             model.add(integers.objective(model, counts) <= integers.at_most(task.value))

@@ -25,9 +25,11 @@ from ...jobs.pool import solve_all
 from ..bounds.linear_form import count_form
 from ..bounds.linear_programs import Lines
 from ..bounds.quick_bounds import composition_bounds, corner_bound, has_corners, norm_bound
-from ..distances.count_variables import Row, count_rows, type_rows
+from ..distances.coordinates import Position
 from ..distances.facts import Fact
 from ..distances.free_attributes import compositions, count_compositions
+from ..distances.inequality import Inequality
+from ..distances.known import known_of_counts, shared_out
 from ..distances.remembered import remembered
 from .all_graphs import few_graphs
 from .piece import Open, Piece, with_room
@@ -130,8 +132,8 @@ class DiameterTask:
         if piece.composition is not None:
             bound = max(bound, self._by_corners(piece))
             if bound < self.value < math.inf:
-                rows = type_rows(piece.structure, piece.coordinates(kernel))
-                linear, tangents = self._by_programs(piece, rows, deadline)
+                known = shared_out(piece.structure, piece.coordinates(kernel))
+                linear, tangents = self._by_programs(piece, known, deadline)
                 bound = max(bound, linear)
         for structure in self.facts if bound < self.value else ():
             part, of_part = replace(piece, structure=structure), bound
@@ -139,8 +141,8 @@ class DiameterTask:
                 of_part = max(bound, self._by_corners(part))
             if of_part < self.value < math.inf and piece.composition is not None:
                 facts = self.facts[structure]
-                rows = count_rows(structure, part.coordinates(kernel), None, facts)
-                linear, tangents = self._by_programs(part, rows, deadline, tangents)
+                known = known_of_counts(structure, part.coordinates(kernel), None, facts)
+                linear, tangents = self._by_programs(part, known, deadline, tangents)
                 of_part = max(of_part, linear)
             if of_part < self.value:
                 out.append(Open(part, of_part))
@@ -156,10 +158,14 @@ class DiameterTask:
         return corner_bound(form, piece.structure, acquisition.kappa, with_room(self.value))
 
     def _by_programs(
-        self, piece: Piece, rows: Iterable[Row], deadline: float, start: Sequence[Any] = ()
+        self,
+        piece: Piece,
+        known: Iterable[Inequality[Position]],
+        deadline: float,
+        start: Sequence[Any] = (),
     ) -> tuple[float, Sequence[Any]]:
         posterior, acquisition = self.objective.posterior, self.objective.acquisition
         assert isinstance(acquisition, LCB)
-        lines = Lines(piece.surface(posterior, acquisition.kappa), rows)
+        lines = Lines(piece.surface(posterior, acquisition.kappa), known)
         left = lines.branched(with_room(self.value), deadline, _MOST_HALVED, start)
         return left.bound, left.tangents

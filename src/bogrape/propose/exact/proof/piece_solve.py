@@ -29,7 +29,7 @@ from ....graph import Graph
 from ....machine import solver_megabytes
 from ....posterior import WeightPosterior
 from ...criterion import Criterion
-from ..bounds.boxes import Cover, rows_of
+from ..bounds.boxes import Cover
 from ..bounds.histogram_table import (
     MOST_ROWS,
     CountTable,
@@ -41,11 +41,13 @@ from ..bounds.histogram_table import (
 from ..bounds.integer_lcb import IntegerForm, IntegerLine
 from ..bounds.linear_form import count_form
 from ..bounds.linear_programs import Lines
-from ..bounds.taylor import Mean, cover_counts, has_cover, supporting_rows
-from ..distances.count_variables import Row as CountRow
-from ..distances.count_variables import bare_counts, count_rows, graph_counts, length_rows
+from ..bounds.taylor import Mean, cover_counts, has_cover, hull
+from ..distances.coordinates import Position
+from ..distances.count_variables import bare_counts, graph_counts
 from ..distances.facts import Fact
 from ..distances.free_attributes import FreeAttributes, free_attributes
+from ..distances.inequality import Inequality, distances_by_position
+from ..distances.known import known_of_counts, known_of_distances
 from ..distances.layers import put_heaviest_first
 from ..distances.remembered import Rows, is_among
 from .all_graphs import TooManyGraphs, all_graphs
@@ -102,7 +104,8 @@ class _Solve:
         self.n_solves = 0
         self.missing: Rows | None = None
         self.counts: tuple[int, ...] | None = None
-        self.of_interest: list[CountRow] = []  # what counts that beat the incumbent satisfy
+        # what counts that beat the incumbent satisfy
+        self.of_interest: list[Inequality[Position]] = []
 
     def run(self) -> Answer:
         posterior, acquisition = self.objective.posterior, self.objective.acquisition
@@ -142,8 +145,8 @@ class _Solve:
             self.counts = cover.worst(n_pairs)
             return self.answer(proved=False, bound=bound)
         mean = Mean.of(self.objective.posterior, self.piece.longest)
-        hull = supporting_rows(cover, mean, self.piece.structure.shape.n_nodes)
-        self.of_interest = [(dict(enumerate(w.tolist())), -math.inf, most) for w, most in hull]
+        around = hull(cover, mean, self.piece.structure.shape.n_nodes)
+        self.of_interest = [distances_by_position(known, self.coordinates) for known in around]
         if self._nothing_is_heavy_enough():
             return self.answer(proved=True)
         paths = cover.points(n_pairs, MOST_ROWS)
@@ -164,13 +167,11 @@ class _Solve:
         if choices is None:
             return None
         evaluate = at_best_attributes(objective, structure.shape, choices)
-        ranges = list(length_rows(structure, self.task.facts))
-        if (heaviest := self.piece.heaviest) is not None:
-            weights = dict(enumerate(heaviest.weights, start=1))
-            ranges.append((weights, heaviest.least, heaviest.most))
-        rows = rows_of(ranges, self.piece.longest)
+        known = list(known_of_distances(structure, self.task.facts))
+        if self.piece.heaviest is not None:
+            known.append(self.piece.heaviest.inequality())
         return cover_counts(
-            structure, rows, self.best.value, objective, evaluate, self.task.deadline
+            structure, known, self.best.value, objective, evaluate, self.task.deadline
         )
 
     # -- linear kernels, and lines below the others: weight space in integers -----------------
@@ -178,7 +179,8 @@ class _Solve:
     def _run_integers(self, kappa: float, exact: IntegerForm | None = None) -> Answer:
         bound, line = -math.inf, None
         if self._has_lines:
-            lines = Lines(self.piece.surface(self.objective.posterior, kappa), self._count_rows())
+            surface = self.piece.surface(self.objective.posterior, kappa)
+            lines = Lines(surface, self._known_of_counts())
             n_most = _MOST_HALVED if self.task.relaxed else _HALVED_FIRST
             left = lines.branched(with_room(self.best.value), self.task.deadline, n_most)
             bound = left.bound
@@ -188,7 +190,7 @@ class _Solve:
                 if left.counts is not None:
                     self.counts = tuple(int(c) for c in np.rint(left.counts))
                 return self.answer(proved=False, bound=bound)
-            self.of_interest = list(left.box.rows())
+            self.of_interest = left.box.inequalities()
             line = lines.lowest(left, self.task.deadline)
         if exact is None and line is None:  # out of time
             return self.answer(proved=False, bound=bound)
@@ -337,8 +339,8 @@ class _Solve:
         """A graph with exactly these counts (or any) that is not excluded, if there is one."""
         encoding = GraphEncoding(self.piece.structure, unique=True)
         model = encoding.model
-        rows = count_rows(self.piece.structure, self.coordinates, None)
-        variables = bare_counts(model, self.coordinates, rows)
+        known = known_of_counts(self.piece.structure, self.coordinates, None)
+        variables = bare_counts(model, self.coordinates, known)
         graph_counts(encoding, self.coordinates, variables)
         for variable, count in zip(variables, counts, strict=bool(counts)):
             model.add(variable == count)
@@ -368,14 +370,14 @@ class _Solve:
         return encoding
 
     def _bare_counts(self, model: Any) -> list[Any]:
-        return bare_counts(model, self.coordinates, self._count_rows())
+        return bare_counts(model, self.coordinates, self._known_of_counts())
 
-    def _count_rows(self) -> Iterator[CountRow]:
+    def _known_of_counts(self) -> Iterator[Inequality[Position]]:
         """What the counts of all graphs of the piece satisfy, as far as they are of interest."""
         structure, facts = self.piece.structure, self.task.facts
-        yield from count_rows(structure, self.coordinates, self.free, facts)
+        yield from known_of_counts(structure, self.coordinates, self.free, facts)
         if (heaviest := self.piece.heaviest) is not None:
-            yield dict(enumerate(heaviest.weights)), heaviest.least, heaviest.most
+            yield distances_by_position(heaviest.inequality(), self.coordinates)
         yield from self.of_interest
 
     def _decoded(self, encoding: GraphEncoding, solver: Any, counts: tuple[int, ...]) -> Graph:
