@@ -72,11 +72,9 @@ def propose_search(objective: AnyCriterion, request: Request) -> Proposal:
 
 def propose_exact(objective: AnyCriterion, request: Request) -> Proposal:
     """The globally best graph, with a proof where there is one (`bogrape.propose.exact`)."""
-    from .exact.proof import engine, listing_strategy  # late: loads the solver
+    from .exact.proof.engine import propose_exact as prove  # late: loads the solver
 
-    if engine.accepts(objective):
-        return engine.propose_exact(objective, request)
-    return listing_strategy.prove_by_listing(objective, request)
+    return prove(objective, request)
 
 
 def propose_mip(objective: AnyCriterion, request: Request) -> Proposal:

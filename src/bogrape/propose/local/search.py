@@ -306,14 +306,14 @@ def _sample(
 
 def _anything(space: GraphSpace, n: int) -> list[Graph]:
     """A start outside the space, for when sampling inside it fails: the search repairs it."""
-    bonds = np.zeros((n, n), dtype=np.int64) if space.n_edge_labels else None
+    edge_labels = np.zeros((n, n), dtype=np.int64) if space.n_edge_labels else None
     return [
         Graph(
             np.zeros((n, n)),
             np.zeros(n, dtype=int),
             np.zeros((n, space.n_features)),
             space.directed,
-            edge_labels=bonds,
+            edge_labels=edge_labels,
         )
     ]
 

@@ -128,7 +128,7 @@ def is_concave(objective: Criterion) -> bool:
 
 def attribute_choices(shape: Shape, free: FreeAttributes, limit: int) -> NDArray[np.int64] | None:
     """The N among which the best one of any h is, for concave values; ``None`` if too many."""
-    if free.rows:
+    if free.inequalities:
         return free.sums(limit)
     if shape.n_labels * 2**shape.n_features > limit:
         return None

@@ -25,7 +25,7 @@ from ....constraints import Shape
 from ....encoding import Structure
 from ....errors import InvalidInputError
 from ....posterior import WeightPosterior
-from ...criterion import AnyCriterion, Criterion
+from ...criterion import Criterion
 from ...units import PROOF, room
 from ..distances import lengths
 from ..distances.coordinates import Coordinates
@@ -171,14 +171,13 @@ def norm_bound(objective: Criterion) -> float:
     return objective.lower_bound(-largest * norm, largest)
 
 
-def refuse_false_bound(objective: AnyCriterion, bound: float, value: float) -> None:
+def refuse_false_bound(objective: Criterion, bound: float, value: float) -> None:
     """Raise if a graph is below a bound on all graphs: what was declared cannot be true."""
     if value >= bound - room(PROOF, bound):
         return
-    kernel = objective.posterior.model.kernel if isinstance(objective, Criterion) else None
     raise InvalidInputError(
-        f"acquisition {name_of(objective.acquisition)} declares monotone = True"
-        + (f" and kernel {kernel.name!r} a largest value" if kernel is not None else "")
-        + f", so that no value could be below {objective.units.value(bound):.6g}, but a graph has "
-        f"{objective.units.value(value):.6g}; remove the declaration that is not true"
+        f"acquisition {name_of(objective.acquisition)} (monotone = True) and kernel "
+        f"{objective.posterior.model.kernel.name!r} (largest) declare that no value is below "
+        f"{objective.units.value(bound):.6g}, but a graph has {objective.units.value(value):.6g}; "
+        "remove the declaration that is not true"
     )
