@@ -25,7 +25,7 @@ from .observations import kind_of, read_observations
 from .output import print_json, print_preview, print_status, print_trial, trial_data
 from .report import report
 from .rescue import rescue
-from .tables import render, write_whole
+from .trial_files import render, write_whole
 
 _EXIT_CODES = """\b
 Exit codes:
@@ -343,7 +343,7 @@ def import_(
 @explained
 def demo(output: Path, seed: int, iterations: int) -> None:
     """Find a good graph and draw it (under a minute)."""
-    from ..benchmarks.demo import run as run_demo
+    from .demo import run as run_demo
 
     run_demo(output, seed, iterations, echo=click.echo)
 

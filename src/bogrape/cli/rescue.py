@@ -14,7 +14,7 @@ from ..storage import rescue as read
 from .errors import explained
 from .formats import Format
 from .observations import kind_of
-from .tables import render, write_whole
+from .trial_files import render, write_whole
 
 _DATABASES = (".db", ".sqlite", ".sqlite3")
 
