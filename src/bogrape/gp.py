@@ -85,6 +85,15 @@ class GraphGP:
             raise InvalidInputError(
                 f"most_observations must be an integer >= 4 or None, got {most_observations!r}"
             )
+        if not isinstance(feature_kernel, (bool, np.bool_)):
+            raise InvalidInputError(
+                f"feature_kernel must be True or False, got {feature_kernel!r:.100}"
+            )
+        if beta is not None and not feature_kernel:
+            raise InvalidInputError(
+                f"beta is the amplitude of the feature kernel, got {beta!r} with "
+                "feature_kernel=False; leave one of them out"
+            )
         self.noise = noise
         self.feature_kernel = feature_kernel
         self.n_labels = n_labels

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from ..arrays import FloatArray
 from ..display import finite
 from ..errors import BoGrapeError, StudyError
-from ..gp import STUDY_CLIP, GraphGP
+from ..gp import GraphGP
 from ..kernels import is_published, path_features
 from ..posterior import FittedModel
 from ..study import Study, Trial
@@ -174,26 +174,20 @@ class Survey:
         """Hyperparameters from the last proposal, or fitted to a part where there are many."""
         settings, trials = self.settings, self.kept
         some = _spread(trials, _MOST_FITTED)
-        n_labels, seed = self.space.n_labels, settings.seed
         try:
             values = _recorded(self.proposals) if len(trials) > _MOST_FITTED else None
             if values is None:
-                found = GraphGP(
-                    settings.kernel, settings.noise, n_labels=n_labels, seed=seed, clip=STUDY_CLIP
-                )
+                found = settings.new_model(most_observations=None)
                 found.fit([t.graph for t in some], self._targets(some))
                 if len(some) == len(trials):
                     return found
                 values = found.hyperparameters
-            fixed = GraphGP(
-                settings.kernel,
+            fixed = settings.new_model(
                 noise=values["noise"],
-                n_labels=n_labels,
                 alpha=values["alpha"],
-                beta=values["beta"],
+                beta=values["beta"] or None,
                 feature_kernel=values["beta"] > 0,
-                seed=seed,
-                clip=STUDY_CLIP,
+                most_observations=None,
             )
             return fixed.fit([t.graph for t in trials], self._targets(trials))
         except BoGrapeError as error:
@@ -228,11 +222,7 @@ class Survey:
         return scores(
             [trial.graph for trial in some],
             self._targets(some),
-            kernel=settings.kernel,
-            noise=settings.noise,
-            n_labels=self.space.n_labels,
-            seed=settings.seed,
-            sign=self.sign,
+            settings,
         )
 
     @property
