@@ -14,7 +14,7 @@ from ..arrays import FloatArray
 from ..display import finite
 from ..errors import BoGrapeError, StudyError
 from ..gp import GraphGP
-from ..kernels import is_published, path_features
+from ..kernels import get_kernel, is_published, path_features
 from ..posterior import FittedModel
 from ..study import Study, Trial
 from ..study.results import mean_value
@@ -175,7 +175,9 @@ class Survey:
         settings, trials = self.settings, self.kept
         some = _spread(trials, _MOST_FITTED)
         try:
-            values = _recorded(self.proposals) if len(trials) > _MOST_FITTED else None
+            values = None
+            if len(trials) > _MOST_FITTED and is_published(get_kernel(settings.kernel)):
+                values = _recorded(self.proposals)
             if values is None:
                 found = settings.new_model(most_observations=None)
                 found.fit([t.graph for t in some], self._targets(some))
@@ -189,7 +191,7 @@ class Survey:
                 feature_kernel=values["beta"] > 0,
                 most_observations=None,
             )
-            return fixed.fit([t.graph for t in trials], self._targets(trials))
+            return fixed.fit([t.graph for t in trials], self._targets(trials), start=values)
         except BoGrapeError as error:
             raise StudyError(f"the Gaussian process could not be fitted: {error}") from error
 

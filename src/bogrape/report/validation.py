@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from ..arrays import FloatArray
 from ..errors import BoGrapeError
 from ..graph import Graph
-from ..kernels import KERNELS, KernelName
+from ..kernels import KERNELS, KernelName, get_kernel
 from ..posterior import FittedModel
 from ..study import StudySettings
 
@@ -189,9 +189,11 @@ def scores(
 ) -> list[Score]:
     """The present settings first, then fitted noise and the other kernels."""
     kernel, noise = settings.kernel, settings.noise
-    names: list[KernelName] = [kernel, *(name for name in KERNELS if name != kernel)]
-    if settings.space.n_labels == 1:  # kernels with and without labels are the same then
-        names = [k for k in names if k == kernel or KERNELS[k].labelled == KERNELS[kernel].labelled]
+    others: list[KernelName] = [*KERNELS, "rbf"]
+    if settings.space.n_labels == 1:  # SP is SSP then, and ESP is ESSP
+        labelled = get_kernel(kernel).labelled and kernel in KERNELS
+        others = [k for k in others if k == "rbf" or KERNELS[k].labelled == labelled]
+    names: list[KernelName] = [kernel, *(name for name in others if name != kernel)]
     out = []
     for name in names:
         for chosen in dict.fromkeys((noise, "fit")):
@@ -199,6 +201,7 @@ def scores(
                 kernel=name,
                 noise=chosen,
                 alpha=settings.alpha if name == kernel else None,  # an amplitude is of one kernel
+                beta=None if get_kernel(name).includes_features else settings.beta,
                 restarts=min(3, settings.restarts),
                 most_observations=None,
             )

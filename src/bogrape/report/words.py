@@ -24,6 +24,7 @@ from ..constraints import (
     Rule,
 )
 from ..errors import StudyError
+from ..kernels import get_kernel
 from ..space import GraphSpace
 from .effects import Effect, Exchange
 from .picture import Look, is_molecular
@@ -254,7 +255,7 @@ def remedy_in_words(survey: Survey) -> str:
 
 def blind_spot(survey: Survey) -> str | None:
     """What the model cannot see of the graphs of this space, if there is anything."""
-    if survey.space.n_edge_labels < 2:
+    if survey.space.n_edge_labels < 2 or get_kernel(survey.settings.kernel).edge_labelled:
         return None
     if any(rule.derives_features for rule in survey.space.rules):
         return (

@@ -168,7 +168,12 @@ class Planner:
             settings = self.settings
             gp = settings.new_model()
             y = settings.sign * np.array(observed(complete))
-            gp.fit([trial.graph for trial in complete], y, to_beat=self._are_inside(complete))
+            gp.fit(
+                [trial.graph for trial in complete],
+                y,
+                to_beat=self._are_inside(complete),
+                start=_last_hyperparameters(complete),
+            )
             self._fitted = ids, gp
             self._say_how_many(len(gp.used), len(complete))
             for i in gp.clipped:
@@ -206,6 +211,16 @@ class Planner:
                 trial.id,
                 self.settings.clip,
             )
+
+
+def _last_hyperparameters(complete: Sequence[Trial]) -> Mapping[str, float] | None:
+    """Those of the latest proposal among these trials, which a fit may begin with.
+
+    Taken from the trials and not from the last fit, so that a study that was stopped goes on as if
+    it had not been.
+    """
+    fitted = (trial.hyperparameters for trial in reversed(complete) if trial.hyperparameters)
+    return next(fitted, None)
 
 
 def _certificate(proposal: Proposal, sign: float) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class StudySettings:
 
     Attributes:
         space: the graphs to choose from.
-        kernel: ``ssp``, ``sp``, ``essp`` or ``esp``.
+        kernel: ``ssp``, ``sp``, ``essp``, ``esp`` or ``rbf``.
         noise: noise variance of the standardised values, or ``"fit"`` for noisy objectives.
         feature_kernel: whether labels and features of nodes count by themselves; see `GraphGP`.
         alpha, beta: amplitudes of the kernel and of the feature kernel, to fix them instead of
@@ -145,7 +145,7 @@ class StudySettings:
     def new_model(self, **instead: Any) -> GraphGP:
         """A Gaussian process as the settings say, to be fitted; ``instead`` of some of them."""
         chosen = {name: getattr(self, name) for name in _OF_THE_MODEL}
-        return GraphGP(**{**chosen, "n_labels": self.space.n_labels, **instead})
+        return GraphGP(**{**chosen, **instead})
 
     @property
     def sign(self) -> float:
