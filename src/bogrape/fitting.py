@@ -89,19 +89,25 @@ class Problem:
         return [name for name, value in self.known.items() if value is None]
 
     @cached_property
-    def logs(self) -> FloatArray:
-        """Logarithms of their bounds, one row each."""
+    def bounds(self) -> FloatArray:
+        """Their bounds, one row each."""
         bounds = {
             "alpha": self.kernel.amplitude_bounds,
             "beta": FEATURE_AMPLITUDE_BOUNDS,
             "noise": NOISE_BOUNDS,
         }
-        return np.log([bounds[name] for name in self.free]).reshape(-1, 2)
+        return np.array([bounds[name] for name in self.free]).reshape(-1, 2)
+
+    @cached_property
+    def logs(self) -> FloatArray:
+        """Logarithms of their bounds."""
+        return np.log(self.bounds)
 
     def values_at(self, theta: FloatArray) -> dict[str, float]:
         """Alpha, beta and noise, given the logarithms of those to fit."""
         given = {name: value for name, value in self.known.items() if value is not None}
-        return {**given, **dict(zip(self.free, np.exp(theta).tolist(), strict=True))}
+        fitted = np.clip(np.exp(theta), self.bounds[:, 0], self.bounds[:, 1])  # exp may round up
+        return {**given, **dict(zip(self.free, fitted.tolist(), strict=True))}
 
     @cached_property
     def priors(self) -> Mapping[str, LogNormal]:

@@ -113,10 +113,10 @@ def _squares(a: IntArray, n_a: IntArray, b: IntArray, n_b: IntArray) -> FloatArr
         first @ second.T
     )  # exact: whole numbers far below 2^53, in whatever order they are added
     u, w = n_a.astype(float)[:, None], n_b.astype(float)
+    exact = np.asarray((of_first + of_second - 2.0 * inner) / u**2)
     same = u == w
     if same.all():
-        return np.asarray((of_first + of_second - 2.0 * inner) / u**2)
-    exact = (of_first + of_second - 2.0 * inner) / u**2
+        return exact
     rounded = of_first / u**2 + of_second / w**2 - 2.0 * inner / (u * w)
     return np.where(same, exact, np.maximum(rounded, 0.0))
 

@@ -94,7 +94,7 @@ KERNELS: Mapping[KernelName, GraphKernel] = MappingProxyType(
     }
 )
 FEATURE_AMPLITUDE_BOUNDS = _PAPER_BOX
-_BUILT_IN: Mapping[str, Kernel] = MappingProxyType({**KERNELS, "rbf": RBF()})
+_BUILT_IN: Mapping[str, Kernel] = {kernel.name: kernel for kernel in (*KERNELS.values(), RBF())}
 _OWN: dict[str, Kernel] = {}
 
 
