@@ -11,6 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ..arrays import FloatArray
+from ..counts import count
 from ..display import finite
 from ..errors import BoGrapeError, StudyError
 from ..gp import GraphGP
@@ -168,6 +169,11 @@ class Survey:
     def gp(self) -> GraphGP:
         """The Gaussian process of the observations, with the study's kernel."""
         self._need_small(2, "a prediction")
+        if self.settings.surrogate is not None:
+            raise StudyError(
+                "this is said of the Gaussian process only, and the study has a surrogate of its "
+                "own instead"
+            )
         return self._fit()
 
     def _fit(self) -> GraphGP:
@@ -175,9 +181,9 @@ class Survey:
         settings, trials = self.settings, self.kept
         some = _spread(trials, _MOST_FITTED)
         try:
-            values = None
-            if len(trials) > _MOST_FITTED and is_published(get_kernel(settings.kernel)):
-                values = _recorded(self.proposals)
+            if get_kernel(settings.kernel).hyperparameters():  # fits those to a part by itself
+                some = trials
+            values = _recorded(self.proposals) if len(some) < len(trials) else None
             if values is None:
                 found = settings.new_model(most_observations=None)
                 found.fit([t.graph for t in some], self._targets(some))
@@ -191,7 +197,7 @@ class Survey:
                 feature_kernel=values["beta"] > 0,
                 most_observations=None,
             )
-            return fixed.fit([t.graph for t in trials], self._targets(trials), start=values)
+            return fixed.fit([t.graph for t in trials], self._targets(trials))
         except BoGrapeError as error:
             raise StudyError(f"the Gaussian process could not be fitted: {error}") from error
 
@@ -204,13 +210,32 @@ class Survey:
 
     @cached_property
     def left_out(self) -> LeaveOneOut:
-        """Each observation as predicted from all others, at the fitted hyperparameters."""
+        """Each observation as predicted from all others, at the fitted hyperparameters.
+
+        With a surrogate of your own, which may take long to fit: each proposal as it was predicted
+        before it was evaluated.
+        """
         self._need_small(3, "a leave-one-out prediction")
-        return LeaveOneOut.of(self._inverse, self.sign)
+        if self.settings.surrogate is None:
+            return LeaveOneOut.of(self._inverse, self.sign)
+        known = [
+            (trial.value, *predicted)
+            for trial in self.complete
+            if (predicted := self.certificate(trial).predicted) is not None
+        ]
+        if len(known) < 3:
+            raise StudyError(
+                "predictions of a surrogate of your own are compared with what its proposals gave, "
+                f"which takes 3 of them, and there are {len(known)} so far"
+            )
+        values, mean, std = np.array(known, dtype=float).T
+        return LeaveOneOut.of_predictions(values, mean, std, self.sign)
 
     @property
     def clipped(self) -> list[Trial]:
         """Trials whose values lie too far out for the model to take them as they are."""
+        if self.settings.surrogate is not None:
+            return []
         return [self.kept[i] for i in self.gp.clipped]
 
     @cached_property
@@ -220,6 +245,7 @@ class Survey:
         Computed from at most `MOST_COMPARED` observations, spread evenly.
         """
         self._need_small(3, "a comparison of settings")
+        _ = self.gp  # settings are those of a Gaussian process
         some, settings = self.compared, self.settings
         return scores(
             [trial.graph for trial in some],
@@ -238,6 +264,7 @@ class Survey:
 
         Empty if leave-one-out says that the model knows nothing.
         """
+        _ = self.gp  # exchanges need its covariance
         if not self.left_out.knows_something:
             return []
         found = find_effects(
@@ -251,8 +278,16 @@ class Survey:
 
     @cached_property
     def plane(self) -> FloatArray:
-        """The observed graphs on a plane (T, 2): the main axes of what the kernel sees."""
+        """The observed graphs on a plane (T, 2): the main axes of what the kernel sees.
+
+        With a surrogate of your own, of the shares of labelled pairs at each distance.
+        """
         self._need_small(3, "a map")
+        if self.settings.surrogate is not None:
+            counts = count([trial.graph for trial in self.kept], self.space.n_labels)
+            paths = path_features(counts, labelled=True).reshape(len(counts), -1)
+            with threadpool_limits(1):
+                return _main_axes(paths)
         model = self.gp.posterior.model
         with threadpool_limits(1):
             if is_published(model.kernel):

@@ -255,7 +255,9 @@ def remedy_in_words(survey: Survey) -> str:
 
 def blind_spot(survey: Survey) -> str | None:
     """What the model cannot see of the graphs of this space, if there is anything."""
-    if survey.space.n_edge_labels < 2 or get_kernel(survey.settings.kernel).edge_labelled:
+    settings = survey.settings
+    sees_edges = settings.surrogate is not None or get_kernel(settings.kernel).edge_labelled
+    if survey.space.n_edge_labels < 2 or sees_edges:
         return None
     if any(rule.derives_features for rule in survey.space.rules):
         return (
