@@ -24,7 +24,7 @@ from ..constraints import (
     Rule,
 )
 from ..errors import StudyError
-from ..kernels import get_kernel
+from ..kernels import RBF, get_kernel
 from ..space import GraphSpace
 from .effects import Effect, Exchange
 from .picture import Look, is_molecular
@@ -197,6 +197,13 @@ def effects_in_words(survey: Survey, most: int) -> list[str]:
             out += ", and settings with honest error bars; those of the present ones are too narrow"
         return [f"{out}."]
     return [effect_in_words(effect, survey.look, survey.space.directed) for effect in found]
+
+
+def model_in_words(survey: Survey) -> str | None:
+    """Which distances matter to a model that has learnt it; ``None`` for others."""
+    if not survey.left_out.knows_something or not isinstance(survey.gp.kernel, RBF):
+        return None
+    return survey.gp.describe()
 
 
 def _nothing_known(survey: Survey) -> str:
