@@ -109,16 +109,17 @@ def _squares(a: IntArray, n_a: IntArray, b: IntArray, n_b: IntArray) -> FloatArr
     first, second = a.astype(float), b.astype(float)
     of_first = np.einsum("ij,ij->i", first, first)[:, None]
     of_second = np.einsum("ij,ij->i", second, second)
-    inner = (
-        first @ second.T
-    )  # exact: whole numbers far below 2^53, in whatever order they are added
+    # exact: whole numbers far below 2^53, in whatever order they are added
+    twice = first @ second.T
+    twice *= -2.0
     u, w = n_a.astype(float)[:, None], n_b.astype(float)
-    exact = np.asarray((of_first + of_second - 2.0 * inner) / u**2)
-    same = u == w
-    if same.all():
-        return exact
-    rounded = of_first / u**2 + of_second / w**2 - 2.0 * inner / (u * w)
-    return np.where(same, exact, np.maximum(rounded, 0.0))
+    rounded = None
+    if not (u == w).all():
+        rounded = np.maximum(of_first / u**2 + of_second / w**2 + twice / (u * w), 0.0)
+    twice += of_first
+    twice += of_second
+    twice /= u**2
+    return np.asarray(twice if rounded is None else np.where(u == w, twice, rounded))
 
 
 def typical_squares(counts: Counts) -> dict[str, float]:

@@ -85,32 +85,34 @@ class RBF(Kernel):
         """
         return replace(self, scales=tuple(typical_squares(counts).items()))
 
+    @property
+    def weights(self) -> dict[str, float]:
+        """What the squared distances in each group count in the exponent: ``1 / (v l^2)``."""
+        return {group: 1.0 / (v * self.lengths[group] ** 2) for group, v in self.scales}
+
     def squares(self, left: Counts, right: Counts) -> dict[str, FloatArray]:
-        """Squared distances in each group, divided by its scale."""
+        """Squared distances in each group."""
         if not self.scales:
             raise InvalidInputError(
                 "expected a kernel that is scaled to some graphs, got RBF() as it is; try "
                 "RBF().scaled_to(count(graphs, edges=True)), or GraphGP, which does so"
             )
-        found = squared_distances(left, right, self.groups)
-        for group, scale in self.scales:
-            found[group] /= scale
-        return found
+        return squared_distances(left, right, self.groups)
 
     def of_squares(self, squares: Mapping[str, FloatArray]) -> FloatArray:
         """Kernel values at these `squares`."""
-        weighted = [squares[group] * (-0.5 / length**2) for group, length in self.lengths.items()]
-        total = weighted[0]
-        for part in weighted[1:]:
-            total += part
+        (first, weight), *others = self.weights.items()
+        total = squares[first] * (-0.5 * weight)
+        for group, weight in others:
+            total += squares[group] * (-0.5 * weight)
         return np.asarray(np.exp(total, out=total))
 
     def gradients_of_squares(
         self, values: FloatArray, squares: Mapping[str, FloatArray]
     ) -> dict[str, FloatArray]:
         """Derivatives of kernel values by the logarithms of the length scales."""
-        lengths = self.lengths.items()
-        return {f"length_{g}": values * (squares[g] / length**2) for g, length in lengths}
+        weights = self.weights.items()
+        return {f"length_{group}": values * (weight * squares[group]) for group, weight in weights}
 
     def cross(self, left: Counts, right: Counts) -> FloatArray:
         """Matrix of kernel values between two batches."""
