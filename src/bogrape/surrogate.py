@@ -20,10 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from .counts import count
 from .errors import InvalidInputError, UnsupportedError
-from .gp import GraphGP, checked_observations
+from .gp import checked_observations
 from .graph import Graph
 from .kernels import node_features, path_features
-from .posterior import FunctionPosterior, WeightPosterior
 from .standardise import Standardised, standardise
 
 FloatArray = NDArray[np.float64]
@@ -60,11 +59,6 @@ def unfitted(surrogate: SurrogateLike) -> Surrogate:
 
 
 def _no_surrogate(thing: object) -> InvalidInputError:
-    if isinstance(thing, (FunctionPosterior, WeightPosterior, GraphGP)):
-        return InvalidInputError(
-            f"expected a surrogate of your own, got {type(thing).__name__}; for the Gaussian "
-            "process choose its kernel"
-        )
     return InvalidInputError(
         "expected a surrogate with fit(graphs, y) and predict(graphs) -> (mean, std), or a "
         f"function without arguments that makes one, got {type(thing).__name__}"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bogrape import GraphGP, GraphSpace, Study, Trial, minimize, propose
-from bogrape.kernels import KERNELS, KernelName
+from bogrape.kernels import KERNELS, Kernel, KernelName
 from bogrape.propose import Method
 from bogrape.propose.portfolio import METHODS
 from bogrape.report import report_html
@@ -114,7 +114,7 @@ def test_columns_that_would_be_empty_are_left_out_of_the_table() -> None:
 @pytest.mark.parametrize("called", [GraphGP.__init__, Study.__init__, StudySettings, minimize])
 def test_editors_can_complete_kernels_methods_and_directions(called: Any) -> None:
     hints = typing.get_type_hints(called)
-    assert hints["kernel"] == KernelName
+    assert hints["kernel"] == KernelName | Kernel
     for name, kind in (("method", Method), ("direction", Direction)):
         if name in inspect.signature(called).parameters:
             assert hints[name] == kind

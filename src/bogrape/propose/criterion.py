@@ -100,22 +100,26 @@ class AnyCriterion(ABC):
     def lower_bound(self, mean: float, std: float) -> float:
         """A bound on all values, given one on all means and one on all deviations.
 
-        Minus infinity unless the acquisition is monotone. One that declares itself so is checked
-        between the bounds and what was observed.
+        Minus infinity unless the acquisition is monotone.
         """
-        if not is_monotone(self.acquisition) or not math.isfinite(mean) or not math.isfinite(std):
+        if not is_monotone(self.acquisition):
             return -math.inf
-        if self.standard_acquisition is None:
-            means, stds = self._at_observations()
-            some = np.linspace(mean, max(float(means.max()), mean), _GRID)
-            others = np.linspace(0.0, max(float(stds.max()), std), _GRID)[1:]
-            self.check_monotone(np.append(some, means[:_GRID]), np.append(others, stds[:_GRID]))
+        self.check_declared(mean, std)
         return float(self.of_prediction(np.array([mean]), np.array([std]))[0])
 
-    def check_monotone(self, mean: FloatArray, std: FloatArray) -> None:
-        """Raise if an acquisition declares itself monotone and is not, at standardised values."""
-        if is_monotone(self.acquisition) and self.standard_acquisition is None:
-            check_monotone(self.acquisition, *self.observed.in_units(mean, std), self.observed.best)
+    def check_declared(self, mean: float = -3.0, std: float = 1.0) -> None:
+        """Raise if an acquisition of your own declares itself monotone and is seen not to be.
+
+        It is looked at where the observations are and at least down to a standardised mean and up
+        to a standardised deviation.
+        """
+        if self.standard_acquisition is not None or not is_monotone(self.acquisition):
+            return
+        means, stds = self._at_observations()
+        some = np.linspace(mean, max(float(means.max()), mean + 1.0), _GRID)
+        others = np.linspace(0.0, max(float(stds.max()), std), _GRID)[1:]
+        grid = np.append(some, means[:_GRID]), np.append(others, stds[:_GRID])
+        check_monotone(self.acquisition, *self.observed.in_units(*grid), self.observed.best)
 
     def _in_own_units(self, mean: FloatArray, std: FloatArray) -> FloatArray:
         in_units = self.observed.in_units(mean, std)

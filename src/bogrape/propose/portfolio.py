@@ -201,6 +201,7 @@ def propose(
     proposals: list[Proposal] = []
     for i in range(n):
         objective = _criterion(space, model, chosen_acquisition)
+        objective.check_declared()
         share = (deadline - time.monotonic()) / (n - i)
         request = Request(
             taken,
