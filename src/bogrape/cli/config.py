@@ -223,8 +223,9 @@ def _storage(url: Any, path: Path) -> str:
 
 
 def _known(data: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
-    for key in sorted(set(data) - set(known)):
-        raise InvalidInputError(f"{where} has an {unknown_name(key, known, 'key')}")
+    unknown = sorted(set(data) - set(known))
+    if unknown:
+        raise InvalidInputError(f"{where} has an {unknown_name(unknown[0], known, 'key')}")
 
 
 def _table(data: dict[str, Any], name: str, known: tuple[str, ...]) -> dict[str, Any]:

@@ -200,7 +200,7 @@ def correct(study_file: Path, trial: int, value: str, reason: str | None, as_jso
 @json_option
 @explained
 def change(study_file: Path, instead: tuple[str, ...], as_json: bool) -> None:
-    """Go on with the settings of the study file, after you have edited it.
+    """Go on with the settings of the study file, after you have edited it, or with --set.
 
     All settings of [search] but the seed may be changed, and rules may be added. Trials so far
     stay as they are, and the change is recorded.

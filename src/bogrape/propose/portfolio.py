@@ -272,7 +272,7 @@ def check_method(method: object, solver: object, options: object) -> None:
         if given is not None:
             raise InvalidInputError(
                 f"{name} is a choice of method 'mip', got {given!r:.100} with method {method!r}; "
-                f"leave it out, or try method='mip'"
+                f"try {name}=None, or method='mip'"
             )
 
 

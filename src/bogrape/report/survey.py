@@ -217,12 +217,8 @@ class Survey:
         Computed from at most `MOST_COMPARED` observations, spread evenly.
         """
         self._need_small(3, "a comparison of settings")
-        some, settings = self.compared, self.settings
-        return scores(
-            [trial.graph for trial in some],
-            self._targets(some),
-            settings,
-        )
+        some = self.compared
+        return scores([trial.graph for trial in some], self._targets(some), self.settings)
 
     @property
     def compared(self) -> list[Trial]:

@@ -182,11 +182,7 @@ class Score:
     present: bool  # whether these are the settings of the study
 
 
-def scores(
-    graphs: Sequence[Graph],
-    y: FloatArray,
-    settings: StudySettings,
-) -> list[Score]:
+def scores(graphs: Sequence[Graph], y: FloatArray, settings: StudySettings) -> list[Score]:
     """The present settings first, then fitted noise and the other kernels."""
     kernel, noise = settings.kernel, settings.noise
     names: list[KernelName] = [kernel, *(name for name in KERNELS if name != kernel)]

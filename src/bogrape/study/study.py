@@ -52,7 +52,7 @@ class Study:
         name: of the study within its storage. If it is there already, it is reopened, and its
             settings must be the ones given here; `Study.load` takes them from the storage.
 
-    The other arguments are described in `StudySettings`. A study is for one thread: in others, and
+    The settings are described in `StudySettings`. A study is for one thread: in others, and
     in other processes, open it again.
 
     >>> from bogrape import GraphSpace
