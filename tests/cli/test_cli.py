@@ -326,6 +326,20 @@ def test_settings_are_changed_by_editing_the_study_file(
     assert "space (rules can be added" in call("change", path, code=2).stderr
 
 
+def test_settings_of_the_command_line_go_before_those_of_the_file(
+    write: Callable[..., Path], tmp_path: Path
+) -> None:
+    path, url = write(), f"sqlite:///{tmp_path}/study.db"
+    call("ask", path, "--set", "restarts=2", "--set", "alpha=1.5")
+    settings = Study.load(url, "test").settings
+    assert (settings.restarts, settings.alpha) == (2, 1.5)
+    told = call("ask", path, code=2).stderr
+    assert "made with other settings (alpha, restarts)" in told
+    assert "alpha changed" in call("change", path, "--set", "restarts=2").output
+    assert Study.load(url, "test").settings.alpha is None
+    assert "did you mean 'restarts'" in call("ask", path, "--set", "restart=2", code=2).stderr
+
+
 def test_an_enormous_line_is_refused_without_being_read(
     write: Callable[..., Path], tmp_path: Path
 ) -> None:

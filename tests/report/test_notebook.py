@@ -34,8 +34,8 @@ def html_of(thing: Any) -> str:
 
 def proposed(study: Study) -> Trial:
     """A pending trial with a prediction."""
-    trial = study._draft(study.space.sample(1, seed=99)[0], "proposal")
-    return study._insert([replace(trial, state="pending", certificate=CERTIFICATE)])[0]
+    trial = study._ledger.draft(study.space.sample(1, seed=99)[0], "proposal")
+    return study._ledger.append([replace(trial, state="pending", certificate=CERTIFICATE)])[0]
 
 
 def test_the_best_trial_is_a_picture_with_its_value() -> None:

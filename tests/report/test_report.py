@@ -392,7 +392,7 @@ def test_the_command_takes_a_study_file_and_stops_watching_at_its_end(tmp_path: 
         study.tell(trial, value_of(trial.graph))
     out = tmp_path / "report.html"
     assert run(tmp_path / "study.toml", "-o", out).exit_code == 0
-    study._store([study._draft(study.space.sample(1, seed=9)[0], "queued")], distinct=False)
+    study._ledger.append([study._ledger.draft(study.space.sample(1, seed=9)[0], "queued")])
     asked = study.ask()
     study.fail(asked, "broke")
     done = run(tmp_path / "study.toml", "-o", out, "--watch", "1")

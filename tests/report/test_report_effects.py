@@ -19,6 +19,7 @@ from bogrape.report.survey import MOST_COMPARED, Survey
 from bogrape.report.text import plus_minus
 from bogrape.report.validation import Inverse, LeaveOneOut, best_remedy, scores
 from bogrape.report.words import effect_in_words, effects_in_words, remedy_in_words
+from bogrape.study import StudySettings
 
 ELEMENTS = GraphSpace(7, labels=("C", "O"))
 O_FOR_C = Exchange("label", (0, 1))
@@ -336,7 +337,7 @@ def test_settings_that_cannot_be_fitted_are_left_out_of_the_table(
         return fit(gp, *data)
 
     monkeypatch.setattr(GraphGP, "fit", refuse)
-    found = scores(graphs, np.arange(5.0), kernel="ssp", noise=1e-6, n_labels=2, seed=0, sign=1.0)
+    found = scores(graphs, np.arange(5.0), StudySettings(space=GraphSpace(5, labels=2)))
     assert [(score.kernel, score.noise) for score in found] == [("ssp", 1e-6), ("sp", 1e-6)]
 
 

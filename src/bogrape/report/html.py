@@ -15,10 +15,12 @@ import os
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from ..acquisition import EI, LCB
 from ..errors import InvalidInputError, StudyError
 from ..study import Study
+from ..study.settings import SETTING_NAMES
 from ..trial import package_version
 from . import words
 from .draw import has_matplotlib
@@ -214,9 +216,6 @@ def _reproduce(survey: Survey, source: str) -> str:
     settings = survey.settings
     versions = sorted({trial.version for trial in survey.trials if trial.version})
     space = ascii(survey.space.to_json())  # JSON inside a Python string, printable whatever it is
-    limit = 'float("inf")' if math.isinf(settings.time_limit) else repr(settings.time_limit)
-    stored = isinstance(settings.acquisition, (str, LCB, EI))
-    acquisition = repr(settings.acquisition) if stored else "your_acquisition"
     own = sum(trial.origin != "added" for trial in survey.trials)
     lines = [
         "from bogrape import EI, LCB, GraphSpace, Study, minimize",
@@ -226,15 +225,7 @@ def _reproduce(survey: Survey, source: str) -> str:
         "    objective,  # your function of a graph",
         "    space,",
         f"    n_iterations={max(0, own - settings.n_initial)},",
-        f"    n_initial={settings.n_initial},",
-        f"    kernel={settings.kernel!r},",
-        f"    seed={settings.seed},",
-        f"    time_limit={limit},",
-        f"    acquisition={acquisition},",
-        f"    method={settings.method!r},",
-        f"    noise={settings.noise!r},",
-        f"    direction={settings.direction!r},",
-        f"    retries={settings.retries},",
+        *(f"    {name}={_as_python(getattr(settings, name))}," for name in SETTING_NAMES),
         ")",
     ]
     if source:
@@ -251,6 +242,13 @@ def _reproduce(survey: Survey, source: str) -> str:
         "worker asks and no proposal is cut short by its time limit."
         f"{f' Time spent: {esc(spent)}.' if spent else ''}</p>{changed}<pre>{code}</pre></section>"
     )
+
+
+def _as_python(value: Any) -> str:
+    """The value of a setting as one writes it."""
+    if isinstance(value, float) and math.isinf(value):
+        return 'float("inf")'
+    return "your_own" if callable(value) and not isinstance(value, (LCB, EI)) else repr(value)
 
 
 def _footer(refresh: int | None) -> str:
