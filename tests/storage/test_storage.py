@@ -19,7 +19,8 @@ from sqlalchemy import Connection, text
 
 from bogrape import GraphSpace, Study
 from bogrape.errors import InvalidInputError, StorageError, StudyError
-from bogrape.storage import engines, open_storage, rows, schema, untouched
+from bogrape.storage import open_storage
+from bogrape.storage.sql import engines, rows, schema, untouched
 from places import TESTS
 
 SPACE = GraphSpace(n_nodes=5, labels=2)
