@@ -38,7 +38,7 @@ from ..local.ties import break_tie
 from ..proposal import Proposal, Status
 from ..request import Request
 from ..units import RECOMPUTED, TIE, room
-from .build import AcquisitionProgram, OutOfTime
+from .build import AcquisitionProgram, OutOfTime, refuse_checked_rules
 from .options import MipOptions
 from .runner import ADAPTERS, run
 from .solution import Limits, Solution
@@ -74,6 +74,7 @@ def propose_mip(objective: Criterion, request: Request) -> Proposal:
             f"{', '.join(ADAPTERS)}"
         )
     options = MipOptions.of(request.options)
+    refuse_checked_rules(objective.space)
     best, n_evaluations = _start(objective, request, options)
     method = f"search+{solver}" if best.graph is not None else solver
     bound, finished, allowance = -math.inf, False, 0.0

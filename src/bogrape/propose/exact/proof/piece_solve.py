@@ -6,7 +6,8 @@ bound that holds for all graphs of the piece that are not excluded.
 Integers stand for real numbers here, so near the incumbent the solver may offer graphs that are no
 better. Every offer is decoded and its value recomputed; its *counts* are then ruled out and the
 search goes on. All graphs with equal counts have equal values, so nothing is lost, except that a
-graph offered may be excluded while another with the same counts is not: `_graph_with` looks.
+graph offered may be excluded, or break a rule that is checked instead of encoded, while another
+with the same counts may be proposed: `_graph_with` looks.
 """
 
 from __future__ import annotations
@@ -315,26 +316,32 @@ class _Solve:
             if not values[i] < self.best.value:
                 return
             graph = batch.graph(int(i))
-            if self.objective.space.identity(graph) not in self.task.excluded:
+            if self._may_be_proposed(graph):
                 self.best = Answer(False, -math.inf, graph, self.objective.of_graph(graph))
                 return
 
     # -- offers -------------------------------------------------------------------------------
 
     def _take(self, graph: Graph, counts: tuple[int, ...]) -> None:
-        """Take in an offered graph, or another one with the same counts if it is excluded."""
+        """Take in an offered graph, or another one with the same counts if it cannot be had."""
         value = self.objective.of_graph(graph)
         if not value < self.best.value:
             return
-        if self.objective.space.identity(graph) in self.task.excluded:
+        if not self._may_be_proposed(graph):
             other = self._graph_with(counts)
             if other is None:
                 return
             graph, value = other, self.objective.of_graph(other)
         self.best = Answer(False, -math.inf, graph, value)
 
+    def _may_be_proposed(self, graph: Graph) -> bool:
+        """Whether a graph of the model is not excluded, and obeys the rules the model lacks."""
+        if self.objective.space.identity(graph) in self.task.excluded:
+            return False
+        return self.piece.structure.allows(graph)
+
     def _graph_with(self, counts: tuple[int, ...] = ()) -> Graph | None:
-        """A graph with exactly these counts (or any) that is not excluded, if there is one."""
+        """A graph with exactly these counts (or any) that may be proposed, if there is one."""
         encoding = GraphEncoding(self.piece.structure, unique=True)
         model = encoding.model
         rows = count_rows(self.piece.structure, self.coordinates, None)
@@ -345,7 +352,7 @@ class _Solve:
         found: list[Graph] = []
 
         def enough(graph: Graph) -> bool:
-            if self.objective.space.identity(graph) not in self.task.excluded:
+            if self._may_be_proposed(graph):
                 found.append(graph)
             return bool(found)
 
