@@ -92,7 +92,7 @@ def _inside(rule: Rule, graphs: Sequence[Graph]) -> list[bool]:
             f"{excess!r:.80}",
             "0.0 where the rule holds, more where it does not",
         )
-    return (excess == 0).tolist()
+    return [bool(value == 0) for value in excess]
 
 
 def _refuse_raised(rule: Rule, name: str, error: Exception) -> NoReturn:

@@ -262,8 +262,8 @@ class Rule:
 
     def parameters(self) -> dict[str, Any]:
         """The parameters that differ from their defaults."""
-        out = {}
-        for field in fields(self) if is_dataclass(self) else ():
+        out: dict[str, Any] = {}
+        for field in fields(self) if is_dataclass(self) else []:
             value = getattr(self, field.name)
             if field.default is MISSING or _differs(value, field.default):
                 out[field.name] = value

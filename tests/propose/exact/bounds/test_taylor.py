@@ -16,14 +16,16 @@ from bogrape.encoding import Structure
 from bogrape.graph import Graph
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.bounds import taylor as boxes
-from bogrape.propose.exact.bounds.boxes import Cover, middles, rows_of
+from bogrape.propose.exact.bounds.boxes import Cover, middles
 from bogrape.propose.exact.bounds.histogram_table import evaluate
-from bogrape.propose.exact.bounds.taylor import Mean, derivative_norms, supporting_rows
-from bogrape.propose.exact.distances.count_variables import length_rows
+from bogrape.propose.exact.bounds.taylor import Mean, derivative_norms, hull
 from bogrape.propose.exact.distances.extremes import plain
+from bogrape.propose.exact.distances.inequality import AtMost, distances
+from bogrape.propose.exact.distances.known import known_of_distances
 from bogrape.propose.exact.distances.lengths import histograms
+from bogrape.propose.exact.proof.by_boxes import cover_of
 from bogrape.propose.exact.proof.piece import Piece
-from bogrape.propose.exact.proof.piece_solve import Task
+from exact_cases import solve_piece
 from exhaustive import classes, fitted
 
 
@@ -55,7 +57,7 @@ def test_better_graphs_are_in_a_box_with_a_bound_below_them(
         values = objective.of_batch(Batch.of(graphs))
         value = float(np.quantile(values, quantile))
         structure = Structure(space.shape(n), "strong", (), diameter)
-        cover = Task(Piece(structure), objective, value, (), (), 60).cover()
+        cover = cover_of(solve_piece(Piece(structure), objective, value).state())
         assert cover is not None
         for graph, own in zip(graphs, values, strict=True):
             holding = box_of(cover, counts_of(graph, diameter))
@@ -70,21 +72,20 @@ def test_bounds_hold_for_all_counts_of_large_boxes(n: int, monkeypatch: pytest.M
     monkeypatch.setattr(boxes, "_MOST_BOXES", 300)  # so that they stay large
     space, diameter = GraphSpace(n), 5
     objective = Criterion(space, fitted(space, "essp", seed=3).posterior, LCB(1.0))
-    task = Task(Piece(plain(n, diameter)), objective, np.inf, (), (), 60)
     every = histograms(n, diameter)
     assert every is not None
     rng = np.random.default_rng(0)
     some = every[rng.permutation(len(every))[:3000]]
     values = evaluate(objective, n, False, some, np.full((len(some), 1), n))
-    task.value = float(np.quantile(values, 0.9))
-    cover = task.cover()
+    value = float(np.quantile(values, 0.9))
+    cover = cover_of(solve_piece(Piece(plain(n, diameter)), objective, value).state())
     assert cover is not None
     assert (cover.high > cover.low).any()
     n_inside = 0
     for h, own in zip(some, values, strict=True):
         holding = box_of(cover, h)
         n_inside += len(holding)
-        assert len(holding) == 1 or own >= task.value
+        assert len(holding) == 1 or own >= value
         assert (cover.bound[holding] <= own).all()
     assert n_inside > 1000
 
@@ -135,7 +136,7 @@ def test_points_least_and_tightened_agree_with_a_list_of_all_counts(data: st.Dat
     width = np.array(data.draw(st.lists(st.integers(0, 12), min_size=3, max_size=3)))
     weights = tuple(data.draw(st.lists(st.integers(-5, 5), min_size=3, max_size=3)))
     box = Cover(low[None], (low + width)[None], np.zeros(1))
-    rows = rows_of(length_rows(plain(n, diameter), ()), diameter)
+    known = AtMost.of(known_of_distances(plain(n, diameter), ()), distances(diameter))
     inside = every[((low <= every) & (every <= low + width)).all(axis=1)]
     points = box.points(15, 10**6)
     assert points is not None
@@ -145,15 +146,15 @@ def test_points_least_and_tightened_agree_with_a_list_of_all_counts(data: st.Dat
         middle = middles(box, 15)[0]
         assert middle.sum() == 15
         assert ((low <= middle) & (middle <= low + width)).all()
-    allowed = np.all([inside @ row <= most for row, most in rows], axis=0)
-    tight = box.tightened(15, rows).points(15, 10**6)
+    allowed = np.all([inside @ weights <= most for weights, most in known], axis=0)
+    tight = box.tightened(15, known).points(15, 10**6)
     assert tight is not None
     assert set(map(tuple, inside[allowed])) <= set(map(tuple, tight)) <= set(map(tuple, inside))
 
 
 @given(st.integers(0, 30), st.floats(0.05, 0.95))
 @settings(max_examples=40, deadline=None)
-def test_supporting_rows_hold_for_all_counts_in_the_boxes(seed: int, quantile: float) -> None:
+def test_the_hull_holds_for_all_counts_in_the_boxes(seed: int, quantile: float) -> None:
     n, diameter = 7, 4
     space = GraphSpace(n)
     posterior = fitted(space, "essp", seed=seed).posterior
@@ -162,10 +163,11 @@ def test_supporting_rows_hold_for_all_counts_in_the_boxes(seed: int, quantile: f
     assert every is not None
     values = evaluate(objective, n, False, every, np.full((len(every), 1), n))
     value = float(np.quantile(values, quantile))
-    cover = Task(Piece(plain(n, diameter)), objective, value, (), (), 60).cover()
+    cover = cover_of(solve_piece(Piece(plain(n, diameter)), objective, value).state())
     assert cover is not None
-    rows = supporting_rows(cover, Mean.of(posterior, diameter), n)
-    for weights, most in rows:
+    around = hull(cover, Mean.of(posterior, diameter), n)
+    assert around
+    for weights, most in AtMost.of(around, distances(diameter)):
         assert (every[values < value] @ weights <= most).all()
 
 
@@ -175,6 +177,6 @@ def test_a_size_that_leaves_no_attributes_to_choose_is_settled_without_a_warning
     objective = Criterion(space, fitted(space, "essp").posterior, LCB(1.0))
     for diameter in (2, 3):
         piece = Piece(Structure(space.shape(4), "strong", space.rules, diameter))
-        answer = Task(piece, objective, 0.5, (), (), 20.0).solve()
+        answer = solve_piece(piece, objective, 0.5, 20.0).solve()
         assert answer.proved
         assert answer.graph is None
