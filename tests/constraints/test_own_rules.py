@@ -21,7 +21,7 @@ from bogrape.errors import (
     UnsupportedError,
 )
 from bogrape.graph import Graph
-from exhaustive import check, everything, fitted
+from exhaustive import assert_optimal, everything, fitted, prove
 
 from oracles import networkx_graph
 
@@ -146,7 +146,7 @@ def test_proofs_under_own_rules_equal_exhaustive_search(
     case: str, kernel: str, acquisition: LCB | EI
 ) -> None:
     space = _CASES[case]
-    check(space, fitted(space, kernel, seed=3), acquisition)
+    assert_optimal(space, fitted(space, kernel, seed=3), acquisition)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -156,7 +156,7 @@ def test_excluded_graphs_and_checked_rules_together_leave_the_best_of_the_rest(
     space = GraphSpace(6, rules=[EvenWithoutTriangle()])
     gp = fitted(space, kernel, seed=5)
     graphs = list(everything(space))
-    check(space, gp, exclude=graphs[::2])
+    assert_optimal(space, gp, exclude=graphs[::2])
 
 
 def test_the_mip_refuses_rules_it_cannot_encode() -> None:
@@ -184,7 +184,7 @@ def test_with_no_graph_that_passes_no_contradiction_of_rules_is_made_up() -> Non
     space = GraphSpace(4, rules=[Refuses(), NumberOfEdges(maximum=5)])
     gp = fitted(GraphSpace(4), "ssp")
     with pytest.raises(InfeasibleSpaceError, match="satisfies the other rules breaks") as caught:
-        propose(space, gp, method="exact", time_limit=5)
+        prove(space, gp)
     assert caught.value.rules == ("Refuses()",)
 
 
@@ -192,7 +192,7 @@ def test_a_contradiction_of_rules_with_rows_names_them_and_no_checked_rule() -> 
     space = GraphSpace(5, rules=[Refuses(), TwoConnected(), AtMostEdges(4)])
     gp = fitted(GraphSpace(5), "ssp")
     with pytest.raises(InfeasibleSpaceError, match="no graph satisfies") as caught:
-        propose(space, gp, method="exact", time_limit=5)
+        prove(space, gp)
     assert set(caught.value.rules) == {TwoConnected().name, AtMostEdges(4).name}
 
 
@@ -200,7 +200,7 @@ def test_with_all_graphs_that_pass_excluded_the_space_is_exhausted() -> None:
     space = GraphSpace(5, rules=[EvenWithoutTriangle()])
     gp = fitted(space, "ssp")
     with pytest.raises(SearchSpaceExhausted, match=r"excluded ones, or breaks EvenWithoutTriangle"):
-        propose(space, gp, method="exact", time_limit=5, exclude=space.enumerate())
+        prove(space, gp, exclude=space.enumerate())
 
 
 class FailsLater(Rule):
@@ -330,4 +330,4 @@ class FirstHasDegree(Rule):
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_checked_rule_that_names_a_node_asks_for_some_numbering(kernel: str) -> None:
     space = GraphSpace(5, rules=[FirstHasDegree(3)])
-    check(space, fitted(space, kernel, seed=2))
+    assert_optimal(space, fitted(space, kernel, seed=2))

@@ -262,8 +262,10 @@ class Rule:
 
     def parameters(self) -> dict[str, Any]:
         """The parameters that differ from their defaults."""
-        out: dict[str, Any] = {}
-        for field in fields(self) if is_dataclass(self) else []:
+        if not is_dataclass(self):
+            return {}
+        out = {}
+        for field in fields(self):
             value = getattr(self, field.name)
             if field.default is MISSING or _differs(value, field.default):
                 out[field.name] = value

@@ -82,7 +82,7 @@ class PieceSolve:
     # -- offers -------------------------------------------------------------------------------
 
     def take(self, graph: Graph, counts: tuple[int, ...]) -> None:
-        """Take in an offered graph, or another one with the same counts if it may not be proposed."""
+        """Take in an offered graph, or another with the same counts if it may not be proposed."""
         value = self.criterion.of_graph(graph)
         if not value < self.best_value:
             return
