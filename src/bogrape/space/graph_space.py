@@ -25,6 +25,7 @@ from ..constraints import (
     identity_of,
     rule_from_dict,
 )
+from ..constraints.own import check_own_class, check_own_meaning, is_own
 from ..counts import chunks
 from ..errors import (
     InvalidInputError,
@@ -50,6 +51,7 @@ from .exchange import from_networkx, to_networkx
 from .propagation import Known, propagate
 from .sampler import sample
 
+_PROBED = 6  # nodes of the graphs that rules of the user's own are tried on
 _AT_ONCE = 1000  # graphs in a batch, so that memory does not grow with their number
 _DERIVED_CELLS = 4_000_000  # of the adjacency matrices that are worked on at a time
 
@@ -142,6 +144,8 @@ class GraphSpace:
                     f"expected every rule to be one of {', '.join(RULES)}, got {shown(rule)}; "
                     "see bogrape.constraints"
                 )
+            if is_own(type(rule)):
+                check_own_class(rule)
         if self.acyclic and Acyclic() not in rules:
             rules.append(Acyclic())
         if self.nodes is not None:
@@ -153,6 +157,11 @@ class GraphSpace:
         bound = (rule.located(sites).bind(names, self.shape(self.n_max)) for rule in rules)
         self._set("rules", tuple(dict.fromkeys(bound)))  # a rule given twice says nothing new
         self._set("acyclic", Acyclic() in self.rules)
+        n = min(self.n_max, max(self.n_min, _PROBED))
+        for rule in self.rules:
+            if is_own(type(rule)):
+                strong = self.connected == "strong"
+                check_own_meaning(rule, self.shape(n), strong, self.interchangeable(n))
 
     def _named_nodes(self, rules: list[Rule], by_node: tuple[str, ...] | None) -> NamedNodes:
         """The rule that keeps nodes apart: with these labels, or those of a copied space."""
@@ -218,6 +227,11 @@ class GraphSpace:
     def n_edge_labels(self) -> int:
         """Number of edge labels, 0 for none."""
         return self.edge_labels
+
+    @property
+    def checked_rules(self) -> tuple[Rule, ...]:
+        """The rules that no solver knows: every graph is checked against them."""
+        return tuple(rule for rule in self.rules if not rule.encoded)
 
     def shape(self, n: int) -> Shape:
         """What all graphs with n nodes of this space have in common."""
@@ -317,7 +331,8 @@ class GraphSpace:
             return odd
         batch = Batch.of([graph])
         out = [words for words, excess in self._structural(batch) if excess[0] > 0]
-        return out + [rule.name for rule in self.rules if rule.excess(batch)[0] > 0]
+        asked = [rule for rule in self.rules if not (out and rule.one_by_one)]
+        return out + [rule.name for rule in asked if rule.excess(batch)[0] > 0]
 
     def check(self, graph: Graph) -> None:
         """Raise `NotInSpaceError` naming everything that is wrong with the graph."""
@@ -356,6 +371,7 @@ class GraphSpace:
     def excess(self, batch: Batch, *, deadline: float = math.inf) -> NDArray[np.float64]:
         """How far each graph is from the space, ``(B,)``: the sum over its rules, 0.0 inside.
 
+        Rules that only say whether they hold count where nothing else is wrong.
         Graphs that are not looked at before the deadline (a `time.monotonic` value) count as
         infinitely far.
         """
@@ -374,7 +390,11 @@ class GraphSpace:
         for _, excess in self._structural(batch):
             total += excess
         for rule in self.rules:
-            total += rule.excess(batch)
+            if not rule.one_by_one:
+                total += rule.excess(batch)
+        for rule in self.rules:
+            if rule.one_by_one and (inside := np.flatnonzero(total == 0)).size:
+                total[inside] = rule.excess(batch.select(inside))
         return total
 
     def derived(self, batch: Batch, *, deadline: float = math.inf) -> Batch:
@@ -527,7 +547,8 @@ class GraphSpace:
             said = (name if name == label else f"{name} ({label})" for name, label in sites)
             lines.append(f"nodes: {', '.join(said)} (kernels see labels, not names)")
         rules = [rule for rule in self.rules if not isinstance(rule, NamedNodes)]
-        return "\n  ".join(lines + [f"rule: {rule.name}" for rule in rules])
+        checked = {True: "", False: " (checked graph by graph, not known to solvers)"}
+        return "\n  ".join(lines + [f"rule: {rule.name}{checked[rule.encoded]}" for rule in rules])
 
     def to_networkx(self, graph: Graph) -> Any:
         """The graph as a networkx graph, with the names this space has for nodes and labels.
