@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .errors import InvalidGraphError
 
 BoolArray = NDArray[np.bool_]
+FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 _Scalar = TypeVar("_Scalar", bound=np.generic)

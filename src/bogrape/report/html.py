@@ -19,7 +19,7 @@ from pathlib import Path
 from ..acquisition import EI, LCB
 from ..errors import InvalidInputError, StudyError
 from ..study import Study
-from ..study.trial import package_version
+from ..trial import package_version
 from . import words
 from .draw import has_matplotlib
 from .figures import FIGURES

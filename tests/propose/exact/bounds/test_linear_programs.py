@@ -14,15 +14,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from bogrape import GraphGP, GraphSpace
+from bogrape import LCB, GraphGP, GraphSpace
 from bogrape.counts import Counts
 from bogrape.encoding import Structure, structures
+from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.bounds.integer_lcb import IntegerLine
 from bogrape.propose.exact.bounds.linear_programs import Lines, Program
 from bogrape.propose.exact.bounds.lines_below import Box, FloatArray, Line, Surface
 from bogrape.propose.exact.distances.coordinates import Coordinates
 from bogrape.propose.exact.distances.count_variables import Row, count_rows
 from bogrape.propose.exact.proof.piece import Piece
+from bogrape.propose.exact.proof.strategies import choose
 from exhaustive import fitted
 
 SPACE = GraphSpace(5, labels=2)
@@ -42,7 +44,8 @@ def _piece(
 ) -> tuple[GraphGP, Surface, list[Row]]:
     gp = fitted(SPACE, kernel, "random", seed, **options)
     piece = Piece(_structure(where[0]), where[1])
-    surface = piece.surface(gp.posterior, kappa)
+    surface = choose(Criterion(SPACE, gp.posterior, LCB(kappa))).surface(piece)
+    assert surface is not None
     return gp, surface, list(count_rows(piece.structure, surface.coordinates, None))
 
 

@@ -1,0 +1,55 @@
+"""Solve a piece by boxes of histograms, each with a bound: what is left of them is listed."""
+
+from __future__ import annotations
+
+import math
+
+from ..bounds.boxes import Cover, rows_of
+from ..bounds.histogram_table import MOST_ROWS, at_best_attributes, attribute_choices
+from ..bounds.taylor import Mean, cover_counts, has_cover, supporting_rows
+from ..distances.count_variables import length_rows
+from ..distances.free_attributes import FreeAttributes
+from .by_histograms import solve_by_histograms
+from .piece import Answer
+from .piece_solve import PieceSolve
+
+_MOST_ATTRIBUTES = 64  # choices that every box of counts is evaluated at
+
+
+def cover_of(state: PieceSolve) -> Cover | None:
+    """Boxes with all histograms that can beat the incumbent, if the piece has such bounds.
+
+    Attributes that rules tie to the graph are taken as free here: that bounds them, too.
+    """
+    structure, criterion = state.piece.structure, state.criterion
+    if not has_cover(structure, criterion):
+        return None
+    free = state.free or FreeAttributes(structure, ())
+    choices = attribute_choices(structure.shape, free, _MOST_ATTRIBUTES)
+    if choices is None:
+        return None
+    evaluate = at_best_attributes(criterion, structure.shape, choices)
+    ranges = list(length_rows(structure, state.question.facts))
+    if (heaviest := state.piece.heaviest) is not None:
+        weights = dict(enumerate(heaviest.weights, start=1))
+        ranges.append((weights, heaviest.least, heaviest.most))
+    rows = rows_of(ranges, state.piece.longest)
+    return cover_counts(structure, rows, state.best_value, criterion, evaluate, state.deadline)
+
+
+def solve_by_boxes(state: PieceSolve, cover: Cover) -> Answer:
+    """The best graph of a piece, given boxes with all histograms of interest."""
+    if not len(cover):
+        return state.settled()
+    n_pairs, bound = state.coordinates.n_pairs(), float(cover.bound.min())
+    if state.question.relaxed:
+        return state.open(bound, cover.worst(n_pairs))
+    mean = Mean.of(state.criterion.posterior, state.piece.longest)
+    hull = supporting_rows(cover, mean, state.piece.structure.shape.n_nodes)
+    state.of_interest = [(dict(enumerate(w.tolist())), -math.inf, most) for w, most in hull]
+    if state.nothing_is_heavy_enough():
+        return state.settled()
+    histograms = cover.points(n_pairs, MOST_ROWS)
+    if histograms is None:
+        return state.open(bound)
+    return solve_by_histograms(state, histograms)
