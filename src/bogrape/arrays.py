@@ -15,7 +15,6 @@ from .errors import InvalidGraphError
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 LARGEST = 2**31 - 1  # of a label or an edge label
