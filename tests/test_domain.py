@@ -461,6 +461,7 @@ def test_the_command_line_speaks_the_text_format_of_a_domain(
     assert "battery" in table.read_text(encoding="utf-8")
     (trial,) = [json.loads(line) for line in call("ask", study, "--json").splitlines()]
     assert trial["graph"].count("battery") == 1
+    assert "added 5 observations" in call("import", study, table)
     more = tmp_path / "more.csv"
     more.write_text("netlist,value\nbattery lamp | 0-1,1\nbattery |,x\n", encoding="utf-8")
     seen = json.loads(call("import", study, more, "--preview", "--json"))
