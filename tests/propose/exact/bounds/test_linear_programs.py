@@ -21,8 +21,9 @@ from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.bounds.integer_lcb import IntegerLine
 from bogrape.propose.exact.bounds.linear_programs import Lines, Program
 from bogrape.propose.exact.bounds.lines_below import Box, FloatArray, Line, Surface
-from bogrape.propose.exact.distances.coordinates import Coordinates
-from bogrape.propose.exact.distances.count_variables import Row, count_rows
+from bogrape.propose.exact.distances.coordinates import Coordinates, Position
+from bogrape.propose.exact.distances.inequality import Inequality
+from bogrape.propose.exact.distances.known import known_of_counts
 from bogrape.propose.exact.proof.piece import Piece
 from bogrape.propose.exact.proof.strategies import choose
 from exhaustive import fitted
@@ -41,12 +42,12 @@ def _structure(diameter: int | None) -> Structure:
 
 def _piece(
     kernel: str, where: tuple[int, tuple[int, ...]], seed: int, kappa: float, **options: Any
-) -> tuple[GraphGP, Surface, list[Row]]:
+) -> tuple[GraphGP, Surface, list[Inequality[Position]]]:
     gp = fitted(SPACE, kernel, "random", seed, **options)
     piece = Piece(_structure(where[0]), where[1])
     surface = choose(Criterion(SPACE, gp.posterior, LCB(kappa))).surface(piece)
     assert surface is not None
-    return gp, surface, list(count_rows(piece.structure, surface.coordinates, None))
+    return gp, surface, list(known_of_counts(piece.structure, surface.coordinates, None))
 
 
 def _lcb(gp: GraphGP, coordinates: Coordinates, x: NDArray[np.int64], kappa: float) -> FloatArray:
@@ -64,8 +65,8 @@ def _lcb(gp: GraphGP, coordinates: Coordinates, x: NDArray[np.int64], kappa: flo
     return np.asarray((mean - model.y_mean - kappa * std) / model.y_scale)
 
 
-def _all_counts(coordinates: Coordinates, rows: list[Row]) -> NDArray[np.int64]:
-    """All whole numbers that obey the rows, whether graphs have them or not."""
+def _all_counts(coordinates: Coordinates, known: list[Inequality[Position]]) -> NDArray[np.int64]:
+    """All whole numbers that obey the inequalities, whether graphs have them or not."""
     by_type: dict[tuple[int, ...], list[int]] = {}
     for i, path in enumerate(coordinates.paths):
         by_type.setdefault(path[1:], []).append(i)
@@ -79,9 +80,9 @@ def _all_counts(coordinates: Coordinates, rows: list[Row]) -> NDArray[np.int64]:
     ]
     every = np.array([sum(choice, ()) for choice in product(*blocks)])
     keep = np.ones(len(every), dtype=bool)
-    for weights, low, high in rows:
-        total = sum(weight * every[:, i] for i, weight in weights.items())
-        keep &= (total >= low) & (total <= high)
+    for inequality in known:
+        total = sum(weight * every[:, i] for i, weight in inequality.weights.items())
+        keep &= (total >= inequality.low) & (total <= inequality.high)
     return every[keep]
 
 
@@ -99,10 +100,10 @@ def test_the_bound_is_the_smallest_lcb_of_all_counts(
     # ESP adds up large numbers of both signs: what rounding may do is more than nothing
     n_seeds, n_most, relative = (3, 2000, 1e-4) if kernel == "sp" else (1, 300, 5e-3)
     for seed in range(n_seeds):
-        gp, surface, rows = _piece(kernel, piece, seed, kappa, **options)
-        every = _all_counts(surface.coordinates, rows)
+        gp, surface, known = _piece(kernel, piece, seed, kappa, **options)
+        every = _all_counts(surface.coordinates, known)
         values = _lcb(gp, surface.coordinates, every, kappa)
-        lines = Lines(surface, rows)
+        lines = Lines(surface, known)
         left = lines.branched(math.inf, _soon(), n_most)
         least = float(values.min())
         assert left.bound == pytest.approx(least, abs=relative * (1 + abs(least)))
@@ -132,15 +133,15 @@ def test_any_point_gives_a_line_below(
 ) -> None:
     rng = np.random.default_rng(seed)
     kappa = float(rng.choice([0.0, 0.5, 1.5]))
-    gp, surface, rows = _piece(kernel, piece, seed % 3, kappa)
-    every = _all_counts(surface.coordinates, rows)
+    gp, surface, known = _piece(kernel, piece, seed % 3, kappa)
+    every = _all_counts(surface.coordinates, known)
     low = np.minimum.reduce(every[rng.integers(len(every), size=3)])
     high = np.maximum.reduce(every[rng.integers(len(every), size=3)])
     box = Box(np.minimum(low, high).astype(float), np.maximum(low, high).astype(float))
     inside = every[((every >= box.low) & (every <= box.high)).all(axis=1)]
     # where it touches, and in which box that was found, may be anything
     x = rng.uniform(0, 4, len(surface.coordinates))
-    line = surface.below(surface.touching(x, Lines(surface, rows).box), box)
+    line = surface.below(surface.touching(x, Lines(surface, known).box), box)
     assert (line(inside) <= _lcb(gp, surface.coordinates, inside, kappa) + 1e-9).all()
 
 
@@ -151,24 +152,25 @@ def test_programs_agree_with_scipy(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(1, 7)), int(rng.integers(1, 7))
     upper = rng.integers(1, 9, n)
-    rows: list[Row] = []
+    known: list[Inequality[Position]] = []
     for _ in range(m):
-        weights = {int(i): int(w) for i, w in enumerate(rng.integers(-3, 4, n)) if w}
+        weights = {Position(i): int(w) for i, w in enumerate(rng.integers(-3, 4, n)) if w}
         least = float(rng.integers(-12, 12))
         kind = rng.integers(3)
-        rows.append((weights, -math.inf if kind == 0 else least, least + 9 * (kind != 1)))
-    program = Program(rows, upper)
+        low = -math.inf if kind == 0 else least
+        known.append(Inequality("random", weights, low, least + 9 * (kind != 1)))
+    program = Program(known, upper)
     for _ in range(4):
         lines = [Line(rng.normal(size=n).round(3), float(rng.normal())) for _ in range(3)]
         low = np.minimum(rng.integers(0, 4, n), upper).astype(float)
         high = np.minimum(low + rng.integers(0, 6, n), upper)
         found, _ = program.minimise(lines, Box(low, high), 10.0)
-        matrix = [[w.get(i, 0) for i in range(n)] for w, _, _ in rows]
-        most = [([*r, 0], h) for r, (_, _, h) in zip(matrix, rows, strict=True)]
+        matrix = [[k.weights.get(Position(i), 0) for i in range(n)] for k in known]
+        most = [([*r, 0], k.high) for r, k in zip(matrix, known, strict=True)]
         most += [
-            ([*(-c for c in r), 0], -least)
-            for r, (_, least, _) in zip(matrix, rows, strict=True)
-            if least > -math.inf
+            ([*(-c for c in r), 0], -k.low)
+            for r, k in zip(matrix, known, strict=True)
+            if k.low > -math.inf
         ]
         most += [([*line.cost, -1], -line.offset) for line in lines]
         expected = linprog(

@@ -16,11 +16,12 @@ from bogrape.encoding import Structure
 from bogrape.graph import Graph
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.bounds import taylor as boxes
-from bogrape.propose.exact.bounds.boxes import Cover, middles, rows_of
+from bogrape.propose.exact.bounds.boxes import Cover, middles
 from bogrape.propose.exact.bounds.histogram_table import evaluate
-from bogrape.propose.exact.bounds.taylor import Mean, derivative_norms, supporting_rows
-from bogrape.propose.exact.distances.count_variables import length_rows
+from bogrape.propose.exact.bounds.taylor import Mean, derivative_norms, hull
 from bogrape.propose.exact.distances.extremes import plain
+from bogrape.propose.exact.distances.inequality import AtMost, distances
+from bogrape.propose.exact.distances.known import known_of_distances
 from bogrape.propose.exact.distances.lengths import histograms
 from bogrape.propose.exact.proof.by_boxes import cover_of
 from bogrape.propose.exact.proof.piece import Piece
@@ -135,7 +136,7 @@ def test_points_least_and_tightened_agree_with_a_list_of_all_counts(data: st.Dat
     width = np.array(data.draw(st.lists(st.integers(0, 12), min_size=3, max_size=3)))
     weights = tuple(data.draw(st.lists(st.integers(-5, 5), min_size=3, max_size=3)))
     box = Cover(low[None], (low + width)[None], np.zeros(1))
-    rows = rows_of(length_rows(plain(n, diameter), ()), diameter)
+    known = AtMost.of(known_of_distances(plain(n, diameter), ()), distances(diameter))
     inside = every[((low <= every) & (every <= low + width)).all(axis=1)]
     points = box.points(15, 10**6)
     assert points is not None
@@ -145,15 +146,15 @@ def test_points_least_and_tightened_agree_with_a_list_of_all_counts(data: st.Dat
         middle = middles(box, 15)[0]
         assert middle.sum() == 15
         assert ((low <= middle) & (middle <= low + width)).all()
-    allowed = np.all([inside @ row <= most for row, most in rows], axis=0)
-    tight = box.tightened(15, rows).points(15, 10**6)
+    allowed = np.all([inside @ weights <= most for weights, most in known], axis=0)
+    tight = box.tightened(15, known).points(15, 10**6)
     assert tight is not None
     assert set(map(tuple, inside[allowed])) <= set(map(tuple, tight)) <= set(map(tuple, inside))
 
 
 @given(st.integers(0, 30), st.floats(0.05, 0.95))
 @settings(max_examples=40, deadline=None)
-def test_supporting_rows_hold_for_all_counts_in_the_boxes(seed: int, quantile: float) -> None:
+def test_the_hull_holds_for_all_counts_in_the_boxes(seed: int, quantile: float) -> None:
     n, diameter = 7, 4
     space = GraphSpace(n)
     posterior = fitted(space, "essp", seed=seed).posterior
@@ -164,8 +165,9 @@ def test_supporting_rows_hold_for_all_counts_in_the_boxes(seed: int, quantile: f
     value = float(np.quantile(values, quantile))
     cover = cover_of(solve_piece(Piece(plain(n, diameter)), objective, value).state())
     assert cover is not None
-    rows = supporting_rows(cover, Mean.of(posterior, diameter), n)
-    for weights, most in rows:
+    around = hull(cover, Mean.of(posterior, diameter), n)
+    assert around
+    for weights, most in AtMost.of(around, distances(diameter)):
         assert (every[values < value] @ weights <= most).all()
 
 

@@ -1,4 +1,4 @@
-"""Rows about labelled pairs hold for every labelled graph, and cut off what is none."""
+"""What is known of labelled pairs holds for every labelled graph, and cuts off what is none."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from bogrape.propose.exact.distances import connections, triangles
+from bogrape.propose.exact.distances.inequality import Inequality
 
-FAMILIES: dict[str, Callable[[Mapping[int, int], int], Iterator[tuple[Counter[Any], int]]]] = {
-    "triangles": triangles.rows,
-    "connections": lambda sizes, d: connections.rows(sizes, d, d),
-    "connections, any diameter": lambda sizes, d: connections.rows(sizes, d + 1, None),
+FAMILIES: dict[str, Callable[[Mapping[int, int], int], Iterator[Inequality[Any]]]] = {
+    "triangles": triangles.inequalities,
+    "connections": lambda sizes, d: connections.inequalities(sizes, d, d),
+    "connections, any diameter": lambda sizes, d: connections.inequalities(sizes, d + 1, None),
 }
 
 
@@ -29,14 +30,14 @@ def pair_counts(g: nx.Graph, labels: tuple[int, ...]) -> Counter[tuple[int, int,
     return out
 
 
-def smallest_slack(family: str, g: nx.Graph, labels: tuple[int, ...]) -> int:
+def smallest_slack(family: str, g: nx.Graph, labels: tuple[int, ...]) -> float:
     sizes = Counter(labels)
     x = pair_counts(g, labels)
     longest = nx.diameter(g)
     return min(
         (
-            sum(weight * x[key] for key, weight in weights.items()) - low
-            for weights, low in FAMILIES[family](sizes, longest)
+            sum(weight * x[key] for key, weight in known.weights.items()) - known.low
+            for known in FAMILIES[family](sizes, longest)
         ),
         default=0,
     )
@@ -44,7 +45,7 @@ def smallest_slack(family: str, g: nx.Graph, labels: tuple[int, ...]) -> int:
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("n", [3, 4, 5])
-def test_the_rows_hold_for_every_labelled_graph(n: int, family: str) -> None:
+def test_the_inequalities_hold_for_every_labelled_graph(n: int, family: str) -> None:
     graphs = [g for g in nx.graph_atlas_g() if len(g) == n and nx.is_connected(g)]
     tight = 0
     for g, labels in product(graphs, product(range(3), repeat=n)):
@@ -55,7 +56,7 @@ def test_the_rows_hold_for_every_labelled_graph(n: int, family: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_rows_hold_for_larger_graphs(family: str) -> None:
+def test_the_inequalities_hold_for_larger_graphs(family: str) -> None:
     rng = np.random.default_rng(0)
     for _ in range(150):
         n = int(rng.integers(6, 15))
@@ -83,8 +84,8 @@ def test_counts_of_no_graph_are_cut_off(case: str) -> None:
     family, sizes, x = NO_GRAPHS[case]
     longest = max(s for s, _, _ in x)
     broken = [
-        weights
-        for weights, low in FAMILIES[family](sizes, longest)
-        if sum(weight * x.get(key, 0) for key, weight in weights.items()) < low
+        known.name
+        for known in FAMILIES[family](sizes, longest)
+        if sum(weight * x.get(key, 0) for key, weight in known.weights.items()) < known.low
     ]
     assert broken

@@ -30,10 +30,10 @@ def _histograms(adjacency: np.ndarray) -> dict[int, np.ndarray]:
 def assert_conditions_hold(adjacency: np.ndarray) -> None:
     n = adjacency.shape[1]
     for diameter, found in _histograms(adjacency).items():
-        for name, weights, low, high in lengths.rows(n, diameter, known_facts(n, diameter)):
-            total = sum(weight * found[:, s - 1] for s, weight in weights.items())
-            assert (low <= total).all(), (n, diameter, name)
-            assert (total <= high).all(), (n, diameter, name)
+        for known in lengths.inequalities(n, diameter, known_facts(n, diameter)):
+            total = sum(weight * found[:, s - 1] for s, weight in known.weights.items())
+            assert (known.low <= total).all(), (n, diameter, known.name)
+            assert (total <= known.high).all(), (n, diameter, known.name)
 
 
 @pytest.mark.parametrize("n", range(2, 8))
@@ -80,16 +80,16 @@ def test_the_conditions_hold_for_large_graphs_of_every_kind(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", range(2, 8))
-def test_histograms_are_exactly_what_the_rows_describe(n: int) -> None:
+def test_histograms_are_exactly_what_the_inequalities_describe(n: int) -> None:
     n_pairs = n * (n - 1) // 2
     for diameter in range(1, n):
-        rows = list(lengths.rows(n, diameter))
+        known = list(lengths.inequalities(n, diameter))
         expected = [
             h
             for h in _ways(n_pairs, diameter)
             if all(
-                low <= sum(weight * h[s - 1] for s, weight in weights.items()) <= high
-                for _, weights, low, high in rows
+                k.low <= sum(weight * h[s - 1] for s, weight in k.weights.items()) <= k.high
+                for k in known
             )
         ]
         assert _table(n, diameter).tolist() == sorted(map(list, expected))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..distances import lengths
+from ..distances.inequality import AtMost
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-Row = tuple[IntArray, int]  # weights . h <= most
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +30,12 @@ class Cover:
         """Some of the boxes."""
         return Cover(self.low[keep], self.high[keep], self.bound[keep])
 
-    def tightened(self, n_pairs: int, rows: Sequence[Row]) -> Cover:
-        """The boxes cut down to ``sum h = n_pairs`` and the rows."""
+    def tightened(self, n_pairs: int, known: AtMost) -> Cover:
+        """The boxes cut down to ``sum h = n_pairs`` and what is known of h."""
         low, high = self.low, self.high
         ones = np.ones(low.shape[1], dtype=np.int64)
         keep = np.ones(len(low), dtype=bool)
-        for weights, most in (*rows, (ones, n_pairs), (-ones, -n_pairs)):
+        for weights, most in (*known, (ones, n_pairs), (-ones, -n_pairs)):
             least = np.where(weights > 0, weights * low, weights * high).sum(axis=1)
             room = np.maximum(most - least, 0)[:, None]
             keep &= least <= most
@@ -76,16 +75,6 @@ class Cover:
         before = np.cumsum(width, axis=1) - width
         taken = np.clip(spare[:, None] - before, 0, width)
         return int(((low + taken) @ w[order]).min(initial=10**15))
-
-
-def rows_of(ranges: Iterable[tuple[dict[int, int], float, float]], diameter: int) -> list[Row]:
-    """Rows ``low <= sum weight_s h_s <= high`` as rows with one side."""
-    out = []
-    for weights, low, high in ranges:
-        row = np.array([weights.get(s, 0) for s in range(1, diameter + 1)])
-        out += [(row, math.floor(high))] if high < math.inf else []
-        out += [(-row, -math.ceil(low))] if low > -math.inf else []
-    return out
 
 
 def middles(boxes: Cover, n_pairs: int) -> IntArray:

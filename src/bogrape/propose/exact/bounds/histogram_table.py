@@ -117,7 +117,7 @@ def count_table(
 
 def attribute_choices(shape: Shape, free: FreeAttributes, limit: int) -> NDArray[np.int64] | None:
     """The N among which the best one of any h is; ``None`` if there are more than so many."""
-    if free.rows:
+    if free.inequalities:
         return free.sums(limit)
     if shape.n_labels * 2**shape.n_features > limit:
         return None

@@ -1,6 +1,6 @@
 """Linear programs that bound LCB over counts: all that is known of graphs at once, in no time.
 
-The counts x of a piece obey rows (`distances.count_variables`), and in every box of counts
+The counts x of a piece obey inequalities (`distances.known`), and in every box of counts
 LCB is above certain lines (`bounds.lines_below`). The largest of several lines is
 minimised; where that ends, the next line is taken. Where lines are too far off, the range of a
 count is halved, again and again (`Lines.branched`); counts are whole numbers, which helps.
@@ -14,7 +14,7 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, zip_longest
 from typing import Any
@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from ortools.linear_solver import pywraplp
 
-from ..distances.count_variables import Row
+from ..distances.coordinates import Position
+from ..distances.inequality import Inequality
 from .lines_below import Box, Line, Surface
 
 FloatArray = NDArray[np.float64]
@@ -31,14 +32,14 @@ FloatArray = NDArray[np.float64]
 MOST_LINES = 12  # at a time
 _WORTH_IT = 0.02  # of what is missing: a program that gains less is the last one
 _ROUNDING = 1e-11  # relative, of the sums a bound is made of
-_ELASTIC = 1e3  # rows may be missed by this much where it is asked whether they can hold
+_ELASTIC = 1e3  # inequalities may be missed by this much where it is asked if they can hold
 
 
 @dataclass(frozen=True, eq=False)
 class Lowest:
     """The minimum of the largest of some lines, in a box."""
 
-    bound: float  # below the minimum; infinite if no counts obey the rows
+    bound: float  # below the minimum; infinite if no counts obey the inequalities
     line: Line | None = None  # a mean of the lines, with the same minimum
     x: FloatArray | None = None  # where it is
     tangents: tuple[Any, ...] = ()  # of the lines that matter
@@ -55,35 +56,37 @@ class Remainder:
 
 
 class Program:
-    """Rows of counts, to minimise the largest of some lines over.
+    """Counts that obey inequalities, to minimise the largest of some lines over.
 
     Each solve starts where the last one ended.
     """
 
-    def __init__(self, rows: Iterable[Row], upper: NDArray[np.int64]) -> None:
+    def __init__(
+        self, inequalities: Iterable[Inequality[Position]], upper: NDArray[np.int64]
+    ) -> None:
         from scipy.sparse import csr_array  # late: keeps `import bogrape` quick
 
-        listed = [row for ranged in rows for row in _at_most(ranged)]
-        owner = np.repeat(np.arange(len(listed)), [len(weights) for weights, _ in listed])
-        columns = [i for weights, _ in listed for i in weights]
-        entries = [float(w) for weights, _ in listed for w in weights.values()]
-        self._matrix = csr_array((entries, (owner, columns)), shape=(len(listed), len(upper)))
-        self._most = np.array([most for _, most in listed])
-        self.box = Box(np.zeros(len(upper)), _tightened(upper.astype(float), listed))
-        self._reach = abs(self._matrix) @ self.box.high  # no row is larger than that
+        sides = [side for inequality in inequalities for side in inequality.one_sided()]
+        owner = np.repeat(np.arange(len(sides)), [len(side.weights) for side in sides])
+        columns = [i for side in sides for i in side.weights]
+        entries = [float(w) for side in sides for w in side.weights.values()]
+        self._matrix = csr_array((entries, (owner, columns)), shape=(len(sides), len(upper)))
+        self._most = np.array([float(side.high) for side in sides])
+        self.box = Box(np.zeros(len(upper)), _tightened(upper.astype(float), sides))
+        self._reach = abs(self._matrix) @ self.box.high  # no weighted sum is larger than that
         self._solver: Any = pywraplp.Solver.CreateSolver("GLOP")
         self._counts = [self._solver.NumVar(0.0, top, "") for top in self.box.high]
-        # what rows are missed by: nothing, unless it is asked whether they can hold
+        # what inequalities are missed by: nothing, unless it is asked whether they can hold
         self._missed = self._solver.NumVar(0.0, 0.0, "")
         self._largest = self._solver.NumVar(-math.inf, math.inf, "")  # of the lines
-        self._rows = [self._solver.Constraint(-math.inf, most) for _, most in listed]
-        for row, (weights, _) in zip(self._rows, listed, strict=True):
-            for i, weight in weights.items():
-                row.SetCoefficient(self._counts[i], float(weight))
-            row.SetCoefficient(self._missed, -1.0)
+        self._sides = [self._solver.Constraint(-math.inf, float(side.high)) for side in sides]
+        for constraint, side in zip(self._sides, sides, strict=True):
+            for i, weight in side.weights.items():
+                constraint.SetCoefficient(self._counts[i], float(weight))
+            constraint.SetCoefficient(self._missed, -1.0)
         self._lines = [self._solver.Constraint(-math.inf, math.inf) for _ in range(MOST_LINES)]
-        for row in self._lines:
-            row.SetCoefficient(self._largest, -1.0)
+        for constraint in self._lines:
+            constraint.SetCoefficient(self._largest, -1.0)
         self._objective = self._solver.Objective()
         self._objective.SetMinimization()
         self._settings = settings = pywraplp.MPSolverParameters()
@@ -96,16 +99,16 @@ class Program:
         """The lowest point of the largest line in a box, and how much each line matters there."""
         for variable, low, high in zip(self._counts, box.low, box.high, strict=True):
             variable.SetBounds(float(low), float(high))
-        for row, line in zip_longest(self._lines, lines):
-            row.SetBounds(-math.inf, math.inf if line is None else -line.offset)
+        for constraint, line in zip_longest(self._lines, lines):
+            constraint.SetBounds(-math.inf, math.inf if line is None else -line.offset)
             for variable, c in zip(self._counts, () if line is None else line.cost, strict=False):
-                row.SetCoefficient(variable, float(c))
+                constraint.SetCoefficient(variable, float(c))
         self._objective.SetCoefficient(self._largest, 1.0)
         self._solver.SetTimeLimit(max(1, int(1000 * seconds)))
         status = self._solver.Solve(self._settings)
         if status == pywraplp.Solver.OPTIMAL:
             x = np.array([variable.solution_value() for variable in self._counts])
-            weights = np.maximum([-row.dual_value() for row in self._lines[: len(lines)]], 0.0)
+            weights = np.maximum([-line.dual_value() for line in self._lines[: len(lines)]], 0.0)
             if weights.sum() > 0:
                 weights /= weights.sum()
                 mean = Line(
@@ -117,7 +120,7 @@ class Program:
         return Lowest(math.inf if empty else -math.inf), np.zeros(len(lines))
 
     def _is_empty(self, box: Box) -> bool:
-        """Whether the least by which rows are missed is proved to be more than nothing."""
+        """Whether the least by which inequalities are missed is proved to be more than nothing."""
         self._objective.SetCoefficient(self._largest, 0.0)
         self._objective.SetCoefficient(self._missed, 1.0)
         self._missed.SetBounds(0.0, _ELASTIC)
@@ -131,7 +134,7 @@ class Program:
 
     def _by_duals(self, cost: FloatArray, box: Box, *, elastic: bool = False) -> float:
         """What the dual values prove of the minimum of ``cost x``."""
-        dual = np.minimum([row.dual_value() for row in self._rows], 0.0)
+        dual = np.minimum([side.dual_value() for side in self._sides], 0.0)
         reduced = cost - self._matrix.T @ dual
         of_counts = np.minimum(reduced * box.low, reduced * box.high)
         parts = np.concatenate([dual * self._most, of_counts])
@@ -141,31 +144,22 @@ class Program:
         return float(parts.sum() - _ROUNDING * size)
 
 
-def _at_most(row: Row) -> Iterator[tuple[dict[int, int], float]]:
-    """A row as one or two of the form ``sum weight x <= most``."""
-    weights, low, high = row
-    if high < math.inf:
-        yield weights, float(high)
-    if low > -math.inf:
-        yield {i: -weight for i, weight in weights.items()}, -float(low)
-
-
-def _tightened(upper: FloatArray, rows: Iterable[tuple[dict[int, int], float]]) -> FloatArray:
+def _tightened(upper: FloatArray, sides: Iterable[Inequality[Position]]) -> FloatArray:
     """No count is larger than a sum of counts that it belongs to."""
-    for weights, most in rows:
-        if min(weights.values(), default=-1) >= 0:
-            for i, weight in weights.items():
+    for side in sides:
+        if min(side.weights.values(), default=-1) >= 0:
+            for i, weight in side.weights.items():
                 if weight:
-                    upper[i] = min(upper[i], most // weight)
+                    upper[i] = min(upper[i], side.high // weight)
     return upper
 
 
 class Lines:
-    """Linear functions below LCB, over counts that obey rows."""
+    """Linear functions below LCB, over counts that obey inequalities."""
 
-    def __init__(self, surface: Surface, rows: Iterable[Row]) -> None:
+    def __init__(self, surface: Surface, inequalities: Iterable[Inequality[Position]]) -> None:
         self._surface = surface
-        self._program = Program(rows, surface.coordinates.upper())
+        self._program = Program(inequalities, surface.coordinates.upper())
         self.box = self._program.box
 
     def best(

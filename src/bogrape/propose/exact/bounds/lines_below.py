@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....posterior import FunctionPosterior, Posterior, WeightPosterior
-from ..distances.coordinates import Coordinates
-from ..distances.count_variables import Row
+from ..distances.coordinates import Coordinates, Position
+from ..distances.inequality import Inequality
 from .linear_form import CountForm, cell_columns, count_form, observed_cells
 
 FloatArray = NDArray[np.float64]
@@ -55,10 +55,13 @@ class Box:
         below[i], above[i] = at, at + 1
         return Box(self.low, below), Box(above, self.high)
 
-    def rows(self) -> list[Row]:
-        """The ranges as rows."""
-        both = zip(self.low, self.high, strict=True)
-        return [({i: 1}, float(low), float(high)) for i, (low, high) in enumerate(both)]
+    def inequalities(self) -> list[Inequality[Position]]:
+        """The ranges as inequalities."""
+        both = enumerate(zip(self.low, self.high, strict=True))
+        return [
+            Inequality(f"range[{i}]", {Position(i): 1}, float(low), float(high))
+            for i, (low, high) in both
+        ]
 
 
 @dataclass(frozen=True, eq=False)

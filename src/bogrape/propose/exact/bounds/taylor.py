@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +31,9 @@ from ....encoding import Structure
 from ....posterior import FittedModel, FunctionPosterior, Posterior
 from ...criterion import Criterion
 from ...units import room
-from .boxes import Cover, FloatArray, IntArray, Row, halves, joined, middles
+from ..distances.coordinates import Distance
+from ..distances.inequality import AtMost, Inequality, distances, over_histogram
+from .boxes import Cover, FloatArray, IntArray, halves, joined, middles
 
 _MOST_BOXES = 20_000
 _CHUNK = 4_000
@@ -77,8 +79,8 @@ class Mean:
         return parts @ self.points, np.einsum("bi,is,it->bst", parts, self.points, self.points)
 
 
-def supporting_rows(cover: Cover, mean: Mean, n: int) -> list[Row]:
-    """Rows that all counts in the boxes satisfy: what a solver is told in place of the boxes."""
+def hull(cover: Cover, mean: Mean, n: int) -> list[Inequality[Distance]]:
+    """What all counts in the boxes satisfy: what a solver is told in place of the boxes."""
     diameter, n_pairs = cover.low.shape[1], n * (n - 1) // 2
     ones = np.eye(diameter, dtype=np.int64)
     tails = np.triu(np.ones((diameter, diameter), dtype=np.int64))
@@ -86,7 +88,10 @@ def supporting_rows(cover: Cover, mean: Mean, n: int) -> list[Row]:
     some = cover.select(order[:: max(1, len(order) // _TANGENTS)])
     tangents = [whole_numbers(-g) for g in mean.gradient(n, middles(some, n_pairs))]
     directions = np.unique(np.vstack([ones, -ones, tails, -tails, *tangents]), axis=0)
-    return [(-row, -cover.least(tuple(row.tolist()), n_pairs)) for row in directions]
+    return [
+        over_histogram("hull", (-w).tolist(), high=-cover.least(w.tolist(), n_pairs))
+        for w in directions
+    ]
 
 
 def whole_numbers(direction: FloatArray) -> tuple[int, ...]:
@@ -110,13 +115,13 @@ def has_cover(structure: Structure, objective: Criterion) -> bool:
 
 def cover_counts(
     structure: Structure,
-    rows: Sequence[Row],
+    known: Iterable[Inequality[Distance]],
     value: float,
     objective: Criterion,
     evaluate: Callable[[IntArray], FloatArray],
     deadline: float = math.inf,
 ) -> Cover:
-    """Boxes with all ``h`` that satisfy the rows and whose LCB can be below ``value``.
+    """Boxes with all ``h`` that satisfy what is known and whose LCB can be below ``value``.
 
     ``evaluate`` gives the LCB of rows of h at their best attributes.
     """
@@ -127,9 +132,10 @@ def cover_counts(
     mean = Mean.of(posterior, diameter)
     below = _Below(n, mean, acquisition.kappa, posterior.model, evaluate)
     n_pairs = n * (n - 1) // 2
+    limits = AtMost.of(known, distances(diameter))
     everything = np.zeros((1, diameter), dtype=np.int64)
     todo = Cover(everything, everything + n_pairs, np.array([-math.inf]))
-    todo = todo.tightened(n_pairs, rows)
+    todo = todo.tightened(n_pairs, limits)
     done = [todo.select(slice(0))]
     fine = room(_FINE, value)
     while len(todo):
@@ -143,7 +149,7 @@ def cover_counts(
         if n_boxes > _MOST_BOXES or time.monotonic() > deadline:
             finished[:] = True
         done.append(part.select(finished))
-        todo = joined([todo, halves(part.select(~finished)).tightened(n_pairs, rows)])
+        todo = joined([todo, halves(part.select(~finished)).tightened(n_pairs, limits)])
     return joined(done)
 
 

@@ -20,37 +20,39 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
-from .triangles import Weights
+from .coordinates import LabelledDistance
+from .inequality import Inequality
 
 
-def rows(
+def inequalities(
     sizes: Mapping[int, int], longest: int, diameter: int | None
-) -> Iterator[tuple[Weights, int]]:
-    """Rows ``sum weight x >= low`` over pairs ``x_sab``, for labels with so many nodes each."""
+) -> Iterator[Inequality[LabelledDistance]]:
+    """What holds for connected graphs with so many nodes of each label."""
     labels = [label for label, size in sizes.items() if size]
     for size in range(1, len(labels)):
         for chosen in combinations(labels, size):
             others = [label for label in labels if label not in chosen]
             outward = Counter({_key(1, a, b): 1 for a in chosen for b in others})
             inward = Counter({_key(1, a, b): 1 for a in chosen for b in chosen})
-            yield outward + inward, sum(sizes[a] for a in chosen)
+            n_chosen = sum(sizes[a] for a in chosen)
+            yield Inequality(f"span{[*chosen]}", outward + inward, n_chosen)
             if labels[0] in chosen:
-                yield outward, 1
+                yield Inequality(f"cut{[*chosen]}", outward, 1)
     half = 0 if diameter is None else (diameter + 1) // 2
     for b in labels:
         for s in range(1, half + 1):
-            yield _seen(labels, b, s, 1), sizes[b]
+            yield Inequality(f"see[{b},{s}]", _seen(labels, b, s, 1), sizes[b])
         for s in range(max(2, half + 1), longest + 1):
             for a in labels:
                 weights = _seen(labels, b, s - 1, sizes[a])
                 weights.subtract({_key(s, a, b): 2 if a == b else 1})
-                yield weights, 0
+                yield Inequality(f"before[{a},{b},{s}]", weights, 0)
 
 
-def _seen(labels: list[int], b: int, s: int, factor: int) -> Weights:
+def _seen(labels: list[int], b: int, s: int, factor: int) -> Counter[LabelledDistance]:
     """``factor`` times the number of pairs of a node of label b and one at distance s."""
     return Counter({_key(s, b, c): factor * (2 if c == b else 1) for c in labels})
 
 
-def _key(s: int, a: int, b: int) -> tuple[int, int, int]:
-    return s, min(a, b), max(a, b)
+def _key(s: int, a: int, b: int) -> LabelledDistance:
+    return LabelledDistance(s, min(a, b), max(a, b))

@@ -7,14 +7,28 @@ labels, and all of them how many nodes have each label and feature.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple, NewType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....constraints import Shape
 from ....graph import Graph
+
+Distance = NewType("Distance", int)  # s, from 1 on: the pairs of nodes at distance s
+Attribute = NewType("Attribute", int)  # m, from 0 on: the nodes with feature m, labels first
+Position = NewType("Position", int)  # i, from 0 on: the i-th count of some `Coordinates`
+
+
+class LabelledDistance(NamedTuple):
+    """The pairs of nodes at distance s with labels a and b, ``a <= b`` unless directed."""
+
+    s: int
+    a: int
+    b: int
 
 
 @dataclass(frozen=True)
@@ -58,6 +72,31 @@ class Coordinates:
     def __len__(self) -> int:
         return len(self.paths) + len(self.nodes)
 
+    @property
+    def labelled(self) -> bool:
+        """Whether pairs are told apart by the labels of their ends."""
+        return bool(self.paths) and len(self.paths[0]) == 3
+
+    @cached_property
+    def at_distance(self) -> Mapping[Distance, list[Position]]:
+        """Where the pairs at each distance are counted; no graph has any at other distances."""
+        out: dict[Distance, list[Position]] = {}
+        for i, path in enumerate(self.paths):
+            out.setdefault(Distance(path[0]), []).append(Position(i))
+        return out
+
+    @cached_property
+    def at_labelled_distance(self) -> Mapping[LabelledDistance, Position]:
+        """Where the pairs at each distance and with each pair of labels are counted."""
+        if not self.labelled:
+            return {}
+        return {LabelledDistance(*path): Position(i) for i, path in enumerate(self.paths)}
+
+    @cached_property
+    def at_attribute(self) -> Mapping[Attribute, Position]:
+        """Where the nodes with each label and feature are counted."""
+        return {Attribute(m): Position(len(self.paths) + j) for j, m in enumerate(self.nodes)}
+
     def upper(self) -> NDArray[np.int64]:
         """Upper bounds of the counts."""
         n = self.shape.n_nodes
@@ -99,8 +138,7 @@ class Coordinates:
         lengths, a, b = distance[u, v], graph.labels[u], graph.labels[v]
         if not graph.directed:
             a, b = np.minimum(a, b), np.maximum(a, b)
-        labelled = bool(self.paths) and len(self.paths[0]) == 3
-        of_pairs = (lengths, a, b) if labelled else (lengths,)
+        of_pairs = (lengths, a, b) if self.labelled else (lengths,)
         found = Counter(zip(*(column.tolist() for column in of_pairs), strict=True))
         out = [found[path] for path in self.paths]
         sums = [int((graph.labels == k).sum()) for k in range(self.shape.n_labels)]

@@ -1,116 +1,41 @@
 """The counts of `Coordinates` as variables of a CP-SAT model, with or without a graph behind them.
 
-`count_rows` lists what is known of the counts of all graphs (`lengths`, `triangles` and
-`connections` beside), `bare_counts` makes variables that obey such rows: a relaxation that is
-solved in no time. `graph_counts` ties the same variables to the edges and labels of a
-`GraphEncoding`.
+`bare_counts` makes variables that obey what is known of the counts of all graphs (`known` beside):
+a relaxation that is solved in no time. `graph_counts` ties the same variables to the edges and
+labels of a `GraphEncoding`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable
 from typing import Any
 
 from ortools.sat.python import cp_model
 
-from ....encoding import GraphEncoding, Structure
-from . import connections, layers, lengths, triangles
-from .coordinates import Coordinates
-from .facts import Fact
-from .free_attributes import FreeAttributes
-
-Row = tuple[dict[int, int], float, float]  # low <= sum weight x <= high, by position in x
+from ....encoding import GraphEncoding
+from .coordinates import Coordinates, Position
+from .inequality import Inequality
 
 
-def bare_counts(model: Any, coordinates: Coordinates, rows: Iterable[Row]) -> list[Any]:
-    """Variables for the counts that obey rows."""
+def bare_counts(
+    model: Any, coordinates: Coordinates, inequalities: Iterable[Inequality[Position]]
+) -> list[Any]:
+    """Variables for the counts that obey inequalities."""
     upper = coordinates.upper()
     counts = [
         model.new_int_var(0, int(top), f"count{key}")
         for key, top in zip([*coordinates.paths, *coordinates.nodes], upper, strict=True)
     ]
-    for weights, low, high in rows:
+    for known in inequalities:
         expression = cp_model.LinearExpr.weighted_sum(
-            [counts[i] for i in weights], list(weights.values())
+            [counts[i] for i in known.weights], list(known.weights.values())
         )
-        if low > -math.inf:
-            model.add(expression >= int(low))
-        if high < math.inf:
-            model.add(expression <= int(high))
+        if known.low > -math.inf:
+            model.add(expression >= int(known.low))
+        if known.high < math.inf:
+            model.add(expression <= int(known.high))
     return counts
-
-
-def count_rows(
-    structure: Structure,
-    coordinates: Coordinates,
-    free: FreeAttributes | None,
-    facts: Sequence[Fact] = (),
-) -> Iterator[Row]:
-    """What the counts of every graph of the structure satisfy."""
-    yield from _path_rows(structure, coordinates, facts)
-    place = {m: len(coordinates.paths) + j for j, m in enumerate(coordinates.nodes)}
-    shape = structure.shape
-    if coordinates.composition is None:
-        yield {place[k]: 1 for k in range(shape.n_labels)}, shape.n_nodes, shape.n_nodes
-    for row in free.rows if free is not None else ():
-        yield {i: int(row.weights[m]) for m, i in place.items()}, row.low, row.high
-
-
-def _path_rows(
-    structure: Structure, coordinates: Coordinates, facts: Sequence[Fact]
-) -> Iterator[Row]:
-    by_length: dict[int, list[int]] = {}
-    for i, path in enumerate(coordinates.paths):
-        by_length.setdefault(path[0], []).append(i)
-    yield from type_rows(structure, coordinates)
-    known_types = coordinates.composition is not None or len(by_length) == len(coordinates.paths)
-    if known_types and structure.connectivity == "strong" and not structure.shape.directed:
-        yield from _near_rows(structure, coordinates)
-    for weights, low, high in length_rows(structure, facts):
-        yield {i: weights[s] for s in weights for i in by_length[s]}, low, high
-
-
-def length_rows(
-    structure: Structure, facts: Sequence[Fact]
-) -> Iterator[tuple[dict[int, int], float, float]]:
-    """Rows ``low <= sum weight_s h_s <= high`` that all graphs of the structure satisfy."""
-    n, diameter = structure.shape.n_nodes, structure.diameter
-    if diameter is None or n == 1:
-        return
-    for _, weights, low, high in lengths.rows(n, diameter, facts):
-        yield weights, low, high
-    if structure.layers is not None:
-        for s, fewest, most in layers.rows(diameter, structure.layers):
-            yield dict.fromkeys(range(s, diameter + 1), 1), fewest, most
-
-
-def type_rows(structure: Structure, coordinates: Coordinates) -> Iterator[Row]:
-    """The pairs of a type (the labels of their ends) are shared out over the distances."""
-    by_type: dict[tuple[int, ...], list[int]] = {}
-    for i, path in enumerate(coordinates.paths):
-        by_type.setdefault(path[1:], []).append(i)
-    if coordinates.composition is None and len(by_type) > 1:
-        return  # nobody knows how many there are of each
-    for types, members in by_type.items():
-        total = coordinates.n_pairs(*types)
-        least = total if structure.connectivity == "strong" else -math.inf
-        yield dict.fromkeys(members, 1), least, total
-
-
-def _near_rows(structure: Structure, coordinates: Coordinates) -> Iterator[Row]:
-    """What is known of pairs by the labels of their ends, in connected undirected graphs."""
-    sizes = {0: coordinates.shape.n_nodes}
-    if coordinates.composition is not None:
-        sizes = dict(enumerate(coordinates.composition))
-    place = {path: i for i, path in enumerate(coordinates.paths)}
-    longest = coordinates.longest
-    for weights, low in chain(
-        triangles.rows(sizes, longest), connections.rows(sizes, longest, structure.diameter)
-    ):
-        at = {place.get(key, place.get(key[:1])): w for key, w in weights.items() if w}
-        yield {i: weight for i, weight in at.items() if i is not None}, low, math.inf
 
 
 def graph_counts(encoding: GraphEncoding, coordinates: Coordinates, counts: list[Any]) -> None:
@@ -118,7 +43,7 @@ def graph_counts(encoding: GraphEncoding, coordinates: Coordinates, counts: list
     model, shape = encoding.model, encoding.shape
     paths = dict(zip(coordinates.paths, counts, strict=False))
     nodes = dict(zip(coordinates.nodes, counts[len(coordinates.paths) :], strict=True))
-    if coordinates.paths and len(coordinates.paths[0]) == 3:
+    if coordinates.labelled:
         _typed_counts(encoding, coordinates, paths)
     else:
         places = [(u, v) for u, v in encoding.ordered_pairs() if shape.directed or u < v]

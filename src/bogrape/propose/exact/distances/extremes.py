@@ -24,8 +24,9 @@ from ....space import GraphSpace
 from ...local.landmarks import brooms
 from ...local.search import search
 from .coordinates import Coordinates
-from .count_variables import bare_counts, count_rows, graph_counts
+from .count_variables import bare_counts, graph_counts
 from .facts import Fact
+from .known import known_of_counts
 from .layers import Heaviest, Layers, cases, put_heaviest_first
 
 IntArray = NDArray[np.int64]
@@ -145,7 +146,7 @@ def _search(
     encoding = GraphEncoding(structure, attributes=False)
     model, diameter = encoding.model, encoding.longest
     coordinates = Coordinates.of(structure.shape, labelled=False, longest=diameter)
-    counts = bare_counts(model, coordinates, count_rows(structure, coordinates, None, facts))
+    counts = bare_counts(model, coordinates, known_of_counts(structure, coordinates, None, facts))
     graph_counts(encoding, coordinates, counts)
     paths = counts[:diameter]
     model.add(cp_model.LinearExpr.weighted_sum(paths, list(weights)) >= least)

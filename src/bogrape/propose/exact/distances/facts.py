@@ -19,6 +19,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from .coordinates import Distance
+from .inequality import Inequality, distances
+
 FILE = "facts.json"
 
 
@@ -28,6 +31,15 @@ class Fact:
 
     weights: tuple[int, ...]
     high: int
+
+    def inequality(self, name: str = "fact") -> Inequality[Distance]:
+        """The fact as an inequality over the distances that take part in it."""
+        weights = {
+            s: weight
+            for s, weight in zip(distances(len(self.weights)), self.weights, strict=True)
+            if weight
+        }
+        return Inequality(name, weights, high=self.high)
 
 
 def known_facts(n: int, diameter: int) -> tuple[Fact, ...]:

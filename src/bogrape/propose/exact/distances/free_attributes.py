@@ -18,26 +18,19 @@ from ....constraints import Rule, Shape
 from ....constraints.rows import HasFeature, HasLabel, Row
 from ....encoding import Structure
 from ....graph import Graph
-
-
-@dataclass(frozen=True)
-class NodeRow:
-    """``low <= sum_m weight_m N_m <= high`` over the node feature sums (labels first)."""
-
-    weights: tuple[int, ...]
-    low: float
-    high: float
+from .coordinates import Attribute
+from .inequality import Inequality
 
 
 @dataclass(frozen=True)
 class FreeAttributes:
-    """A structure whose attributes can be chosen apart: the bare part, and rows on their sums."""
+    """A structure whose attributes can be chosen apart: the bare part, and limits on their sums."""
 
     bare: Structure
-    rows: tuple[NodeRow, ...]
+    inequalities: tuple[Inequality[Attribute], ...]
 
     def sums(self, limit: int) -> NDArray[np.int64] | None:
-        """All allowed ``(N_1, .., N_M)`` as rows, or ``None`` if there are more than ``limit``."""
+        """All allowed ``(N_1, .., N_M)``, one per row; ``None`` if more than ``limit``."""
         shape = self.bare.shape
         n, extras = shape.n_nodes, range(shape.n_nodes + 1)
         n_total = count_compositions(n, shape.n_labels) * (n + 1) ** shape.n_features
@@ -47,9 +40,9 @@ class FreeAttributes:
         rest = list(product(extras, repeat=shape.n_features))
         table = np.array([(*first, *second) for first in labels for second in rest], dtype=np.int64)
         keep = np.ones(len(table), dtype=bool)
-        for row in self.rows:
-            total = table @ np.array(row.weights)
-            keep &= (total >= row.low) & (total <= row.high)
+        for inequality in self.inequalities:
+            total = table @ inequality.dense(_attributes(shape))
+            keep &= (total >= inequality.low) & (total <= inequality.high)
         return table[keep]
 
     def dress(self, graph: Graph, sums: Sequence[int]) -> Graph:
@@ -67,18 +60,18 @@ class FreeAttributes:
 def free_attributes(structure: Structure) -> FreeAttributes | None:
     """The split of a structure, or ``None`` if some rule ties attributes to the graph."""
     bare: list[Rule] = []
-    rows: list[NodeRow] = []
+    limits: list[Inequality[Attribute]] = []
     for rule in structure.rules:
         found = list(rule.rows(structure.shape))
         if not any(_mentions_attributes(row) for row in found):
             bare.append(rule)
             continue
         for row in found:
-            on_sums = _on_sums(row, structure.shape)
+            on_sums = _on_sums(rule.name, row, structure.shape)
             if on_sums is None:
                 return None
-            rows.append(on_sums)
-    return FreeAttributes(replace(structure, rules=tuple(bare)), tuple(rows))
+            limits.append(on_sums)
+    return FreeAttributes(replace(structure, rules=tuple(bare)), tuple(limits))
 
 
 def _mentions_attributes(row: Row) -> bool:
@@ -86,8 +79,8 @@ def _mentions_attributes(row: Row) -> bool:
     return any(isinstance(atom, (HasLabel, HasFeature)) for atom in atoms)
 
 
-def _on_sums(row: Row, shape: Shape) -> NodeRow | None:
-    """The row as one on sums over all nodes, if it treats all nodes alike."""
+def _on_sums(name: str, row: Row, shape: Shape) -> Inequality[Attribute] | None:
+    """The row of a rule as one on sums over all nodes, if it treats all nodes alike."""
     if row.when:
         return None
     table = np.zeros((shape.n_nodes, shape.n_labels + shape.n_features), dtype=np.int64)
@@ -101,7 +94,12 @@ def _on_sums(row: Row, shape: Shape) -> NodeRow | None:
                 return None
     if (table != table[0]).any():
         return None
-    return NodeRow(tuple(int(c) for c in table[0]), row.low, row.high)
+    weights = dict(zip(_attributes(shape), table[0].tolist(), strict=True))
+    return Inequality(name, weights, row.low, row.high)
+
+
+def _attributes(shape: Shape) -> list[Attribute]:
+    return [Attribute(m) for m in range(shape.n_labels + shape.n_features)]
 
 
 def count_compositions(total: int, parts: int) -> int:

@@ -22,6 +22,8 @@ from ortools.sat.python import cp_model
 
 from ....encoding import GraphEncoding
 from ....encoding.layering import layering
+from .coordinates import Distance
+from .inequality import Inequality, distances, over_histogram
 
 Layers = tuple[int, ...]
 
@@ -39,6 +41,10 @@ class Heaviest:
     weights: tuple[int, ...]
     least: int
     most: int
+
+    def inequality(self) -> Inequality[Distance]:
+        """What it says of the numbers of pairs at each distance."""
+        return over_histogram("heaviest", self.weights, self.least, self.most)
 
 
 def cases(
@@ -136,14 +142,16 @@ def largest(diameter: int, weights: Sequence[int], layers: Layers) -> int:
     return int(total) // 2
 
 
-def rows(diameter: int, layers: Layers) -> Iterator[tuple[int, int, int]]:
-    """``(s, low, high)``: there are at least and at most so many pairs at distance s or more."""
+def inequalities(diameter: int, layers: Layers) -> Iterator[Inequality[Distance]]:
+    """How many pairs are at distance s or more if some node has these layers."""
     known = layering(layers)
     pairs = np.triu(np.outer(known.size, known.size), 1)
     pairs += np.diag(known.size * (known.size - 1) // 2)
     far = np.minimum(known.far, diameter)
     for s in range(2, diameter + 1):
-        yield s, int(pairs[known.near >= s].sum()), int(pairs[far >= s].sum())
+        weights = dict.fromkeys(distances(diameter)[s - 1 :], 1)
+        low, high = int(pairs[known.near >= s].sum()), int(pairs[far >= s].sum())
+        yield Inequality(f"layers[{s}]", weights, low, high)
 
 
 def put_heaviest_first(encoding: GraphEncoding, heaviest: Heaviest) -> None:

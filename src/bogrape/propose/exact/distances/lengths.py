@@ -26,7 +26,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from .coordinates import Distance
 from .facts import Fact
+from .inequality import Inequality, distances
 
 IntArray = NDArray[np.int64]
 
@@ -163,15 +165,15 @@ def general_histograms(n_pairs: int, longest: int, limit: int) -> IntArray | Non
     return rows
 
 
-def rows(
+def inequalities(
     n: int, diameter: int, facts: Sequence[Fact] = ()
-) -> Iterator[tuple[str, dict[int, int], float, float]]:
-    """The conditions as linear rows ``low <= sum weight_s h_s <= high``, named as above."""
-    for s, low in enumerate(lower_bounds(n, diameter), start=1):
-        yield f"spread[{s}]", {s: 1}, float(low), float(most_at(n, diameter, s))
-    for s in range(2, diameter + 1):
+) -> Iterator[Inequality[Distance]]:
+    """The conditions as inequalities, named as above."""
+    every = distances(diameter)
+    for s, low in zip(every, lower_bounds(n, diameter), strict=True):
+        yield Inequality(f"spread[{s}]", {s: 1}, float(low), float(most_at(n, diameter, s)))
+    for s in every[1:]:
         high = float(most_far(n, diameter, s))
-        yield f"tail[{s}]", dict.fromkeys(range(s, diameter + 1), 1), -np.inf, high
+        yield Inequality(f"tail[{s}]", dict.fromkeys(every[s - 1 :], 1), high=high)
     for i, fact in enumerate(facts):
-        weights = {s: weight for s, weight in enumerate(fact.weights, start=1) if weight}
-        yield f"fact[{i}]", weights, -np.inf, float(fact.high)
+        yield fact.inequality(f"fact[{i}]")

@@ -20,26 +20,27 @@ from ortools.sat.python import cp_model
 
 from . import lengths
 from .coordinates import Coordinates
-from .count_variables import bare_counts, count_rows
+from .count_variables import bare_counts
 from .directions import pair_directions, tail_directions
 from .extremes import Extremes, plain, prove
 from .facts import FILE, Fact, dump, parse
+from .known import known_of_counts
 
 _MOST_ROWS = 200_000  # of counts, for directions with two weights to be compared on
 _LEAST_SHARE = 0.03  # of the rows left, that a direction must rule out to be worth a proof
 
 
-def largest_by_rows(n: int, diameter: int, weights: tuple[int, ...], facts: list[Fact]) -> int:
+def largest_known(n: int, diameter: int, weights: tuple[int, ...], facts: list[Fact]) -> int:
     """The largest ``weights . h`` that what is known leaves possible."""
     structure, model = plain(n, diameter), cp_model.CpModel()
     coordinates = Coordinates.of(structure.shape, labelled=False, longest=diameter)
-    rows = count_rows(structure, coordinates, None, facts)
-    counts = bare_counts(model, coordinates, rows)[:diameter]
+    known = known_of_counts(structure, coordinates, None, facts)
+    counts = bare_counts(model, coordinates, known)[:diameter]
     model.maximize(cp_model.LinearExpr.weighted_sum(counts, list(weights)))
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     if solver.solve(model) != cp_model.OPTIMAL:
-        raise ArithmeticError(f"no counts satisfy the rows at n={n}, diameter {diameter}")
+        raise ArithmeticError(f"no counts satisfy what is known at n={n}, diameter {diameter}")
     return round(solver.objective_value)
 
 
@@ -48,7 +49,7 @@ def tightest(
 ) -> Fact | None:
     """The smallest limit that is proved in steps of so many seconds, if below what is known."""
     n, diameter = extremes.n, extremes.diameter
-    known = largest_by_rows(n, diameter, weights, facts)
+    known = largest_known(n, diameter, weights, facts)
     reached = extremes.reach(weights)
     best: Fact | None = None
     shares = [0.0, 0.5, 0.3, 0.15, 0.05, 0.0]  # of the way from what is reached to what is known

@@ -16,12 +16,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
-Weights = Counter[tuple[int, int, int]]  # (s, a, b), a <= b: how much a pair there counts
+from .coordinates import LabelledDistance
+from .inequality import Inequality
+
+Weights = Counter[LabelledDistance]
 
 
-def rows(sizes: Mapping[int, int], longest: int) -> Iterator[tuple[Weights, int]]:
-    """Rows ``sum weight x >= low`` over pairs ``x_sab``, for labels with so many nodes each."""
+def inequalities(sizes: Mapping[int, int], longest: int) -> Iterator[Inequality[LabelledDistance]]:
+    """What holds for graphs with so many nodes of each label."""
     labels = [label for label, size in sizes.items() if size]
     for b in labels:
         for a in labels:
@@ -34,16 +38,21 @@ def rows(sizes: Mapping[int, int], longest: int) -> Iterator[tuple[Weights, int]
                             yield _apart(sizes, a, c, b, s, t)
 
 
-def _alike(sizes: Mapping[int, int], a: int, b: int, s: int) -> Iterator[tuple[Weights, int]]:
+def _alike(
+    sizes: Mapping[int, int], a: int, b: int, s: int
+) -> Iterator[Inequality[LabelledDistance]]:
     """``n_b X_aa(2s) >= k sum|A| - n_b k (k + 1) / 2``."""
     around, itself = _sum_around(sizes, a, b, s)
     for k in range(1, sizes[a]):
         weights = _within(a, a, 2 * s, sizes[b])
         weights.subtract({key: k * weight for key, weight in around.items()})
-        yield weights, k * itself - sizes[b] * k * (k + 1) // 2
+        low = k * itself - sizes[b] * k * (k + 1) // 2
+        yield Inequality(f"alike[{a},{b},{s},{k}]", weights, low)
 
 
-def _apart(sizes: Mapping[int, int], a: int, c: int, b: int, s: int, t: int) -> tuple[Weights, int]:
+def _apart(
+    sizes: Mapping[int, int], a: int, c: int, b: int, s: int, t: int
+) -> Inequality[LabelledDistance]:
     """``n_b X_ac(s + t) >= n_c sum|A| + n_a sum|C| - n_a n_b n_c``."""
     weights = _within(a, c, s + t, sizes[b])
     low = -sizes[a] * sizes[b] * sizes[c]
@@ -51,7 +60,7 @@ def _apart(sizes: Mapping[int, int], a: int, c: int, b: int, s: int, t: int) -> 
         around, itself = _sum_around(sizes, other, b, steps)
         weights.subtract({key: factor * weight for key, weight in around.items()})
         low += factor * itself
-    return weights, low
+    return Inequality(f"apart[{a},{c},{b},{s},{t}]", weights, low)
 
 
 def _sum_around(sizes: Mapping[int, int], a: int, b: int, s: int) -> tuple[Weights, int]:
@@ -60,4 +69,9 @@ def _sum_around(sizes: Mapping[int, int], a: int, b: int, s: int) -> tuple[Weigh
 
 
 def _within(a: int, b: int, s: int, factor: int) -> Weights:
-    return Counter({(t, min(a, b), max(a, b)): factor for t in range(1, s + 1)})
+    return Counter(dict.fromkeys(_keys(min(a, b), max(a, b), s), factor))
+
+
+@lru_cache(4096)
+def _keys(a: int, b: int, s: int) -> tuple[LabelledDistance, ...]:
+    return tuple(LabelledDistance(t, a, b) for t in range(1, s + 1))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
-from ..bounds.boxes import Cover, rows_of
+from ..bounds.boxes import Cover
 from ..bounds.histogram_table import MOST_ROWS, at_best_attributes, attribute_choices
-from ..bounds.taylor import Mean, cover_counts, has_cover, supporting_rows
-from ..distances.count_variables import length_rows
+from ..bounds.taylor import Mean, cover_counts, has_cover, hull
 from ..distances.free_attributes import FreeAttributes
+from ..distances.inequality import distances_by_position
+from ..distances.known import known_of_distances
 from .by_histograms import solve_by_histograms
 from .piece import Answer
 from .piece_solve import PieceSolve
@@ -29,12 +28,10 @@ def cover_of(state: PieceSolve) -> Cover | None:
     if choices is None:
         return None
     evaluate = at_best_attributes(criterion, structure.shape, choices)
-    ranges = list(length_rows(structure, state.question.facts))
-    if (heaviest := state.piece.heaviest) is not None:
-        weights = dict(enumerate(heaviest.weights, start=1))
-        ranges.append((weights, heaviest.least, heaviest.most))
-    rows = rows_of(ranges, state.piece.longest)
-    return cover_counts(structure, rows, state.best_value, criterion, evaluate, state.deadline)
+    known = list(known_of_distances(structure, state.question.facts))
+    if state.piece.heaviest is not None:
+        known.append(state.piece.heaviest.inequality())
+    return cover_counts(structure, known, state.best_value, criterion, evaluate, state.deadline)
 
 
 def solve_by_boxes(state: PieceSolve, cover: Cover) -> Answer:
@@ -45,8 +42,8 @@ def solve_by_boxes(state: PieceSolve, cover: Cover) -> Answer:
     if state.question.relaxed:
         return state.open(bound, cover.worst(n_pairs))
     mean = Mean.of(state.criterion.posterior, state.piece.longest)
-    hull = supporting_rows(cover, mean, state.piece.structure.shape.n_nodes)
-    state.of_interest = [(dict(enumerate(w.tolist())), -math.inf, most) for w, most in hull]
+    around = hull(cover, mean, state.piece.structure.shape.n_nodes)
+    state.of_interest = [distances_by_position(known, state.coordinates) for known in around]
     if state.nothing_is_heavy_enough():
         return state.settled()
     histograms = cover.points(n_pairs, MOST_ROWS)

@@ -46,7 +46,7 @@ def solve_by_integers(
         if relaxed:
             at = left.counts
             return state.open(bound, None if at is None else tuple(int(c) for c in np.rint(at)))
-        state.of_interest = list(left.box.rows())
+        state.of_interest = left.box.inequalities()
         line = lines.lowest(left, state.deadline)
     if exact is None and line is None:  # out of time
         return state.open(bound)

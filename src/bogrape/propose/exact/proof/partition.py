@@ -17,9 +17,11 @@ from typing import Any
 
 from ....encoding import Structure, structures
 from ...jobs.pool import solve_all
-from ..distances.count_variables import Row, count_rows, type_rows
+from ..distances.coordinates import Position
 from ..distances.facts import Fact
 from ..distances.free_attributes import compositions, count_compositions
+from ..distances.inequality import Inequality
+from ..distances.known import known_of_counts, shared_out
 from ..distances.remembered import remembered
 from .piece import Open, Piece, with_room
 from .strategy import Strategy
@@ -114,8 +116,8 @@ class SplitByDiameter:
         if piece.composition is not None:
             bound = max(bound, strategy.quick_bound(piece, self.value))
             if bound < self.value < math.inf:
-                rows = type_rows(piece.structure, strategy.coordinates(piece))
-                linear, tangents = self._by_programs(piece, rows, deadline)
+                known = shared_out(piece.structure, strategy.coordinates(piece))
+                linear, tangents = self._by_programs(piece, known, deadline)
                 bound = max(bound, linear)
         for structure in self.facts if bound < self.value else ():
             part, of_part = replace(piece, structure=structure), bound
@@ -123,17 +125,21 @@ class SplitByDiameter:
                 of_part = max(bound, strategy.quick_bound(part, self.value))
             if of_part < self.value < math.inf and piece.composition is not None:
                 facts = self.facts[structure]
-                rows = count_rows(structure, strategy.coordinates(part), None, facts)
-                linear, tangents = self._by_programs(part, rows, deadline, tangents)
+                known = known_of_counts(structure, strategy.coordinates(part), None, facts)
+                linear, tangents = self._by_programs(part, known, deadline, tangents)
                 of_part = max(of_part, linear)
             if of_part < self.value:
                 out.append(Open(part, of_part))
         return out
 
     def _by_programs(
-        self, piece: Piece, rows: Iterable[Row], deadline: float, start: Sequence[Any] = ()
+        self,
+        piece: Piece,
+        known: Iterable[Inequality[Position]],
+        deadline: float,
+        start: Sequence[Any] = (),
     ) -> tuple[float, Sequence[Any]]:
-        lines = self.strategy.lines(piece, rows)
+        lines = self.strategy.lines(piece, known)
         if lines is None:
             return -math.inf, start
         left = lines.branched(with_room(self.value), deadline, _MOST_HALVED, start)

@@ -23,8 +23,11 @@ from ....encoding.enumeration import visit_graphs
 from ....graph import Graph
 from ....machine import solver_megabytes
 from ...criterion import Criterion
-from ..distances.count_variables import Row, bare_counts, count_rows, graph_counts
+from ..distances.coordinates import Position
+from ..distances.count_variables import bare_counts, graph_counts
 from ..distances.free_attributes import FreeAttributes, free_attributes
+from ..distances.inequality import Inequality, distances_by_position
+from ..distances.known import known_of_counts
 from ..distances.layers import put_heaviest_first
 from ..distances.remembered import Rows
 from .piece import Answer, Question
@@ -48,7 +51,8 @@ class PieceSolve:
             self.free = free_attributes(self.piece.structure)
         self.best_graph: Graph | None = None
         self.best_value = question.value
-        self.of_interest: list[Row] = []  # what counts that beat the incumbent satisfy
+        # what counts that beat the incumbent satisfy
+        self.of_interest: list[Inequality[Position]] = []
         self.n_solves = 0
 
     # -- answers ------------------------------------------------------------------------------
@@ -109,8 +113,8 @@ class PieceSolve:
         structure = self.piece.structure
         encoding = GraphEncoding(structure, unique=True)
         model = encoding.model
-        rows = count_rows(structure, self.coordinates, None)
-        variables = bare_counts(model, self.coordinates, rows)
+        known = known_of_counts(structure, self.coordinates, None)
+        variables = bare_counts(model, self.coordinates, known)
         graph_counts(encoding, self.coordinates, variables)
         for variable, count in zip(variables, counts, strict=bool(counts)):
             model.add(variable == count)
@@ -144,12 +148,12 @@ class PieceSolve:
         """Variables for the counts, which obey all that is known of them."""
         return bare_counts(model, self.coordinates, self.inequalities())
 
-    def inequalities(self) -> Iterator[Row]:
+    def inequalities(self) -> Iterator[Inequality[Position]]:
         """What the counts of all graphs of the piece satisfy, as far as they are of interest."""
         structure, facts = self.piece.structure, self.question.facts
-        yield from count_rows(structure, self.coordinates, self.free, facts)
+        yield from known_of_counts(structure, self.coordinates, self.free, facts)
         if (heaviest := self.piece.heaviest) is not None:
-            yield dict(enumerate(heaviest.weights)), heaviest.least, heaviest.most
+            yield distances_by_position(heaviest.inequality(), self.coordinates)
         yield from self.of_interest
 
     def decoded(self, encoding: GraphEncoding, solver: Any, counts: tuple[int, ...]) -> Graph:

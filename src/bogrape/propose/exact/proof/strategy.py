@@ -22,8 +22,8 @@ from ...proposal import Status
 from ..bounds.linear_programs import Lines
 from ..bounds.lines_below import Surface
 from ..bounds.quick_bounds import norm_bound
-from ..distances.coordinates import Coordinates
-from ..distances.count_variables import Row
+from ..distances.coordinates import Coordinates, Position
+from ..distances.inequality import Inequality
 from .piece import Answer, Piece
 from .piece_solve import PieceSolve
 
@@ -66,7 +66,7 @@ class Strategy(ABC):
         """A bound on a piece that takes no time, of interest up to ``value`` only."""
         return -math.inf
 
-    def lines(self, piece: Piece, inequalities: Iterable[Row]) -> Lines | None:
+    def lines(self, piece: Piece, inequalities: Iterable[Inequality[Position]]) -> Lines | None:
         """Linear functions below the values, over counts that obey inequalities, if there are."""
         surface = self.surface(piece)
         return None if surface is None else Lines(surface, inequalities)

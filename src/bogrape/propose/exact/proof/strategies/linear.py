@@ -22,8 +22,9 @@ from ...bounds.integer_lcb import IntegerForm
 from ...bounds.linear_form import CountForm, count_form
 from ...bounds.lines_below import LinearSurface
 from ...bounds.quick_bounds import composition_bounds, corner_bound, has_corners
-from ...distances.count_variables import bare_counts, count_rows
+from ...distances.count_variables import bare_counts
 from ...distances.free_attributes import free_attributes
+from ...distances.known import known_of_counts
 from ..by_integers import solve_by_integers, wants_lines
 from ..piece import Answer, Piece, with_room
 from ..piece_solve import PieceSolve
@@ -85,8 +86,8 @@ class LinearLCB(_Linear):
         form = self._form(piece)
         model = cp_model.CpModel()
         free = free_attributes(piece.structure)
-        rows = count_rows(piece.structure, form.coordinates, free, question.facts)
-        counts = bare_counts(model, form.coordinates, rows)
+        known = known_of_counts(piece.structure, form.coordinates, free, question.facts)
+        counts = bare_counts(model, form.coordinates, known)
         if math.isfinite(question.value):
             integers = IntegerForm.of(form, self._kappa)
             model.add(integers.objective(model, counts) <= integers.at_most(question.value))

@@ -1,0 +1,85 @@
+"""What the counts of all graphs of a structure are known to satisfy, whatever the data.
+
+The parts are beside: `lengths`, `layers` and `facts` speak of the pairs at each distance,
+`triangles` and `connections` of the labels of their ends, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from ....encoding import Structure
+from . import connections, layers, lengths, triangles
+from .coordinates import Attribute, Coordinates, Distance, LabelledDistance, Position
+from .facts import Fact
+from .free_attributes import FreeAttributes
+from .inequality import (
+    Inequality,
+    attributes_by_position,
+    distances_by_position,
+    labelled_by_position,
+)
+
+
+def known_of_counts(
+    structure: Structure,
+    coordinates: Coordinates,
+    free: FreeAttributes | None,
+    facts: Sequence[Fact] = (),
+) -> Iterator[Inequality[Position]]:
+    """All that is known of the counts of the structure's graphs."""
+    yield from shared_out(structure, coordinates)
+    one_kind = len(coordinates.at_distance) == len(coordinates.paths)
+    if coordinates.composition is not None or one_kind:
+        for by_labels in _known_of_labelled_distances(structure, coordinates):
+            yield labelled_by_position(by_labels, coordinates)
+    for by_distance in known_of_distances(structure, facts):
+        yield distances_by_position(by_distance, coordinates)
+    if coordinates.composition is None:
+        n, labels = structure.shape.n_nodes, map(Attribute, range(structure.shape.n_labels))
+        yield Inequality("nodes", {coordinates.at_attribute[label]: 1 for label in labels}, n, n)
+    for by_attribute in free.inequalities if free is not None else ():
+        yield attributes_by_position(by_attribute, coordinates)
+
+
+def known_of_distances(
+    structure: Structure, facts: Sequence[Fact]
+) -> Iterator[Inequality[Distance]]:
+    """What is known of the numbers of pairs at each distance."""
+    n, diameter = structure.shape.n_nodes, structure.diameter
+    if diameter is None or n == 1:
+        return
+    yield from lengths.inequalities(n, diameter, facts)
+    if structure.layers is not None:
+        yield from layers.inequalities(diameter, structure.layers)
+
+
+def shared_out(structure: Structure, coordinates: Coordinates) -> Iterator[Inequality[Position]]:
+    """The pairs of a type (the labels of their ends) are shared out over the distances."""
+    by_type: dict[tuple[int, ...], list[Position]] = {}
+    for i, path in enumerate(coordinates.paths):
+        by_type.setdefault(path[1:], []).append(Position(i))
+    if coordinates.composition is None and len(by_type) > 1:
+        return  # nobody knows how many there are of each
+    for types, members in by_type.items():
+        total = coordinates.n_pairs(*types)
+        least = total if structure.connectivity == "strong" else -math.inf
+        yield Inequality(f"pairs{[*types]}", dict.fromkeys(members, 1), least, total)
+
+
+def _known_of_labelled_distances(
+    structure: Structure, coordinates: Coordinates
+) -> Iterator[Inequality[LabelledDistance]]:
+    """What is known of pairs by the labels of their ends, in connected undirected graphs."""
+    if structure.connectivity != "strong" or structure.shape.directed:
+        return iter(())
+    sizes = {0: coordinates.shape.n_nodes}  # without labels, all nodes are alike
+    if coordinates.composition is not None:
+        sizes = dict(enumerate(coordinates.composition))
+    longest = coordinates.longest
+    return chain(
+        triangles.inequalities(sizes, longest),
+        connections.inequalities(sizes, longest, structure.diameter),
+    )
