@@ -67,7 +67,7 @@ def free_attributes(structure: Structure) -> FreeAttributes | None:
             bare.append(rule)
             continue
         for row in found:
-            on_sums = _on_sums(rule.name, row, structure.shape)
+            on_sums = _on_sums(row, structure.shape)
             if on_sums is None:
                 return None
             limits.append(on_sums)
@@ -79,7 +79,7 @@ def _mentions_attributes(row: Row) -> bool:
     return any(isinstance(atom, (HasLabel, HasFeature)) for atom in atoms)
 
 
-def _on_sums(name: str, row: Row, shape: Shape) -> Inequality[Attribute] | None:
+def _on_sums(row: Row, shape: Shape) -> Inequality[Attribute] | None:
     """The row of a rule as one on sums over all nodes, if it treats all nodes alike."""
     if row.when:
         return None
@@ -95,7 +95,7 @@ def _on_sums(name: str, row: Row, shape: Shape) -> Inequality[Attribute] | None:
     if (table != table[0]).any():
         return None
     weights = dict(zip(_attributes(shape), table[0].tolist(), strict=True))
-    return Inequality(name, weights, row.low, row.high)
+    return Inequality(row.name, weights, row.low, row.high)
 
 
 def _attributes(shape: Shape) -> list[Attribute]:

@@ -104,7 +104,7 @@ def labelled_by_position(
     Coordinates without labels take it to speak of graphs in which all nodes have the same label.
     """
     at = coordinates.at_labelled_distance
-    if not coordinates.labelled:
+    if coordinates.paths and not coordinates.labelled:
         labels = {label for key in inequality.weights for label in (key.a, key.b)}
         if len(labels) > 1:
             raise ValueError(
