@@ -47,15 +47,15 @@ format: setup ## let ruff rewrite what it can
 	$(BIN)/ruff format .
 
 bench: setup ## speed against GraKel, of search, studies and sampling; time and memory in large spaces
-	$(BIN)/python -m bogrape.benchmarks.speed
-	$(BIN)/python -m bogrape.benchmarks.study_overhead
-	$(BIN)/python -m bogrape.benchmarks.many_observations
-	$(BIN)/python -m bogrape.benchmarks.molecule_sampling
-	$(BIN)/python -m bogrape.benchmarks.large_spaces
+	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.study_overhead
+	$(BIN)/python -m benchmarks.many_observations
+	$(BIN)/python -m benchmarks.molecule_sampling
+	$(BIN)/python -m benchmarks.large_spaces
 
 bench-engine: setup ## how long a proof takes, by kernel and size (hours; resumes; ARGS=--quick)
-	$(BIN)/python -m bogrape.benchmarks.engine $(ARGS)
+	$(BIN)/python -m benchmarks.engine $(ARGS)
 
 clean: ## remove .venv, caches and builds
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .grimp_cache .hypothesis
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src benchmarks tests -name __pycache__ -type d -prune -exec rm -rf {} +

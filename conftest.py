@@ -1,4 +1,4 @@
-"""What pytest runs besides ``tests/``: code blocks of the documents and doctests of ``src``."""
+"""What pytest runs besides ``tests``: code in documents, doctests of ``src`` and ``benchmarks``."""
 
 from importlib.util import find_spec
 from typing import Any

@@ -220,7 +220,7 @@ def tolerance(gp: GraphGP, acquisition: LCB | EI, value: float) -> float:
     return 1e-6 * model.y_scale * max(1.0, abs(standard)) + digits
 
 
-def check(
+def assert_optimal(
     space: GraphSpace,
     gp: GraphGP,
     acquisition: LCB | EI | None = None,

@@ -43,7 +43,7 @@ HUGE: tuple[dict[str, Any], ...] = (
 
 
 @contextmanager
-def at_once() -> Iterator[None]:
+def assert_at_once() -> Iterator[None]:
     """Within half a second and 50 MB."""
     tracemalloc.start()
     start = time.process_time()
@@ -82,7 +82,7 @@ def from_toml(data: dict[str, Any], folder: Path) -> object:
 def test_a_huge_space_is_refused_at_once(
     data: dict[str, Any], way: Callable[[dict[str, Any], Path], object], tmp_path: Path
 ) -> None:
-    with at_once(), pytest.raises(InvalidInputError, match="at most"):
+    with assert_at_once(), pytest.raises(InvalidInputError, match="at most"):
         way(data, tmp_path)
 
 
@@ -153,7 +153,7 @@ def _all_paths(shape: Any) -> set[Any]:
 
 def test_a_huge_graph_is_refused_before_its_matrices_are_made() -> None:
     for n in (1001, 10_000, 10**30):
-        with at_once(), pytest.raises(InvalidGraphError, match="between 1 and 1000"):
+        with assert_at_once(), pytest.raises(InvalidGraphError, match="between 1 and 1000"):
             Graph.from_json(json.dumps({"n_nodes": n, "edges": []}))
     assert Graph.from_json('{"n_nodes": 1000, "edges": [[0, 999]]}').n_edges == 1
 
@@ -171,7 +171,7 @@ def test_huge_rows_of_an_import_are_named(tmp_path: Path) -> None:
     rows = [{"graph": {"n_nodes": 10_000, "edges": [[0, 1]]}, "value": 1.0}] * 3
     (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="ascii")
     arguments = ["import", str(tmp_path / "study.toml"), str(tmp_path / "rows.jsonl")]
-    with at_once():
+    with assert_at_once():
         result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 2
     assert "line 2: n_nodes must be an integer between 1 and 1000" in result.output

@@ -12,8 +12,8 @@ from .graph import Graph
 from .optimize import minimize
 from .propose import Proposal, propose
 from .space import GraphSpace
-from .study import Dataset, Study, Trial
-from .study import store as _store
+from .study import Dataset, Study
+from .trial import Trial
 
 __all__ = [
     "EI",
@@ -30,15 +30,6 @@ __all__ = [
     "minimize",
     "propose",
 ]
-
-
-def _open_storage(url: str, create: bool) -> _store.Storage:
-    from .storage import open_storage  # late: SQLAlchemy is loaded by those who use a database
-
-    return open_storage(url, create=create)
-
-
-_store.register_opener(_open_storage)
 
 
 def _notebook_html(thing: Any) -> str | None:

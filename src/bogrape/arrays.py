@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .errors import InvalidGraphError
 
 BoolArray = NDArray[np.bool_]
+FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
@@ -51,8 +52,8 @@ def adjacency_matrix(adjacency: ArrayLike, directed: bool) -> BoolArray:
     odd = array[(array != 0) & (array != 1)]
     if odd.size:
         raise InvalidGraphError(
-            f"adjacency must hold only 0 and 1, got {odd[0]!s}; bond orders go into edge_labels, "
-            "and parallel edges are not supported"
+            f"adjacency must hold only 0 and 1, got {odd[0]!s}; labels of edges go into "
+            "edge_labels, and parallel edges are not supported"
         )
     matrix: BoolArray = array.astype(bool)
     loops = np.flatnonzero(matrix.diagonal())

@@ -80,12 +80,12 @@ class Batch:
     def joined(self, *others: Batch) -> Batch:
         """The graphs of all these batches, which must be of one size and kind."""
         parts = (self, *others)
-        bonds = [part.edge_labels for part in parts if part.edge_labels is not None]
+        edge_labels = [part.edge_labels for part in parts if part.edge_labels is not None]
         return Batch(
             np.concatenate([part.adjacency for part in parts]),
             np.concatenate([part.labels for part in parts]),
             np.concatenate([part.features for part in parts]),
-            np.concatenate(bonds) if len(bonds) == len(parts) else None,
+            np.concatenate(edge_labels) if len(edge_labels) == len(parts) else None,
             self.directed,
         )
 

@@ -1,9 +1,9 @@
 """`Graph`: a small attributed graph that cannot change.
 
-A graph has nodes ``0..n-1``, an adjacency matrix without self-loops, one integer *label* a node
+A graph has nodes ``0..n-1``, an adjacency matrix without self-loops, one integer *label* per node
 (the one-hot class of the paper), any number of further binary node *features*, optional integer
-*edge labels* (bond orders, 1 and up) and a direction flag. It is checked when it is built, frozen
-afterwards, and usable as a dictionary key.
+*edge labels* (1 and up; in molecules, bond orders) and a direction flag. It is checked when it is
+built, frozen afterwards, and usable as a dictionary key.
 
 Two notions of sameness:
 
@@ -206,16 +206,16 @@ class Graph:
     def _canonical(self) -> tuple[str, list[int]]:
         codes = _node_codes(self)
         order = _canonical_order(self, codes)
-        bonds = self._edge_labels
-        matrix = (self._adjacency if bonds is None else bonds)[order][:, order]
+        edge_labels = self._edge_labels
+        matrix = (self._adjacency if edge_labels is None else edge_labels)[order][:, order]
         cells = matrix.ravel() if self._directed else matrix[_above_diagonal(self.n_nodes)]
         body = (
             np.packbits(cells).tobytes().hex()
-            if bonds is None
+            if edge_labels is None
             else ".".join(map(str, cells.tolist()))
         )
         colours = ",".join(codes[v] for v in order)
-        kind = f"{'d' if self._directed else 'u'}{'' if bonds is None else 'e'}"
+        kind = f"{'d' if self._directed else 'u'}{'' if edge_labels is None else 'e'}"
         return f"{kind}{self.n_nodes}f{self.n_features}:{colours}:{body}", order
 
     @cached_property
@@ -460,24 +460,26 @@ def _graph_from_data(data: Any) -> Graph:
         raise InvalidGraphError(f"edges must be a list of pairs of nodes 0..{n - 1}")
     if len({tuple(e) if directed else tuple(sorted(e)) for e in edges}) != len(edges):
         raise InvalidGraphError("edges must not repeat: parallel edges are not supported")
-    bonds = data.get("edge_labels")
-    if bonds is not None and (not isinstance(bonds, list) or len(bonds) != len(edges)):
+    edge_labels = data.get("edge_labels")
+    if edge_labels is not None and (
+        not isinstance(edge_labels, list) or len(edge_labels) != len(edges)
+    ):
         raise InvalidGraphError(f"edge_labels must be a list of {len(edges)} integers")
     adjacency = np.zeros((n, n), dtype=np.int64)
-    for (u, v), bond in zip(edges, bonds or [1] * len(edges), strict=True):
-        if type(bond) is not int or not 1 <= bond <= LARGEST:
+    for (u, v), label in zip(edges, edge_labels or [1] * len(edges), strict=True):
+        if type(label) is not int or not 1 <= label <= LARGEST:
             raise InvalidGraphError(
-                f"edge_labels must be integers from 1 to {LARGEST}, got {bond!r}"
+                f"edge_labels must be integers from 1 to {LARGEST}, got {label!r}"
             )
-        adjacency[u, v] = bond
+        adjacency[u, v] = label
         if not directed:
-            adjacency[v, u] = bond
+            adjacency[v, u] = label
     return Graph(
         adjacency > 0,
         data.get("labels"),
         data.get("features"),
         directed,
-        edge_labels=adjacency if bonds is not None else None,
+        edge_labels=adjacency if edge_labels is not None else None,
     )
 
 
@@ -513,12 +515,12 @@ def _canonical_order(graph: Graph, codes: list[str]) -> list[int]:
         # a head vertex, so that reversing it changes the picture.
         edges, total = [], n
         cells = graph.adjacency if graph.edge_labels is None else graph.edge_labels
-        order_of = {int(bond): i for i, bond in enumerate(np.unique(cells))}
+        number_of = {int(label): i for i, label in enumerate(np.unique(cells))}
         for u, v in graph.edges():
-            bond = order_of[int(cells[u, v])]
-            colours.append(n + 2 * bond)
+            number = number_of[int(cells[u, v])]
+            colours.append(n + 2 * number)
             if graph.directed:
-                colours.append(n + 2 * bond + 1)
+                colours.append(n + 2 * number + 1)
                 edges += [(u, total), (total, total + 1), (total + 1, v)]
                 total += 2
             else:

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.optimisers import get_optimiser, optimiser_names, register
+from benchmarks.optimisers.evolution import mutants
+from benchmarks.optimisers.sampling import RandomOptimiser, fresh_graphs
+from benchmarks.surrogates import get_surrogate
 from bogrape import Graph, GraphGP, GraphSpace
-from bogrape.benchmarks.optimisers import get_optimiser, optimiser_names, register
-from bogrape.benchmarks.optimisers.evolution import mutants
-from bogrape.benchmarks.optimisers.sampling import RandomOptimiser, fresh_graphs
-from bogrape.benchmarks.problems import get_problem
-from bogrape.benchmarks.surrogates import get_surrogate
 from bogrape.errors import InvalidInputError, SearchSpaceExhausted
+from bogrape.problems import get_problem
 
 pytest.importorskip("grakel")
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.reference import best_known, long_search, main, random_mean
 from bogrape import Graph, GraphSpace
-from bogrape.benchmarks.problems import Problem, get_problem
-from bogrape.benchmarks.reference import best_known, long_search, main, random_mean
 from bogrape.errors import InvalidInputError, NotInSpaceError
+from bogrape.problems import Problem, get_problem
 
 
 def test_a_problem_with_a_known_optimum_is_enumerated() -> None:
@@ -35,7 +35,7 @@ def test_the_search_finds_the_optimum_that_enumeration_finds(name: str) -> None:
 def test_the_search_obeys_rules_and_looks_at_every_size() -> None:
     # few edges and many nodes: the optimum is a tree of the largest size with all labels 1
     space = GraphSpace((4, 6), labels=2)
-    problem = Problem("edges", space, few_edges_many_ones, seed=0)
+    problem = Problem(name="edges", space=space, objective=few_edges_many_ones, seed=0)
     found = long_search(problem, 6000)
     assert space.contains(found.graph)
     assert (found.graph.n_nodes, found.graph.n_edges) == (6, 5)

@@ -11,10 +11,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from bogrape import Graph, GraphGP, GraphSpace
-from bogrape.benchmarks.surrogates import get_surrogate, surrogate_names
-from bogrape.benchmarks.surrogates.gram_gp import BOUNDS, GramGP
-from bogrape.benchmarks.surrogates.kernels import (
+from benchmarks.surrogates import get_surrogate, surrogate_names
+from benchmarks.surrogates.gram_gp import BOUNDS, GramGP
+from benchmarks.surrogates.kernels import (
     KERNEL_NAMES,
     RW_DECAYS,
     RW_STEPS,
@@ -22,6 +21,7 @@ from bogrape.benchmarks.surrogates.kernels import (
     kernel_variants,
     to_grakel,
 )
+from bogrape import Graph, GraphGP, GraphSpace
 from bogrape.errors import FitError, InvalidInputError
 
 pytest.importorskip("grakel")

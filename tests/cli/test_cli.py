@@ -17,11 +17,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bogrape import Graph, GraphSpace, Study
-from bogrape.cli import main
+from bogrape.cli import demo, main
 from bogrape.cli.config import read_study_file
 from bogrape.cli.objective import load_objective
 from bogrape.errors import InvalidInputError
-from bogrape.study.trial import package_version
+from bogrape.trial import package_version
 
 STUDY = """
 name = "test"
@@ -565,7 +565,13 @@ def test_without_a_terminal_progress_is_log_lines(write: Callable[..., Path]) ->
 
 def test_the_demo_is_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[Any] = []
-    demo = pytest.importorskip("bogrape.benchmarks.demo")
     monkeypatch.setattr(demo, "run", lambda *a, **k: called.append((a, k)))
     call("demo", "--output", tmp_path / "x.png", "--iterations", 3)
     assert called[0][0] == (tmp_path / "x.png", 5, 3)
+
+
+def test_bench_says_where_the_benchmarks_have_gone() -> None:
+    result = call("bench", "run", "synthetic", "--short", "--problems", "a b", code=2)
+    assert "python -m benchmarks run synthetic --short --problems 'a b'" in result.output
+    assert "python -m benchmarks --help" in call("bench", "--help", code=2).output
+    assert "bench " not in call("--help").output

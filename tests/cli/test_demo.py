@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bogrape.benchmarks import demo
-from bogrape.benchmarks.problems import get_problem
+from bogrape.cli import demo
 from bogrape.errors import InvalidInputError
+from bogrape.problems import get_problem
 
 
 @pytest.fixture(autouse=True)

@@ -119,16 +119,16 @@ def _every_graph(n: int, directed: bool) -> tuple[list[Graph], list[bool]]:
 @pytest.mark.parametrize("rule", EVERYWHERE + UNDIRECTED, ids=str)
 def test_rows_and_meaning_of_a_rule_agree_on_every_small_undirected_graph(rule: Rule) -> None:
     for n in (1, 2, 3, 4):
-        _check_every_graph(rule, n, directed=False)
+        assert_rows_and_meaning_agree(rule, n, directed=False)
 
 
 @pytest.mark.parametrize("rule", EVERYWHERE + DIRECTED, ids=str)
 def test_rows_and_meaning_of_a_rule_agree_on_small_directed_graphs(rule: Rule) -> None:
     for n in (1, 2, 3, 4):
-        _check_every_graph(rule, n, directed=True)
+        assert_rows_and_meaning_agree(rule, n, directed=True)
 
 
-def _check_every_graph(rule: Rule, n: int, *, directed: bool) -> None:
+def assert_rows_and_meaning_agree(rule: Rule, n: int, *, directed: bool) -> None:
     found, connected = _every_graph(n, directed)
     truth = [rule_holds(rule, graph) for graph in found]
     assert (rule.excess(Batch.of(found)) == 0).tolist() == truth

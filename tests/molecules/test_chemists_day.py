@@ -32,7 +32,7 @@ def space() -> GraphSpace:
     )
 
 
-def ask_for_eight(study: Study, known: set[str]) -> list[Trial]:
+def assert_eight_suggestions(study: Study, known: set[str]) -> list[Trial]:
     """Eight suggestions: in time, in the space by RDKit, new by SMILES, with predictions."""
     start = time.monotonic()
     batch = study.ask(8, time_limit=LIMIT, progress=False)
@@ -63,7 +63,7 @@ def test_two_days_of_a_chemist(space: GraphSpace, tmp_path: Path) -> None:
     known = {Chem.CanonSmiles(name) for name in MOLECULES}
 
     # the first day: one synthesis fails, one value is typed wrong
-    batch = ask_for_eight(study, known)
+    batch = assert_eight_suggestions(study, known)
     study.fail(batch[3], "the synthesis failed")
     right = [measured(to_smiles(trial.graph, space)) for trial in batch]
     for i, trial in enumerate(batch):
@@ -78,5 +78,5 @@ def test_two_days_of_a_chemist(space: GraphSpace, tmp_path: Path) -> None:
     assert max(values) < 10
     assert again.trials[batch[5].id].history[0]["value"] == pytest.approx(100.0 * right[5])
     assert again.best.value == max(t.value for t in again.trials if t.value and not t.outside)
-    ask_for_eight(again, known)
+    assert_eight_suggestions(again, known)
     assert len(known) == 56

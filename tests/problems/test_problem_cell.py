@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from bogrape import Graph
-from bogrape.benchmarks.problems import get_problem
-from bogrape.benchmarks.problems.cell import N_POINTS, OPERATIONS, RIDGE, CellError
+from bogrape.problems import get_problem
+from bogrape.problems.cell import N_POINTS, OPERATIONS, RIDGE, CellError
 
 
 def output_by_recursion(error: CellError, graph: Graph) -> np.ndarray:

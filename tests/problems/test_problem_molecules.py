@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bogrape.batch import Batch
-from bogrape.benchmarks.problems import get_problem, problem_names
+from bogrape.problems import get_problem, problem_names
 
 pytest.importorskip("rdkit")
 

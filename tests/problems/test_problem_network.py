@@ -10,8 +10,8 @@ import pytest
 
 from bogrape import Graph
 from bogrape.batch import Batch
-from bogrape.benchmarks.problems import get_problem
-from bogrape.benchmarks.problems.network import NetworkDesign, fragility
+from bogrape.problems import get_problem
+from bogrape.problems.network import NetworkDesign, fragility
 
 
 def latency_by_networkx(graph: Graph, delays: np.ndarray) -> float:

@@ -8,7 +8,7 @@ import networkx as nx
 import pytest
 
 from bogrape import Graph
-from bogrape.benchmarks.problems import get_problem
+from bogrape.problems import get_problem
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 
 from bogrape import Graph
-from bogrape.benchmarks.problems import get_problem, problem_names, register
-from bogrape.benchmarks.problems.gnn import GAT, GCN, SAGE, Linear, Network
 from bogrape.errors import InvalidInputError
+from bogrape.problems import get_problem, problem_names, register
+from bogrape.problems.gnn import GAT, GCN, SAGE, Linear, Network
 
 from strategies import graphs
 

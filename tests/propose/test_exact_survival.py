@@ -20,9 +20,9 @@ from bogrape.acquisition import LCB
 from bogrape.encoding import structures
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.proof.piece import Piece
-from bogrape.propose.exact.proof.piece_solve import Task
 from bogrape.propose.jobs import child
 from bogrape.propose.jobs import pool as worker
+from exact_cases import solve_piece
 from exhaustive import everything, fitted, random_graph, tolerance, true_values
 from places import TESTS
 
@@ -153,7 +153,7 @@ def test_a_piece_cut_off_at_any_moment_claims_nothing_false(kernel: str) -> None
         assert part.diameter is not None
         lowest = by_diameter[part.diameter]
         for limit in (0.0, 0.003, 0.01, 0.03):
-            answer = Task(Piece(part), objective, math.inf, (), (), limit).solve()
+            answer = solve_piece(Piece(part), objective, math.inf, limit).solve()
             assert answer.bound <= lowest + 1e-6 * max(1.0, abs(lowest))
 
 
@@ -164,7 +164,7 @@ def test_a_solve_cut_off_before_it_began_has_no_bound() -> None:
     searched = propose(space, gp, LCB(1.0), method="search", time_limit=5.0)
     lowest = objective.of_graph(searched.graph)
     for part in list(structure.by_diameter())[1:6]:
-        answer = Task(Piece(part), objective, lowest + 5.0, (), (), 0.05).solve()
+        answer = solve_piece(Piece(part), objective, lowest + 5.0, 0.05).solve()
         assert not answer.proved
         assert answer.bound < lowest + 5.0 or answer.graph is not None
 
@@ -173,6 +173,7 @@ _RUN = """
 import sys
 sys.path.insert(0, {tests!r})
 from test_exact_survival import _hard
+from exact_cases import solve_piece
 from bogrape import propose
 space, gp = _hard(20)
 print("ready", flush=True)

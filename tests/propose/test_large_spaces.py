@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bogrape.counts
+from benchmarks.large_spaces import Case, cases, measure
 from bogrape import LCB, GraphGP, GraphSpace, propose
 from bogrape.batch import Batch
-from bogrape.benchmarks.large_spaces import Case, cases, measure
 from bogrape.constraints import CycleRange, DegreeRange, DiameterRange, NumberOfEdges, TwoConnected
 from bogrape.encoding import contradiction
 from bogrape.encoding.contradiction import refuse_contradiction
@@ -36,6 +36,7 @@ from bogrape.propose.evaluation import evaluate
 from bogrape.propose.exact.proof import partition as pieces
 from bogrape.propose.exact.proof.partition import open_pieces
 from bogrape.propose.exact.proof.piece import Open, Piece
+from bogrape.propose.exact.proof.strategies import choose, linear
 from bogrape.propose.jobs import pool as worker
 from bogrape.propose.local.landmarks import landmarks
 from bogrape.propose.local.moves import REWIRE, MoveTable
@@ -479,10 +480,10 @@ def test_not_needed_is_made_of_counts_whose_corners_bound_nothing(
 ) -> None:
     space = GraphSpace(30, labels=20)
     objective = objective_of(space)
-    monkeypatch.setattr(pieces, "count_form", not_needed)
+    monkeypatch.setattr(linear, "count_form", not_needed)
     whole = Open(Piece(_structure(space)), -9.0)
     facts = dict.fromkeys(_structure(space).by_diameter(), ())
-    task = pieces.DiameterTask(whole, objective, 0.0, facts, 10.0)
+    task = pieces.SplitByDiameter(whole, choose(objective), 0.0, facts, 10.0)
     assert len(task.solve()) == len(facts)
 
 
@@ -497,7 +498,7 @@ def test_pieces_not_reached_in_time_stay_whole_and_still_cover_the_space(
 ) -> None:
     space = GraphSpace((2, 40), labels=3)
     objective = objective_of(space, kernel, GraphSpace((2, 9), labels=3).sample(6))
-    left = open_pieces(objective, 0.0, deadline=PAST)
+    left = open_pieces(choose(objective), 0.0, deadline=PAST)
     assert all(math.isfinite(item.bound) for item in left)
     for n in space.sizes:
         for graph in space.sample(2, n_nodes=n, seed=n):
@@ -509,7 +510,7 @@ def test_pieces_not_reached_in_time_stay_whole_and_still_cover_the_space(
 
 def test_compositions_are_listed_only_if_there_is_time_to_look_at_them() -> None:
     objective = objective_of(GraphSpace(9, labels=4))
-    soon = open_pieces(objective, 1e9, deadline=time.monotonic() + 1e-3)
+    soon = open_pieces(choose(objective), 1e9, deadline=time.monotonic() + 1e-3)
     assert {item.piece.composition for item in soon} == {None}
 
 

@@ -22,7 +22,9 @@ from bogrape.propose.exact.distances.extremes import prove as prove_fact
 from bogrape.propose.exact.distances.facts import Fact, known_facts
 from bogrape.propose.exact.proof.partition import open_pieces
 from bogrape.propose.exact.proof.piece import Answer
-from bogrape.propose.exact.proof.piece_solve import Task
+from bogrape.propose.exact.proof.solve_piece import SolvePiece
+from bogrape.propose.exact.proof.strategies import choose
+from exact_cases import solve_piece
 from exhaustive import fitted, random_graph
 
 SECONDS = 60.0
@@ -49,7 +51,7 @@ class Plain(cp_model.CpSolver):
         Plain.n_made += 1
 
 
-def _tasks(kernel: str, seed: int) -> list[Task]:
+def _tasks(kernel: str, seed: int) -> list[SolvePiece]:
     """Pieces of a random instance, each to be settled against values near its best."""
     rng = np.random.default_rng([seed, len(kernel), ord(kernel[0])])
     space = SPACES[int(rng.integers(len(SPACES)))]
@@ -61,19 +63,19 @@ def _tasks(kernel: str, seed: int) -> list[Task]:
     some = [random_graph(space, n, rng) for n in rng.choice(list(space.sizes), 60)]
     inside = [objective.of_graph(graph) for graph in some if space.contains(graph)]
     value = float(np.quantile(inside, 0.05)) if inside else math.inf
-    left = open_pieces(objective, value, time.monotonic() + SECONDS)
+    left = open_pieces(choose(objective), value, time.monotonic() + SECONDS)
     chosen = rng.permutation(len(left))[:4]
-    return [Task(left[i].piece, objective, value, (), (), SECONDS) for i in chosen]
+    return [solve_piece(left[i].piece, objective, value, SECONDS) for i in chosen]
 
 
-def _both(task: Task, monkeypatch: pytest.MonkeyPatch) -> tuple[Answer, Answer]:
+def _both(task: SolvePiece, monkeypatch: pytest.MonkeyPatch) -> tuple[Answer, Answer]:
     usual = task.solve()
     with monkeypatch.context() as patch:
         patch.setattr(cp_model, "CpSolver", Plain)
         return usual, task.solve()
 
 
-def _agree(task: Task, monkeypatch: pytest.MonkeyPatch) -> bool:
+def assert_alike_if_finished(task: SolvePiece, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether both solves were finished; then they must have found the same."""
     usual, plain = _both(task, monkeypatch)
     if not (usual.proved and plain.proved):
@@ -88,7 +90,7 @@ def test_a_few_pieces_are_settled_alike_without_symmetry_detection(
     kernel: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = Plain.n_made
-    finished = [_agree(task, monkeypatch) for task in _tasks(kernel, 1)]
+    finished = [assert_alike_if_finished(task, monkeypatch) for task in _tasks(kernel, 1)]
     assert any(finished)
     assert Plain.n_made > made
 
@@ -99,7 +101,7 @@ def test_a_few_pieces_are_settled_alike_without_symmetry_detection(
 def test_pieces_are_settled_alike_without_symmetry_detection(
     kernel: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    finished = [_agree(task, monkeypatch) for task in _tasks(kernel, seed)]
+    finished = [assert_alike_if_finished(task, monkeypatch) for task in _tasks(kernel, seed)]
     assert all(finished)
 
 

@@ -90,7 +90,7 @@ def _standard_values(
     return acquisition(mean, std, float(y.min()))
 
 
-def _check(
+def assert_optimal_in_deviations(
     kernel: str, acquisition: LCB | EI, scale: float, offset: float = 0.0, seed: int = 0
 ) -> Proposal:
     """The proposal is the optimum by brute force: in deviations, not in units."""
@@ -133,7 +133,7 @@ def test_a_power_of_two_changes_no_bit_but_those_of_the_scale(
 def test_a_power_of_ten_changes_nothing_but_units(kernel: str, acquisition: LCB | EI) -> None:
     _, _, base = _asked(kernel, acquisition)
     for scale in (1e-15, 1e-12, 1e-3, 1e6, 1e15):
-        other = _check(kernel, acquisition, scale)
+        other = assert_optimal_in_deviations(kernel, acquisition, scale)
         assert other.graph == base.graph
         assert math.isclose(other.value, scale * base.value, rel_tol=1e-9)
 
@@ -142,7 +142,7 @@ def test_a_power_of_ten_changes_nothing_but_units(kernel: str, acquisition: LCB 
 @kernels
 def test_an_offset_changes_nothing_but_units(kernel: str, acquisition: LCB | EI) -> None:
     for scale, deviations in ((1.0, 1e6), (0.01, -1e8), (1e-15, 1e9), (1e15, -1e9)):
-        _check(kernel, acquisition, scale, scale * deviations)
+        assert_optimal_in_deviations(kernel, acquisition, scale, scale * deviations)
 
 
 @settings(max_examples=15)
@@ -159,7 +159,7 @@ def test_no_units_change_the_answer(
 ) -> None:
     scale = 10.0**power
     offset = (-scale if below else scale) * 10.0**far if far else 0.0
-    _check(kernel, acquisition, scale, offset, seed)
+    assert_optimal_in_deviations(kernel, acquisition, scale, offset, seed)
 
 
 @pytest.mark.parametrize("method", ["search", "evolve", "mip"])

@@ -47,7 +47,7 @@ def read(path: Path) -> tuple[Any, ...]:
         study.storage.close()  # type: ignore[attr-defined]
 
 
-def outcome(original: Path, folder: Path, way: str, seed: int) -> str:
+def assert_harmless_or_refused(original: Path, folder: Path, way: str, seed: int) -> str:
     """``read`` or ``refused``; anything else that becomes of the file is an error."""
     path = Path(shutil.copy(original, folder / "study.db"))
     shutil.copy(original.with_suffix(".older"), folder / "study.older")
@@ -67,7 +67,7 @@ def outcome(original: Path, folder: Path, way: str, seed: int) -> str:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_damage_is_harmless_or_refused_untouched(way: str, original: Path, tmp_path: Path) -> None:
-    found = [outcome(original, _fresh(tmp_path), way, seed) for seed in range(6)]
+    found = [assert_harmless_or_refused(original, _fresh(tmp_path), way, seed) for seed in range(6)]
     assert "refused" in found
 
 
@@ -77,7 +77,10 @@ def test_two_thousand_damaged_files_are_harmless_or_refused_untouched(
     way: str, original: Path, tmp_path: Path
 ) -> None:
     """125 of each of eight kinds, on files with either journal."""
-    found = [outcome(original, _fresh(tmp_path), way, seed) for seed in range(1000, 1125)]
+    found = [
+        assert_harmless_or_refused(original, _fresh(tmp_path), way, seed)
+        for seed in range(1000, 1125)
+    ]
     print(f"{way}: {found.count('read')} read, {found.count('refused')} refused")
     assert found.count("refused") >= 25
 

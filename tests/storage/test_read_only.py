@@ -14,7 +14,7 @@ import pytest
 
 from bogrape import GraphSpace, Study
 from bogrape.errors import StorageError
-from bogrape.storage import engines
+from bogrape.storage.sql import engines
 from places import DATA
 
 STUDY_FILE = """

@@ -19,7 +19,8 @@ from sqlalchemy import Connection, text
 
 from bogrape import GraphSpace, Study
 from bogrape.errors import InvalidInputError, StorageError, StudyError
-from bogrape.storage import engines, open_storage, rows, schema, untouched
+from bogrape.storage import open_storage
+from bogrape.storage.sql import engines, rows, schema, untouched
 from places import TESTS
 
 SPACE = GraphSpace(n_nodes=5, labels=2)
@@ -83,7 +84,7 @@ def everything_beside(path: Path) -> dict[str, bytes]:
     return {other.name: other.read_bytes() for other in path.parent.iterdir() if other.is_file()}
 
 
-def refused_untouched(path: Path, words: str) -> None:
+def assert_refused_untouched(path: Path, words: str) -> None:
     before = everything_beside(path)
     with pytest.raises(StorageError, match=words):
         load(path)
@@ -102,7 +103,7 @@ def test_the_copy_is_sound(file: Path) -> None:
 def test_a_truncated_file_is_refused_untouched(part: float, file: Path) -> None:
     content = file.read_bytes()
     file.write_bytes(content[: int(part * len(content))])
-    refused_untouched(file, "damaged|malformed|not a database")
+    assert_refused_untouched(file, "damaged|malformed|not a database")
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -128,7 +129,7 @@ def test_a_file_with_a_block_of_noise_is_refused_untouched_or_read_rightly(
 
 def test_a_flipped_digit_of_a_value_is_noticed(file: Path) -> None:
     change(file, "UPDATE bogrape_trials SET value = value + 1 WHERE number = 3")
-    refused_untouched(file, "trial 3 in the database is damaged: its checksum does not fit")
+    assert_refused_untouched(file, "trial 3 in the database is damaged: its checksum does not fit")
 
 
 @pytest.mark.parametrize(
@@ -139,23 +140,23 @@ def test_a_flipped_digit_of_a_value_is_noticed(file: Path) -> None:
 def test_a_file_that_is_no_database_is_refused_untouched(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     path.write_bytes(content)
-    refused_untouched(path, "not a SQLite database, or is damaged")
+    assert_refused_untouched(path, "not a SQLite database, or is damaged")
 
 
 def test_the_database_of_another_program_is_refused_untouched(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
     change(path, "CREATE TABLE recipes (name TEXT)")
-    refused_untouched(path, "of another program")
+    assert_refused_untouched(path, "of another program")
 
 
 def test_a_newer_file_is_refused_untouched(file: Path) -> None:
     change(file, "UPDATE bogrape_schema SET version = 7")
-    refused_untouched(file, r"schema version 7, .* upgrade bogrape")
+    assert_refused_untouched(file, r"schema version 7, .* upgrade bogrape")
 
 
 def test_a_file_without_its_version_is_refused_untouched(file: Path) -> None:
     change(file, "DELETE FROM bogrape_schema")
-    refused_untouched(file, "one version number")
+    assert_refused_untouched(file, "one version number")
 
 
 def test_a_directory_and_a_missing_directory_are_refused(tmp_path: Path) -> None:
@@ -215,19 +216,19 @@ def test_hostile_rows_are_refused_even_with_a_fitting_checksum(
 ) -> None:
     change(file, f"UPDATE bogrape_trials SET {column} = ? WHERE number = 5", value)
     reseal(file)  # bytes have no checksum: any row with them is refused
-    refused_untouched(file, "trial 5 in the database is damaged")
+    assert_refused_untouched(file, "trial 5 in the database is damaged")
 
 
 @pytest.mark.parametrize("half", [10**7, pytest.param(499_000_000, marks=pytest.mark.deep)])
 def test_a_text_of_enormous_length_is_refused_before_it_is_read(half: int, file: Path) -> None:
     change(file, f"UPDATE bogrape_trials SET graph = hex(zeroblob({half})) WHERE number = 2")
-    refused_untouched(file, "too big")
+    assert_refused_untouched(file, "too big")
 
 
 def test_a_text_of_great_length_is_refused_even_with_a_fitting_checksum(file: Path) -> None:
     change(file, "UPDATE bogrape_trials SET graph = hex(zeroblob(3000000)) WHERE number = 2")
     reseal(file)
-    refused_untouched(file, "holds a graph of 6000000 characters")
+    assert_refused_untouched(file, "holds a graph of 6000000 characters")
 
 
 @pytest.mark.parametrize("settings", ["{}", "[]", "x", "[" * 100_000, "null", '{"space": {}}'])

@@ -49,7 +49,7 @@ def test_fifty_kills_in_every_phase_lose_nothing_and_change_nothing(
     assert answer["acknowledged"] >= 20
 
 
-def many_kills(url: str, part: int) -> None:
+def assert_many_kills_lose_nothing(url: str, part: int) -> None:
     """A quarter of all kills of one backend: 1,200, or BOGRAPE_KILLS."""
     n_studies = max(1, int(os.environ.get("BOGRAPE_KILLS", "1200")) // (4 * 15))
     answer = chaos("kills", 3000, url=url, n_studies=n_studies, n_kills=15, seed=100 + part)
@@ -61,7 +61,7 @@ def many_kills(url: str, part: int) -> None:
 @pytest.mark.parametrize("part", range(4))
 @pytest.mark.parametrize("journal", ["wal", "delete"])
 def test_twelve_hundred_kills_lose_nothing(journal: str, part: int, tmp_path: Path) -> None:
-    many_kills(f"sqlite:///{tmp_path}/s.db?journal={journal}", part)
+    assert_many_kills_lose_nothing(f"sqlite:///{tmp_path}/s.db?journal={journal}", part)
 
 
 @pytest.mark.deep
@@ -69,7 +69,7 @@ def test_twelve_hundred_kills_lose_nothing(journal: str, part: int, tmp_path: Pa
 def test_twelve_hundred_kills_lose_nothing_on_a_postgresql_server(
     part: int, postgresql_schema: str
 ) -> None:
-    many_kills(postgresql_schema, part)
+    assert_many_kills_lose_nothing(postgresql_schema, part)
 
 
 def test_kills_lose_nothing_on_a_postgresql_server(postgresql_schema: str) -> None:
@@ -92,7 +92,7 @@ def test_a_full_disk_loses_nothing_and_the_study_goes_on_once_there_is_room(
     assert answer["same"]
 
 
-def check_crowd(answer: dict[str, Any]) -> None:
+def assert_nothing_lost_in_the_crowd(answer: dict[str, Any]) -> None:
     assert answer["codes"] == [0] * 8
     assert answer["trials"] == answer["complete"] == answer["graphs"] == 400
     assert answer["by_worker"] == [50] * 8
@@ -101,11 +101,13 @@ def check_crowd(answer: dict[str, Any]) -> None:
 
 def test_eight_processes_share_a_sqlite_file(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/s.db"
-    check_crowd(chaos("crowd", url=url, n_processes=8, n_each=50, seed=1))
+    assert_nothing_lost_in_the_crowd(chaos("crowd", url=url, n_processes=8, n_each=50, seed=1))
 
 
 def test_eight_processes_share_a_postgresql_server(postgresql_schema: str) -> None:
-    check_crowd(chaos("crowd", url=postgresql_schema, n_processes=8, n_each=50, seed=1))
+    assert_nothing_lost_in_the_crowd(
+        chaos("crowd", url=postgresql_schema, n_processes=8, n_each=50, seed=1)
+    )
 
 
 def test_a_study_cut_at_twenty_random_points_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:

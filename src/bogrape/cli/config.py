@@ -14,8 +14,8 @@ from ..acquisition import EI, LCB
 from ..constraints import Rule, rule_from_dict
 from ..errors import InvalidInputError, SettingsDiffer, StudyError
 from ..space import GraphSpace
+from ..storage.protocol import check_name
 from ..study import Study, StudySettings
-from ..study.store import check_name
 from .formats import Format, get_format, get_module
 
 _MAX_BYTES = 1_000_000

@@ -16,7 +16,7 @@ import click
 from ..errors import InvalidInputError
 from ..optimize import run as run_study
 from ..study import Trial
-from ..study.trial import package_version
+from ..trial import package_version
 from .bench import bench
 from .config import read_study_file
 from .errors import explained, stop
@@ -25,7 +25,7 @@ from .observations import kind_of, read_observations
 from .output import print_json, print_preview, print_status, print_trial, trial_data
 from .report import report
 from .rescue import rescue
-from .tables import render, write_whole
+from .trial_files import render, write_whole
 
 _EXIT_CODES = """\b
 Exit codes:
@@ -329,7 +329,7 @@ def import_(
 @explained
 def demo(output: Path, seed: int, iterations: int) -> None:
     """Find a good graph and draw it (under a minute)."""
-    from ..benchmarks.demo import run as run_demo
+    from .demo import run as run_demo
 
     run_demo(output, seed, iterations, echo=click.echo)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from ..errors import InvalidInputError, StudyError
+from ..storage import open_storage
 from ..study import Study
 from .config import read_study_file
 from .errors import explained
@@ -82,8 +83,6 @@ def _open(study: str, name: str | None) -> tuple[Study, str, Callable[[Study], b
 
 def _only(url: str) -> str:
     """The name of the only study of a database."""
-    from ..storage import open_storage
-
     names = open_storage(url, create=False).names()
     if len(names) != 1:
         there = ", ".join(map(repr, names[:10])) or "none"

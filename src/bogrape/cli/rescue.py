@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import InvalidInputError, StudyError
 from ..graph import Graph
+from ..storage import RescuedStudy
+from ..storage import rescue as read
 from .errors import explained
 from .formats import Format
 from .observations import kind_of
-from .tables import render, write_whole
-
-if TYPE_CHECKING:
-    from ..storage.rescue import RescuedStudy
+from .trial_files import render, write_whole
 
 _DATABASES = (".db", ".sqlite", ".sqlite3")
 
@@ -32,8 +30,7 @@ def rescue(damaged: Path, output: Path, name: str | None) -> None:
     OUTPUT is a new database (.db), or a table of trials (.jsonl or .csv). Every trial whose
     checksum fits is saved; those that are lost are named. DAMAGED itself is not changed.
     """
-    from ..storage.rescue import rescue as read
-    from ..storage.rescue import write_rescued
+    from ..storage.sql.rescue import write_rescued  # late: it loads SQLAlchemy
 
     if output.exists():
         raise InvalidInputError(f"{str(output)!r} exists already; give another name")

@@ -37,9 +37,7 @@ from ..errors import InvalidSpaceError
 from ..graph import Graph
 from .connectivity import DisjointPaths, MaximumDistance, TwoConnected
 from .cost import TotalCost
-from .linear import LinearRule
-from .names import NamedNodes
-from .parts import (
+from .edges_and_labels import (
     DegreeRange,
     FixedLabel,
     ForbiddenAdjacency,
@@ -49,6 +47,8 @@ from .parts import (
     RequiredEdge,
     RequiredSubgraph,
 )
+from .linear import LinearRule
+from .named_nodes import NamedNodes
 from .paths import Acyclic, CycleRange, DiameterRange
 from .rows import Atom, Aux, Edge, EdgeLabel, HasFeature, HasLabel, Row, Shape, Within, edge, within
 from .rule import NamedLabel, NamedNode, Rule

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ..arrays import BoolArray
 from ..batch import Batch
 from ..graph import Graph
+from .edges_and_labels import NamedPair
 from .flows import MOST_NODES_FOR_CUTS, Demand, cut_rows, residual
-from .parts import NamedPair
 from .rows import Aux, Row, Shape, never, within
 from .rule import Excess, Rule
 

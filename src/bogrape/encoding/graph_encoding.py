@@ -9,7 +9,7 @@ variable                       meaning
 ``before[u, v, w]``            w is the last node but one on some shortest path from u to v
 ``label[v, l]``                node v has label l
 ``feature[v, m]``              node v has feature m
-``bond[u, v, k]``              the edge u, v has edge label k
+``edge_label[u, v, k]``        the edge u, v has edge label k
 ``level[v, s]``                v is within s steps of node 0 when directions are forgotten
 ``nearer[w, v]``               w is nearer to node 0 than v; ``parent[w, v]``: and a neighbour of v
 =============================  =====================================================================
@@ -131,11 +131,11 @@ class GraphEncoding:
         """The literal "node v has this feature"."""
         return self._variable("feature", v, feature)
 
-    def bond(self, u: int, v: int, k: int) -> Literal:
+    def edge_label(self, u: int, v: int, k: int) -> Literal:
         """The literal "the edge u, v exists and has edge label k"."""
         if not self.shape.directed and u > v:
             u, v = v, u
-        return self._variable("bond", u, v, k)
+        return self._variable("edge_label", u, v, k)
 
     def _variable(self, *key: Any) -> Any:
         if key not in self._variables:
@@ -155,7 +155,7 @@ class GraphEncoding:
             case HasFeature(v, feature):
                 return self.feature(v, feature)
             case EdgeLabel(u, v, k):
-                return self.bond(u, v, k)
+                return self.edge_label(u, v, k)
             case Aux(name):
                 return self._variable("aux", name)
 
@@ -356,8 +356,8 @@ class GraphEncoding:
                     self.feature(v, feature)
         if self.shape.n_edge_labels:
             for u, v in self.shape.pairs():
-                bonds = [self.bond(u, v, k + 1) for k in range(self.shape.n_edge_labels)]
-                self.model.add(self.total(bonds) == self.total([self.edge(u, v)]))
+                labels = [self.edge_label(u, v, k + 1) for k in range(self.shape.n_edge_labels)]
+                self.model.add(self.total(labels) == self.total([self.edge(u, v)]))
 
     def _add_diameter(self) -> None:
         diameter, n = self.structure.diameter, self.shape.n_nodes
@@ -389,14 +389,14 @@ class GraphEncoding:
             for v in range(n):
                 labels[v] = next(k for k in range(shape.n_labels) if holds(self.label(v, k)))
                 features[v] = [holds(self.feature(v, m)) for m in range(shape.n_features)]
-        bonds = None
+        edge_labels = None
         if shape.n_edge_labels:
-            bonds = np.zeros((n, n), dtype=np.int64)
+            edge_labels = np.zeros((n, n), dtype=np.int64)
             for u, v in self.ordered_pairs():
                 if adjacency[u, v]:
                     orders = range(1, shape.n_edge_labels + 1)
-                    bonds[u, v] = next(k for k in orders if holds(self.bond(u, v, k)))
-        return Graph(adjacency, labels, features, shape.directed, edge_labels=bonds)
+                    edge_labels[u, v] = next(k for k in orders if holds(self.edge_label(u, v, k)))
+        return Graph(adjacency, labels, features, shape.directed, edge_labels=edge_labels)
 
     def forbid(self, graph: Graph) -> None:
         """Leave out this graph, as it is numbered."""
@@ -405,7 +405,7 @@ class GraphEncoding:
             literal = self.edge(u, v)
             same.append(literal if graph.adjacency[u, v] else self.negated(literal))
             if graph.edge_labels is not None and graph.adjacency[u, v]:
-                same.append(self.bond(u, v, int(graph.edge_labels[u, v])))
+                same.append(self.edge_label(u, v, int(graph.edge_labels[u, v])))
         if self.has_attributes:
             for v in range(self.shape.n_nodes):
                 same.append(self.label(v, int(graph.labels[v])))
@@ -435,9 +435,9 @@ class GraphEncoding:
                     out[variable] = int(graph.labels[v] == label)
                 case "feature", [v, feature]:
                     out[variable] = int(graph.features[v, feature])
-                case "bond", [u, v, k]:
-                    bonds = graph.edge_labels
-                    out[variable] = int(bonds is not None and bonds[u, v] == k)
+                case "edge_label", [u, v, k]:
+                    edge_labels = graph.edge_labels
+                    out[variable] = int(edge_labels is not None and edge_labels[u, v] == k)
                 case "touching", [u, v]:
                     out[variable] = int(around[u, v])
                 case "level", [v, s]:

@@ -26,8 +26,8 @@ from ..constraints import (
 )
 from ..constraints.rows import bounded, total
 from ..constraints.rule import Excess, Label, over
-from .base import MoleculeRule, bond, orders
 from .elements import DATA_SETS, MASSES
+from .molecule_rule import MoleculeRule, bond, orders
 
 _HYDROGENS = 4  # the first of the five hydrogen features
 _UNIT = 1000  # weights are summed in thousandths of a unit, so without rounding

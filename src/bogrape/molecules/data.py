@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rdkit import Chem
 
+from ..arrays import FloatArray
 from ..errors import InvalidInputError
 from ..graph import Graph
+from .csv_files import file_bytes, number, table
 from .elements import elements_of
 from .qm9pack import read_qm9pack
 from .smiles import from_mol, read_smiles
-from .tables import file_bytes, number, table
 
 _BLOCK = 50  # rows that are looked at together when labels are checked
 _FACTOR = 5.0  # how much larger than usual the error of a block must be to be suspicious
@@ -48,7 +48,7 @@ class Dataset:
     name: str
     smiles: tuple[str, ...]
     graphs: tuple[Graph, ...]
-    values: NDArray[np.float64]
+    values: FloatArray
     dropped: dict[str, int]
     out_of_step: tuple[tuple[int, int], ...]
     sha256: str
@@ -197,7 +197,7 @@ def _composition(mol: Any) -> list[float]:
     return [*counted, float(hydrogens), *(float(bonds[k]) for k in (3, 4, 6)), 1.0]
 
 
-def _out_of_step(A: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[tuple[int, int], ...]:
+def _out_of_step(A: FloatArray, y: FloatArray) -> tuple[tuple[int, int], ...]:
     """Ranges of rows where a linear function of the composition fits the values far worse.
 
     The function is fitted twice, the second time to the better half of the rows only, so that

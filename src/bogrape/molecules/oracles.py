@@ -20,15 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import FloatArray
 from ..batch import Batch
 from ..errors import InvalidInputError
 from ..graph import Graph
 from .elements import DATA_SETS
 from .valence import N_FEATURES
-
-FloatArray = NDArray[np.float64]
 
 LAYERS = ("conv1", "conv2", "linear1", "linear2", "linear3")
 

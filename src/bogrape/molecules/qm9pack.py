@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import InvalidInputError, UnsupportedError
-from .tables import file_bytes, number, table
+from .csv_files import file_bytes, number, table
 
 _COLUMNS = {
     "mu": "Dipole_debye",

@@ -28,7 +28,7 @@ from ..batch import Batch
 from ..constraints import Atom, Aux, Edge, Row, Shape, within
 from ..constraints.rows import Terms, total
 from ..constraints.rule import Excess
-from .base import MoleculeRule
+from .molecule_rule import MoleculeRule
 from .smarts import ANY_ORDER, Pattern, nowhere
 
 _LARGEST = 8  # the largest ring that `SmallestRing` forbids ring by ring

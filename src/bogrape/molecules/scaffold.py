@@ -27,7 +27,7 @@ from ..constraints import Atom, Aux, Edge, HasLabel, Row, Shape, edge, within
 from ..constraints.rows import never, total
 from ..constraints.rule import Excess, Label
 from ..counts import distances_batch
-from .base import MoleculeRule, bond, orders
+from .molecule_rule import MoleculeRule, bond, orders
 
 
 @dataclass(frozen=True, repr=False)

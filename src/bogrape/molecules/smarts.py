@@ -23,8 +23,8 @@ from ..batch import Batch
 from ..constraints import Atom, Aux, HasFeature, HasLabel, Row, Shape, edge
 from ..constraints.rows import never, total
 from ..constraints.rule import Excess
-from .base import MoleculeRule, bond, orders
 from .elements import VALENCES
+from .molecule_rule import MoleculeRule, bond, orders
 
 _HYDROGENS = 4  # the first of the five hydrogen features
 _MOST_PLACES = 300_000  # ways to place a pattern for which rows are written

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import FloatArray
 from .data import Dataset, load_qm7, load_qm9
 from .elements import DATA_SETS
 from .oracles import Oracle
@@ -100,7 +101,7 @@ def _network(name: str) -> Any:
     return Network()
 
 
-def _weights(network: Any) -> dict[str, NDArray[np.float64]]:
+def _weights(network: Any) -> dict[str, FloatArray]:
     out = {}
     for layer in ("conv1", "conv2"):
         neighbours, root = getattr(network, layer)

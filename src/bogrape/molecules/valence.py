@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from rdkit import rdBase
 
 from ..arrays import BoolArray, IntArray
@@ -23,10 +22,10 @@ from ..constraints import HasFeature, HasLabel, Row, Rule, Shape, edge
 from ..constraints.rows import Terms, total
 from ..constraints.rule import Excess
 from ..graph import Graph
-from .base import MoleculeRule, bond, orders
 from .build import build
 from .elements import VALENCES
 from .identity import BONDS, canonical_smiles
+from .molecule_rule import MoleculeRule, bond, orders
 
 N_FEATURES = 11
 NEIGHBOURS, HYDROGENS, DOUBLE, TRIPLE = 0, 4, 9, 10  # where each block of features begins
@@ -185,7 +184,7 @@ def _is_molecule(graph: Graph, elements: tuple[str, ...]) -> bool:
     return bool((features(labels, order, valences) == graph.features).all())
 
 
-def _relieved(labels: IntArray, order: IntArray, valences: NDArray[np.int64]) -> IntArray:
+def _relieved(labels: IntArray, order: IntArray, valences: IntArray) -> IntArray:
     """Orders with multiple bonds at overloaded atoms lowered until none is left to lower."""
     order = order.copy()
     room = valences[labels]

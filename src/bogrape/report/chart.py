@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import FloatArray
 from .draw import PALETTE, new_figure, save
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _embedded(text: str, prefix: str, themed: bool) -> str:
     return text.strip()
 
 
-def drawing_unit(*values: NDArray[np.float64]) -> tuple[float, str]:
+def drawing_unit(*values: FloatArray) -> tuple[float, str]:
     """What to divide values by before they are drawn, and how to write that on an axis.
 
     Axes cannot hold numbers near the largest float: their margins would lie beyond it.

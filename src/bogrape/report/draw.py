@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import FloatArray
 from ..errors import InvalidInputError, UnsupportedError
 from ..graph import Graph
 from .layout import is_layered, layer_numbers, positions
@@ -23,8 +23,6 @@ from .text import plural, shown
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-FloatArray = NDArray[np.float64]
 
 # Okabe and Ito: told apart with every kind of colour vision.
 PALETTE = (
@@ -218,7 +216,7 @@ def _node_size(n_nodes: int, longest_text: int) -> float:
 
 
 def _draw_edges(axes: Axes, graph: Graph, xy: FloatArray, size: float) -> None:
-    bonds = graph.edge_labels
+    edge_labels = graph.edge_labels
     if graph.directed:
         _draw_arcs(axes, graph, xy, size)
     else:
@@ -226,21 +224,21 @@ def _draw_edges(axes: Axes, graph: Graph, xy: FloatArray, size: float) -> None:
 
         lines = []
         for u, v in graph.edges():
-            multiple = 1 if bonds is None or bonds.max() > 3 else int(bonds[u, v])
+            multiple = 1 if edge_labels is None or edge_labels.max() > 3 else int(edge_labels[u, v])
             across = (xy[v] - xy[u])[::-1] * [-1, 1]
             across = across / max(float(np.linalg.norm(across)), 1e-9)
             for k in range(multiple):
                 shift = 0.07 * (k - (multiple - 1) / 2) * across
                 lines.append([xy[u] + shift, xy[v] + shift])
         axes.add_collection(LineCollection(lines, colors=_EDGE, linewidths=1.4, zorder=1))
-    if bonds is not None and (graph.directed or bonds.max() > 3):
+    if edge_labels is not None and (graph.directed or edge_labels.max() > 3):
         for u, v in graph.edges():
             middle = 0.55 * xy[u] + 0.45 * xy[v]
             box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
             axes.text(
                 middle[0],
                 middle[1],
-                str(bonds[u, v]),
+                str(edge_labels[u, v]),
                 fontsize=7,
                 ha="center",
                 va="center",

@@ -22,17 +22,16 @@ from functools import reduce
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import FloatArray, IntArray
 from ..batch import Batch
 from ..counts import Counts, concatenate
 from ..graph import Graph
-from ..propose.local.moves import BOND, FEATURE, FLIP, RELABEL, REWIRE, SWAP, MoveTable
+from ..propose.local.moves import EDGE_LABEL, FEATURE, FLIP, RELABEL, REWIRE, SWAP, MoveTable
 from ..space import GraphSpace
 from .validation import Inverse
 
-FloatArray = NDArray[np.float64]
-Kind = Literal["label", "edge", "closer", "neighbours", "feature", "bond"]
+Kind = Literal["label", "edge", "closer", "neighbours", "feature", "edge label"]
 
 MOST_GRAPHS = 60  # observed graphs in which exchanges are drawn
 MOST_NODES = 60  # of a graph in which exchanges are drawn
@@ -48,7 +47,7 @@ class Exchange:
 
     ``parts`` depend on the kind. ``label``: the label that goes and the one that comes.
     ``neighbours``: the two labels that stand next to each other more often. ``feature``: the one
-    that a node gets. ``bond``: the label of an edge that goes and the one that comes.
+    that a node gets. ``edge label``: the label of an edge that goes and the one that comes.
     """
 
     kind: Kind
@@ -128,7 +127,7 @@ def _weights(drawn: _Drawn, n: int) -> FloatArray:
     return out
 
 
-def _rows(counts: Counts, index: NDArray[np.int64]) -> Counts:
+def _rows(counts: Counts, index: IntArray) -> Counts:
     return replace(
         counts,
         sizes=counts.sizes[index],
@@ -183,13 +182,11 @@ def _frequent_labels(graphs: Sequence[Graph]) -> list[int]:
     ]
 
 
-def _some_moves(
-    table: MoveTable, frequent: Sequence[int], rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _some_moves(table: MoveTable, frequent: Sequence[int], rng: np.random.Generator) -> IntArray:
     """Rows of the table: so many of each kind of move that an exchange consists of."""
     kind = table.rows[:, 0]
     out = []
-    for move in (FLIP, REWIRE, RELABEL, SWAP, FEATURE, BOND):
+    for move in (FLIP, REWIRE, RELABEL, SWAP, FEATURE, EDGE_LABEL):
         there = kind == move
         if move == RELABEL:
             there &= np.isin(table.rows[:, 2], frequent)
@@ -205,10 +202,10 @@ def _classify(
     kind, a, b, _ = move
     old, new = batch.adjacency[[0, row]]
     rewired = old != new
-    bonds = batch.edge_labels
-    changed = np.zeros_like(rewired) if bonds is None else bonds[0] != bonds[row]
-    if (changed & ~rewired).any() and kind != BOND:
-        return  # a rule has lowered a bond order as well: that would be two changes at once
+    edge_labels = batch.edge_labels
+    changed = np.zeros_like(rewired) if edge_labels is None else edge_labels[0] != edge_labels[row]
+    if (changed & ~rewired).any() and kind != EDGE_LABEL:
+        return  # a rule has lowered an edge label as well: that would be two changes at once
     labels = batch.labels[:, a][[0, row]].tolist()
     if kind == FLIP and rewired.any():
         yield Exchange("edge"), 1.0 if new[a, b] else -1.0
@@ -224,9 +221,13 @@ def _classify(
         yield from _new_neighbours(batch, row, frequent)
     elif kind == FEATURE:
         yield Exchange("feature", (b,)), 1.0 if batch.features[row, a, b] else -1.0
-    elif kind == BOND and bonds is not None and changed.sum() == (1 if batch.directed else 2):
-        gone, come = sorted((int(bonds[0, a, b]), int(bonds[row, a, b])))
-        yield Exchange("bond", (gone, come)), 1.0 if bonds[row, a, b] == come else -1.0
+    elif (
+        kind == EDGE_LABEL
+        and edge_labels is not None
+        and changed.sum() == (1 if batch.directed else 2)
+    ):
+        gone, come = sorted((int(edge_labels[0, a, b]), int(edge_labels[row, a, b])))
+        yield Exchange("edge label", (gone, come)), 1.0 if edge_labels[row, a, b] == come else -1.0
 
 
 def _new_neighbours(

@@ -19,13 +19,13 @@ from pathlib import Path
 from ..acquisition import EI, LCB
 from ..errors import InvalidInputError, StudyError
 from ..study import Study
-from ..study.trial import package_version
+from ..trial import package_version
 from . import words
 from .draw import has_matplotlib
 from .figures import FIGURES
 from .gallery import best_picture, gallery_html
+from .html_tables import failures_table, scores_table, time_in_words, trials_table
 from .survey import MOST_NODES, Survey
-from .tables import failures_table, scores_table, time_in_words, trials_table
 from .text import esc, number, plural
 
 _SHOWN_EFFECTS = 5

@@ -13,11 +13,9 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import FloatArray, IntArray
 from ..graph import Graph
-
-FloatArray = NDArray[np.float64]
 
 _DENSE = 0.75  # share of the possible edges beyond which a circle is the clearest picture
 _SWEEPS = 4
@@ -35,7 +33,7 @@ def positions(graph: Graph) -> FloatArray:
     return _in_rows([_component(graph, nodes) for nodes in _components(graph)], graph.n_nodes)
 
 
-def layer_numbers(graph: Graph) -> NDArray[np.int64]:
+def layer_numbers(graph: Graph) -> IntArray:
     """Layer of each node of an acyclic graph: the longest way to it from a node without arcs in."""
     layer = np.zeros(graph.n_nodes, dtype=np.int64)
     for number, nodes in enumerate(nx.topological_generations(_networkx(graph))):

@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import FloatArray
 from ..errors import BoGrapeError
 from ..graph import Graph
 from ..space import GraphSpace
@@ -26,8 +26,6 @@ from .draw import MOST_DRAWN, PALETTE
 from .layout import is_layered, layer_numbers
 from .placement import place
 from .text import esc, plural, shown
-
-FloatArray = NDArray[np.float64]
 
 _INK = "#1F2937"
 # Of the molecular spaces, beyond the element: neighbours 1..4, hydrogens 0..4, multiple bonds.
@@ -220,7 +218,7 @@ def _closest(xy: FloatArray) -> float:
 def _edges(graph: Graph, at: FloatArray, radius: float) -> str:
     if not graph.n_edges:
         return ""
-    bonds = graph.edge_labels
+    edge_labels = graph.edge_labels
     layer = layer_numbers(graph) if graph.directed and is_layered(graph) else None
     lines, heads = [], []
     middle = float(at[:, 0].mean())
@@ -236,7 +234,7 @@ def _edges(graph: Graph, at: FloatArray, radius: float) -> str:
             lines.append(line)
             heads.append(head)
             continue
-        multiple = 1 if bonds is None else int(bonds[u, v])
+        multiple = 1 if edge_labels is None else int(edge_labels[u, v])
         across = np.array([a[1] - b[1], b[0] - a[0]]) / max(math.dist(a, b), 1e-9)
         for k in range(multiple if multiple <= 3 else 1):
             shift = 0.45 * radius * (k - (multiple - 1) / 2) * across if multiple <= 3 else 0.0
@@ -249,7 +247,7 @@ def _edges(graph: Graph, at: FloatArray, radius: float) -> str:
     )
     if heads:
         out += f'<path d="{"".join(heads)}" fill="currentColor" fill-opacity=".75"/>'
-    if bonds is not None and (graph.directed or bonds.max() > 3):
+    if edge_labels is not None and (graph.directed or edge_labels.max() > 3):
         out += _edge_texts(graph, at, radius)
     return out
 
@@ -275,12 +273,12 @@ def _arc(a: FloatArray, b: FloatArray, bend: float, radius: float) -> tuple[str,
 
 
 def _edge_texts(graph: Graph, at: FloatArray, radius: float) -> str:
-    bonds = graph.edge_labels
-    assert bonds is not None
+    edge_labels = graph.edge_labels
+    assert edge_labels is not None
     out = []
     for u, v in graph.edges():
         x, y = 0.55 * at[u] + 0.45 * at[v]
-        out.append(f'<text x="{x:.0f}" y="{y:.0f}">{int(bonds[u, v])}</text>')
+        out.append(f'<text x="{x:.0f}" y="{y:.0f}">{int(edge_labels[u, v])}</text>')
     size = max(6.0, radius * 0.8)
     return (
         f'<g font-size="{size:.0f}" text-anchor="middle" fill="currentColor" '

@@ -15,14 +15,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import BoolArray, FloatArray
 from ..counts import distances_batch
 from ..graph import Graph
 from .draw import MOST_DRAWN
 from .layout import is_layered, positions
-
-FloatArray = NDArray[np.float64]
 
 _STEPS = 60
 _DENSE = 0.75  # share of the possible edges beyond which a circle is the clearest picture
@@ -59,7 +57,7 @@ def place_all(graphs: Sequence[Graph]) -> list[FloatArray]:
     return out
 
 
-def _stress(adjacency: NDArray[np.bool_]) -> FloatArray:
+def _stress(adjacency: BoolArray) -> FloatArray:
     """Positions (B, n, 2) of graphs of one size."""
     near = adjacency | adjacency.transpose(0, 2, 1)
     n = near.shape[1]

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from ..arrays import FloatArray
 from ..counts import Counts
 from ..display import finite
 from ..errors import BoGrapeError, StudyError
@@ -20,8 +20,6 @@ from ..study.results import mean_value
 from .effects import Effect, find_effects
 from .picture import Look
 from .validation import Inverse, LeaveOneOut, Score, scores
-
-FloatArray = NDArray[np.float64]
 
 _MOST_FITTED = 200  # observations for a fit of hyperparameters; more take minutes
 _MOST_KEPT = 1200  # observations for a posterior: its matrix has as many rows and columns

@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from typing import Literal, final
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from ..arrays import FloatArray
 from ..errors import BoGrapeError
 from ..gp import STUDY_CLIP, GraphGP
 from ..graph import Graph
 from ..kernels import KERNELS, KernelName
 from ..posterior import FittedModel
-
-FloatArray = NDArray[np.float64]
 
 _INTERVAL = 1.96  # standard deviations on either side that hold 95 % of a normal distribution
 _CHANCE = 0.01  # how often luck alone may look like knowledge, or like bad calibration

@@ -159,7 +159,7 @@ def exchange_in_words(exchange: Exchange, look: Look, directed: bool = False) ->
     match exchange.kind, exchange.parts:
         case "label", (gone, come):
             return f"{_one(come, look)} instead of {_one(gone, look)}"
-        case "bond", (gone, come):
+        case "edge label", (gone, come):
             if look.molecules is not None:
                 return f"a {_BONDS[come]} bond instead of a {_BONDS[gone]} bond"
             return f"an {edge} labelled {come} instead of {gone}"

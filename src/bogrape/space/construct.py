@@ -397,23 +397,23 @@ class _Site:
 
     def batch(self, features: BoolArray, rng: np.random.Generator) -> Batch:
         """The finished graphs."""
-        bonds = draw_edge_labels(self.adjacency, self.recipe.shape, rng)
-        if bonds is not None and len(self.recipe.costs) > 1:
-            bonds = self._affordable(bonds, rng)
-        return Batch(self.adjacency, self.labels, features, bonds, self.recipe.shape.directed)
+        edge_labels = draw_edge_labels(self.adjacency, self.recipe.shape, rng)
+        if edge_labels is not None and len(self.recipe.costs) > 1:
+            edge_labels = self._affordable(edge_labels, rng)
+        return Batch(self.adjacency, self.labels, features, edge_labels, self.recipe.shape.directed)
 
-    def _affordable(self, bonds: IntArray, rng: np.random.Generator) -> IntArray:
+    def _affordable(self, edge_labels: IntArray, rng: np.random.Generator) -> IntArray:
         """With the cheapest label on as many random edges as it takes to stay within budget."""
         u, v = self.recipe.slots[np.argsort(rng.random(len(self.recipe.slots)))].T
         costs = self.recipe.costs[:, u, v]
-        drawn = bonds[:, u, v]
+        drawn = edge_labels[:, u, v]
         there = drawn > 0
         price = np.take_along_axis(costs[None], np.maximum(drawn - 1, 0)[:, None], axis=1)[:, 0]
         saving = np.where(there, price - costs.min(axis=0), 0)
         over = saving.sum(axis=1) - self.left  # `left` counts the cheapest label on every edge
         changed = there & (np.cumsum(saving, axis=1) - saving < over[:, None])
         drawn = np.where(changed, costs.argmin(axis=0) + 1, drawn)
-        out = bonds.copy()
+        out = edge_labels.copy()
         out[:, u, v] = drawn
         if not self.recipe.shape.directed:
             out[:, v, u] = drawn
@@ -426,8 +426,8 @@ def draw_edge_labels(
     """Random edge labels where there are edges."""
     if not shape.n_edge_labels:
         return None
-    bonds = rng.integers(1, shape.n_edge_labels + 1, size=adjacency.shape)
+    edge_labels = rng.integers(1, shape.n_edge_labels + 1, size=adjacency.shape)
     if not shape.directed:
-        upper = np.triu(bonds)
-        bonds = upper + upper.transpose(0, 2, 1)
-    return np.asarray(bonds * adjacency, dtype=np.int64)
+        upper = np.triu(edge_labels)
+        edge_labels = upper + upper.transpose(0, 2, 1)
+    return np.asarray(edge_labels * adjacency, dtype=np.int64)

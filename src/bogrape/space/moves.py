@@ -40,15 +40,15 @@ def variants(
         _relabel(labels, np.flatnonzero(kind == 2), shape, rng)
         _exchange(labels, np.flatnonzero(kind == 3), rng)
         _flip(features, np.flatnonzero(kind == 4), rng)
-    bonds = draw_edge_labels(adjacency, shape, rng)
-    if bonds is not None and batch.edge_labels is not None:
+    edge_labels = draw_edge_labels(adjacency, shape, rng)
+    if edge_labels is not None and batch.edge_labels is not None:
         old = np.repeat(batch.edge_labels, tries, axis=0)
         redrawn = np.zeros_like(adjacency)
         if relabel_edges:
             some = np.flatnonzero(rng.random(len(adjacency)) < 1 / 3)
             redrawn[some] = _one_of(adjacency[some], shape, rng)
-        bonds = np.where(adjacency & (old > 0) & ~redrawn, old, bonds)
-    return Batch(adjacency, labels, features, bonds, batch.directed)
+        edge_labels = np.where(adjacency & (old > 0) & ~redrawn, old, edge_labels)
+    return Batch(adjacency, labels, features, edge_labels, batch.directed)
 
 
 def _set(adjacency: BoolArray, index: IntArray, u: IntArray, v: IntArray, shape: Shape) -> None:

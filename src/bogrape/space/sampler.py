@@ -250,13 +250,13 @@ class _Draw:
 
 
 def _joined(left: Batch, right: Batch) -> Batch:
-    bonds = None
+    edge_labels = None
     if left.edge_labels is not None and right.edge_labels is not None:
-        bonds = np.concatenate([left.edge_labels, right.edge_labels])
+        edge_labels = np.concatenate([left.edge_labels, right.edge_labels])
     return Batch(
         np.concatenate([left.adjacency, right.adjacency]),
         np.concatenate([left.labels, right.labels]),
         np.concatenate([left.features, right.features]),
-        bonds,
+        edge_labels,
         left.directed,
     )

@@ -1,12 +1,12 @@
-"""Studies in a database: a SQLite file by default, PostgreSQL by URL.
+"""Where studies are kept: in memory, in a SQLite file, or on a PostgreSQL server.
 
-One schema for both (`schema`), trials as rows of plain text and numbers with a checksum (`rows`),
-and every change of a study one transaction (`sql`). Graphs are JSON; nothing is pickled. A SQLite
-file is looked through (`integrity`) without touching it (`untouched`) before it is opened, and what
-is left of a damaged one can be read (`rescue`).
+`Storage` says what a study needs (`protocol`), and `open_storage` finds it for a URL (`opening`).
+Nothing here knows what a study does with its trials.
 """
 
-from .rescue import RescuedStudy, rescue
-from .sql import SQLStorage, open_storage
+from .memory import InMemoryStorage
+from .opening import open_storage, rescue
+from .protocol import Storage
+from .rescued import RescuedStudy
 
-__all__ = ["RescuedStudy", "SQLStorage", "open_storage", "rescue"]
+__all__ = ["InMemoryStorage", "RescuedStudy", "Storage", "open_storage", "rescue"]

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, final
 
 from ..propose.jobs.child import command
+from ..trial import Trial
 from .planner import Plan
 from .settings import StudySettings
-from .trial import Trial
 
 if TYPE_CHECKING:
     import subprocess

@@ -8,7 +8,7 @@ from typing import Self, final
 
 from ..propose import Stage
 from ..statusline import StatusLine, status_line
-from .trial import Trial
+from ..trial import Trial
 
 _DELAY = 2.0  # seconds: quicker answers need no progress
 _PAUSE = 10.0  # seconds between two lines where they cannot be updated in place

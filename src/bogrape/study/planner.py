@@ -16,9 +16,9 @@ from ..errors import SamplingError, StudyError
 from ..gp import STUDY_CLIP, STUDY_OBSERVATIONS, GraphGP
 from ..graph import Graph
 from ..propose import MOST_STARTS, Proposal, Stage, propose
+from ..trial import Origin, Trial, observed
 from .design import Design, random_graph
 from .settings import StudySettings
-from .trial import Origin, Trial, observed
 
 logger = logging.getLogger(__name__)
 

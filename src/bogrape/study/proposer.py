@@ -14,10 +14,10 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from ..space import GraphSpace
+from ..trial import Trial
 from .ahead import Request, Unreadable
 from .planner import Planner
 from .settings import StudySettings
-from .trial import Trial
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import display
 from ..errors import StudyError
 from ..graph import Graph
-from .trial import Trial, observed
+from ..trial import Trial, observed
 
 
 class Dataset(NamedTuple):

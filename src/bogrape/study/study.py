@@ -40,14 +40,15 @@ from ..graph import Graph
 from ..kernels import KernelName
 from ..propose import Method
 from ..space import GraphSpace
+from ..storage import InMemoryStorage, Storage, open_storage
+from ..storage.protocol import check_budget, check_name, no_such_study
+from ..trial import Origin, Trial, now, package_version
 from .asking import AskProgress
 from .interruption import first_interrupt
-from .memory import InMemoryStorage
 from .observations import Outside, checked_observation, checked_observations
 from .planner import Effort, Plan, Planner
 from .results import Dataset, TrialList, best_of, dataset_of
 from .settings import Direction, StudySettings, as_time_limit
-from .store import Storage, check_budget, check_name, no_such_study, open_place
 from .transitions import (
     as_reason,
     as_seconds,
@@ -60,7 +61,6 @@ from .transitions import (
     taken,
     told,
 )
-from .trial import Origin, Trial, now, package_version
 from .values import as_value
 
 logger = logging.getLogger(__name__)
@@ -127,7 +127,7 @@ class Study:
             raise InvalidInputError(
                 f"settings must be a StudySettings, got {type(settings).__name__}"
             )
-        opened = None if storage is None else open_place(storage, create=True)
+        opened = None if storage is None else open_storage(storage)
         if opened is None:
             opened = InMemoryStorage()
             with contextlib.suppress(UnsupportedError):  # an acquisition of the user's own
@@ -157,7 +157,7 @@ class Study:
     def load(cls, storage: Storage | str, name: str = "study") -> Study:
         """Reopen a study with the settings it was made with."""
         check_name(name)
-        opened = open_place(storage, create=False)
+        opened = open_storage(storage, create=False)
         found = opened.settings(name)
         if found is None:
             raise no_such_study(name, opened.names())

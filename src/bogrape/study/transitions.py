@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import InvalidInputError, StudyError
-from .trial import Trial, now
+from ..trial import Trial, now
 
 _REASON_LENGTH = 2000
 

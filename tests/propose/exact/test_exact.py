@@ -35,7 +35,7 @@ from bogrape.constraints import (
 from bogrape.errors import InfeasibleSpaceError, SearchSpaceExhausted, UnsupportedError
 from exhaustive import (
     DATASETS,
-    check,
+    assert_optimal,
     everything,
     fitted,
     prove,
@@ -84,7 +84,7 @@ SPACES = {
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", SPACES)
 def test_the_answer_is_the_exhaustive_optimum(name: str, kernel: str, kappa: float) -> None:
-    check(SPACES[name], fitted(SPACES[name], kernel, seed=len(name)), LCB(kappa))
+    assert_optimal(SPACES[name], fitted(SPACES[name], kernel, seed=len(name)), LCB(kappa))
 
 
 @pytest.mark.parametrize("kind", DATASETS)
@@ -93,14 +93,14 @@ def test_the_answer_is_the_exhaustive_optimum(name: str, kernel: str, kappa: flo
 def test_the_answer_is_the_exhaustive_optimum_whatever_the_data(
     name: str, kernel: str, kind: str
 ) -> None:
-    check(SPACES[name], fitted(SPACES[name], kernel, kind, seed=7), LCB(1.0))
+    assert_optimal(SPACES[name], fitted(SPACES[name], kernel, kind, seed=7), LCB(1.0))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("kind", ["random", "constant"])
 @pytest.mark.parametrize("name", ["n=1..6", "n=3, L=2", "DAG n=3, L=2"])
 def test_expected_improvement_is_proved_too(name: str, kind: str, kernel: str) -> None:
-    check(SPACES[name], fitted(SPACES[name], kernel, kind, seed=3), EI())
+    assert_optimal(SPACES[name], fitted(SPACES[name], kernel, kind, seed=3), EI())
 
 
 @pytest.mark.parametrize(
@@ -120,14 +120,14 @@ def test_extreme_hyperparameters_do_not_mislead_the_proof(
     kernel: str, options: dict[str, Any]
 ) -> None:
     space = GraphSpace(4, labels=2)
-    check(space, fitted(space, kernel, seed=5, **options), LCB(1.96))
+    assert_optimal(space, fitted(space, kernel, seed=5, **options), LCB(1.96))
 
 
 @pytest.mark.parametrize("kappa", [1e-12, 1e-9, 1e-6, 1e-3, 1e3, 1e6])
 @pytest.mark.parametrize("kernel", ["ssp", "sp"])
 def test_every_kappa_can_be_had(kernel: str, kappa: float) -> None:
     space = GraphSpace(4, labels=2)
-    check(space, fitted(space, kernel, seed=6), LCB(kappa))
+    assert_optimal(space, fitted(space, kernel, seed=6), LCB(kappa))
 
 
 # -- rules --------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ DIRECTED: list[Rule] = [
 def test_the_optimum_under_a_rule_is_the_exhaustive_one(rule: Rule, kernel: str) -> None:
     space = GraphSpace((3, 4), labels=2, rules=[rule]) if rule.nodes() else None
     space = space or GraphSpace(4, labels=2, rules=[rule])
-    check(space, fitted(space, kernel, seed=11), LCB(1.0))
+    assert_optimal(space, fitted(space, kernel, seed=11), LCB(1.0))
 
 
 @pytest.mark.parametrize("kernel", ["ssp", "sp", "esp"])
@@ -195,7 +195,7 @@ def test_the_optimum_of_digraphs_under_a_rule_is_the_exhaustive_one(
     rule: Rule, kernel: str
 ) -> None:
     space = GraphSpace(3, labels=2, directed=True, connected=False, rules=[rule])
-    check(space, fitted(space, kernel, seed=12), LCB(1.0))
+    assert_optimal(space, fitted(space, kernel, seed=12), LCB(1.0))
 
 
 RULES_TOGETHER: dict[str, GraphSpace] = {
@@ -228,7 +228,7 @@ RULES_TOGETHER: dict[str, GraphSpace] = {
 @pytest.mark.parametrize("name", RULES_TOGETHER)
 def test_the_optimum_under_several_rules_is_the_exhaustive_one(name: str, kernel: str) -> None:
     space = RULES_TOGETHER[name]
-    check(space, fitted(space, kernel, seed=13), LCB(1.96))
+    assert_optimal(space, fitted(space, kernel, seed=13), LCB(1.96))
 
 
 def test_the_brute_force_lists_are_not_trivial() -> None:
@@ -267,7 +267,7 @@ def test_with_the_best_graphs_excluded_the_next_best_is_found(
     k = min(k, len(ranked) - 1)
     rng = np.random.default_rng(k)
     renamed = [graph.permuted(rng.permutation(graph.n_nodes)) for graph in ranked[:k]]
-    check(space, gp, acquisition, exclude=renamed)
+    assert_optimal(space, gp, acquisition, exclude=renamed)
 
 
 def _ranked(space: GraphSpace, gp: GraphGP, acquisition: LCB | EI) -> list[Any]:
@@ -284,7 +284,7 @@ def test_the_only_graph_left_is_found_wherever_it_is(name: str, kernel: str) -> 
     ranked = _ranked(space, gp, acquisition)
     for last in (0, len(ranked) - 1):
         others = ranked[:last] + ranked[last + 1 :]
-        proposal = check(space, gp, acquisition, exclude=others)
+        proposal = assert_optimal(space, gp, acquisition, exclude=others)
         assert are_isomorphic(proposal.graph, ranked[last])
 
 
@@ -440,7 +440,7 @@ def test_the_answer_is_the_exhaustive_optimum_on_many_instances(
     for kind in DATASETS:
         gp = fitted(space, kernel, kind, 100 + seed)
         for acquisition in (LCB(0.0), LCB(1.0), LCB(1.96), LCB(4.0), EI(), EI(0.3)):
-            check(space, gp, acquisition)
+            assert_optimal(space, gp, acquisition)
 
 
 @pytest.mark.deep
@@ -468,6 +468,6 @@ def test_random_rules_do_not_mislead_the_proof(kernel: str, seed: int) -> None:
             with pytest.raises(InfeasibleSpaceError):
                 prove(space, gp)
             continue
-        check(space, gp, LCB(float(rng.choice(KAPPAS))))
+        assert_optimal(space, gp, LCB(float(rng.choice(KAPPAS))))
         k = int(rng.integers(0, len(candidates)))
-        check(space, gp, exclude=_ranked(space, gp, LCB(1.0))[:k])
+        assert_optimal(space, gp, exclude=_ranked(space, gp, LCB(1.0))[:k])

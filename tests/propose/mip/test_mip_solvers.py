@@ -24,7 +24,7 @@ from oracles import feature_matrix, kernel_matrix, textbook_posterior
 TIGHT = Limits(30.0, tolerance=1e-8)
 
 
-def answer(objective: Criterion, form: str, limits: Limits) -> tuple[float, float, float]:
+def assert_solved(objective: Criterion, form: str, limits: Limits) -> tuple[float, float, float]:
     """Recomputed value, claimed value and bound of SCIP's best solution, without a start."""
     encoded = AcquisitionProgram(objective, MipOptions(form=form))  # type: ignore[arg-type]
     solution = scip.solve(encoded.program, limits)
@@ -67,7 +67,7 @@ def test_weight_form_finds_the_brute_force_optimum(
 ) -> None:
     for seed in range(n_seeds):
         objective = instance(space, kernel, seed)
-        value, claimed, bound = answer(objective, "weight", TIGHT)
+        value, claimed, bound = assert_solved(objective, "weight", TIGHT)
         truth = brute_force(objective)
         assert value == pytest.approx(truth, abs=1e-6)
         assert bound <= truth + 1e-6
@@ -92,7 +92,7 @@ def test_function_form_finds_the_brute_force_optimum_where_it_is_well_conditione
 ) -> None:
     for seed in range(n_seeds):
         objective = instance(space, kernel, seed, noise=0.05, alpha=1.0, beta=0.5)
-        value, claimed, bound = answer(objective, "function", Limits(30.0))
+        value, claimed, bound = assert_solved(objective, "function", Limits(30.0))
         truth = brute_force(objective)
         assert value == pytest.approx(truth, abs=1e-4)
         assert bound <= truth + 1e-4
@@ -108,7 +108,7 @@ def test_both_forms_at_four_labelled_and_five_plain_nodes(kernel: str) -> None:
             truth = brute_force(objective)
             for form in ("function", "weight"):
                 if form == "function" or not kernel.startswith("e"):
-                    value, _, bound = answer(objective, form, Limits(120.0))
+                    value, _, bound = assert_solved(objective, form, Limits(120.0))
                     assert value == pytest.approx(truth, abs=1e-3)
                     assert bound <= truth + 1e-3
 
@@ -152,7 +152,7 @@ def test_scip_gurobi_and_the_exact_engine_agree() -> None:
                 assert error.failure.kind == "size"  # noqa: PT017 (a full licence solves all)
                 continue
             value = objective.of_graph(decoded(encoded, found))
-            other, _, _ = answer(objective, encoded.form, limits)
+            other, _, _ = assert_solved(objective, encoded.form, limits)
             assert value == pytest.approx(other, abs=1e-5)
             assert value == pytest.approx(brute_force(objective), abs=1e-5)
             n_compared += 1

@@ -1,7 +1,6 @@
-"""The exact engine: local search for the incumbent, CP-SAT for the proof (ENGINE in the docs).
+"""The exact engine: the globally best graph, with a proof (docs/exact-engine.md).
 
-``engine`` cuts the space into pieces, ``relaxation`` settles what needs no solver, ``worker`` runs
-the rest in killable processes, ``piece`` solves one, with the posterior as ``forms`` in
-``integers`` or as ``tables`` of counts, and ``feasibility`` explains why there is nothing to
-propose.
+Three rooms, each of which uses only those before it: ``distances`` (what is true of the distances
+in graphs), ``bounds`` (on the acquisition, over counts), ``proof`` (the space in pieces, solved one
+after another). ``proof.engine`` is where a proposal begins.
 """

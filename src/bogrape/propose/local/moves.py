@@ -19,7 +19,7 @@ from ...arrays import IntArray
 from ...batch import Batch
 from ...space import GraphSpace
 
-FLIP, REWIRE, REVERSE, RELABEL, SWAP, FEATURE, BOND = range(7)
+FLIP, REWIRE, REVERSE, RELABEL, SWAP, FEATURE, EDGE_LABEL = range(7)
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class MoveTable:
         if space.n_features and not any(rule.derives_features for rule in space.rules):
             blocks.append((FEATURE, _grid(n, space.n_features), 1.0))
         if space.n_edge_labels > 1:
-            bonds = np.repeat(pairs, space.n_edge_labels, axis=0)
+            edges = np.repeat(pairs, space.n_edge_labels, axis=0)
             kinds = np.tile(np.arange(1, space.n_edge_labels + 1), len(pairs))
-            blocks.append((BOND, np.column_stack([bonds, kinds]), 1.0))
+            blocks.append((EDGE_LABEL, np.column_stack([edges, kinds]), 1.0))
         rows, weights = [], []
         for kind, arguments, share in blocks:
             if not len(arguments):
@@ -96,18 +96,18 @@ class MoveTable:
         """
         copy = batch.select(np.arange(len(batch)) if owner is None else owner)
         adjacency, labels, features = copy.adjacency, copy.labels, copy.features
-        bonds = copy.edge_labels
+        edge_labels = copy.edge_labels
         kind, a, b, c = self.rows[index].T
 
         def put(i: IntArray, u: IntArray, v: IntArray, value: NDArray[np.bool_]) -> None:
             adjacency[i, u, v] = value
             if not batch.directed:
                 adjacency[i, v, u] = value
-            if bonds is not None:
-                order = np.where(value, rng.integers(1, self.n_edge_labels + 1, len(i)), 0)
-                bonds[i, u, v] = order
+            if edge_labels is not None:
+                label = np.where(value, rng.integers(1, self.n_edge_labels + 1, len(i)), 0)
+                edge_labels[i, u, v] = label
                 if not batch.directed:
-                    bonds[i, v, u] = order
+                    edge_labels[i, v, u] = label
 
         i = np.flatnonzero(kind == FLIP)
         put(i, a[i], b[i], ~adjacency[i, a[i], b[i]])
@@ -131,13 +131,13 @@ class MoveTable:
         i = np.flatnonzero(kind == FEATURE)
         features[i, a[i], b[i]] ^= True
 
-        if bonds is not None:
-            i = np.flatnonzero(kind == BOND)
+        if edge_labels is not None:
+            i = np.flatnonzero(kind == EDGE_LABEL)
             i = i[adjacency[i, a[i], b[i]]]
-            bonds[i, a[i], b[i]] = c[i]
+            edge_labels[i, a[i], b[i]] = c[i]
             if not batch.directed:
-                bonds[i, b[i], a[i]] = c[i]
-        changed = Batch(adjacency, labels, features, bonds, batch.directed)
+                edge_labels[i, b[i], a[i]] = c[i]
+        changed = Batch(adjacency, labels, features, edge_labels, batch.directed)
         return self.space.derived(changed, deadline=deadline)
 
 

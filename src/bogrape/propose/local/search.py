@@ -87,9 +87,9 @@ class Elite:
 
 def _raw(batch: Batch, i: int) -> bytes:
     """The bytes of the i-th graph as it is numbered; far cheaper than the graph."""
-    bonds = b"" if batch.edge_labels is None else batch.edge_labels[i].tobytes()
+    edge_labels = b"" if batch.edge_labels is None else batch.edge_labels[i].tobytes()
     parts = batch.adjacency[i], batch.labels[i], batch.features[i]
-    return b"".join(part.tobytes() for part in parts) + bonds
+    return b"".join(part.tobytes() for part in parts) + edge_labels
 
 
 def search(
@@ -313,14 +313,14 @@ def _sample(
 
 def _anything(space: GraphSpace, n: int) -> list[Graph]:
     """A start outside the space, for when sampling inside it fails: the search repairs it."""
-    bonds = np.zeros((n, n), dtype=np.int64) if space.n_edge_labels else None
+    edge_labels = np.zeros((n, n), dtype=np.int64) if space.n_edge_labels else None
     return [
         Graph(
             np.zeros((n, n)),
             np.zeros(n, dtype=int),
             np.zeros((n, space.n_features)),
             space.directed,
-            edge_labels=bonds,
+            edge_labels=edge_labels,
         )
     ]
 

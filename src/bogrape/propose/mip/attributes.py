@@ -69,8 +69,8 @@ class Attributes:
             for m in range(self._space.n_features):
                 out[f"x[{v},{m}]"] = float(v < size and graph.features[v, m])
         for u, v, k in self.edge_label:
-            bonds = graph.edge_labels
-            there = bonds is not None and max(u, v) < size and bonds[u, v] == k
+            edge_labels = graph.edge_labels
+            there = edge_labels is not None and max(u, v) < size and edge_labels[u, v] == k
             out[f"B[{u},{v},{k}]"] = float(there)
         return out
 
@@ -85,14 +85,14 @@ class Attributes:
         features = np.zeros((size, space.n_features), dtype=bool)
         for v, m in np.ndindex(*features.shape):
             features[v, m] = values[f"x[{v},{m}]"] > 0.5
-        bonds = np.zeros((size, size), dtype=np.int64) if space.n_edge_labels else None
-        if bonds is not None:
+        edge_labels = np.zeros((size, size), dtype=np.int64) if space.n_edge_labels else None
+        if edge_labels is not None:
             for u, v, k in self.edge_label:
                 if max(u, v) < size and matrix[u, v] and values[f"B[{u},{v},{k}]"] > 0.5:
-                    bonds[u, v] = k
+                    edge_labels[u, v] = k
                     if not space.directed:
-                        bonds[v, u] = k
-        return Graph(matrix, labels, features, space.directed, edge_labels=bonds)
+                        edge_labels[v, u] = k
+        return Graph(matrix, labels, features, space.directed, edge_labels=edge_labels)
 
 
 class WeakConnectivity:

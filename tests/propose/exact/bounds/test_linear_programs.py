@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from bogrape import GraphGP, GraphSpace
+from bogrape import LCB, GraphGP, GraphSpace
 from bogrape.counts import Counts
 from bogrape.encoding import Structure, structures
+from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.bounds.integer_lcb import IntegerLine
 from bogrape.propose.exact.bounds.linear_programs import Lines, Program
 from bogrape.propose.exact.bounds.lines_below import Box, FloatArray, Line, Surface
@@ -24,6 +25,7 @@ from bogrape.propose.exact.distances.coordinates import Coordinates, Position
 from bogrape.propose.exact.distances.inequality import Inequality
 from bogrape.propose.exact.distances.known import known_of_counts
 from bogrape.propose.exact.proof.piece import Piece
+from bogrape.propose.exact.proof.strategies import choose
 from exhaustive import fitted
 
 SPACE = GraphSpace(5, labels=2)
@@ -43,7 +45,8 @@ def _piece(
 ) -> tuple[GraphGP, Surface, list[Inequality[Position]]]:
     gp = fitted(SPACE, kernel, "random", seed, **options)
     piece = Piece(_structure(where[0]), where[1])
-    surface = piece.surface(gp.posterior, kappa)
+    surface = choose(Criterion(SPACE, gp.posterior, LCB(kappa))).surface(piece)
+    assert surface is not None
     return gp, surface, list(known_of_counts(piece.structure, surface.coordinates, None))
 
 

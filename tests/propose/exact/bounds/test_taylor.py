@@ -23,8 +23,9 @@ from bogrape.propose.exact.distances.extremes import plain
 from bogrape.propose.exact.distances.inequality import AtMost, distances
 from bogrape.propose.exact.distances.known import known_of_distances
 from bogrape.propose.exact.distances.lengths import histograms
+from bogrape.propose.exact.proof.by_boxes import cover_of
 from bogrape.propose.exact.proof.piece import Piece
-from bogrape.propose.exact.proof.piece_solve import Task
+from exact_cases import solve_piece
 from exhaustive import classes, fitted
 
 
@@ -56,7 +57,7 @@ def test_better_graphs_are_in_a_box_with_a_bound_below_them(
         values = objective.of_batch(Batch.of(graphs))
         value = float(np.quantile(values, quantile))
         structure = Structure(space.shape(n), "strong", (), diameter)
-        cover = Task(Piece(structure), objective, value, (), (), 60).cover()
+        cover = cover_of(solve_piece(Piece(structure), objective, value).state())
         assert cover is not None
         for graph, own in zip(graphs, values, strict=True):
             holding = box_of(cover, counts_of(graph, diameter))
@@ -71,21 +72,20 @@ def test_bounds_hold_for_all_counts_of_large_boxes(n: int, monkeypatch: pytest.M
     monkeypatch.setattr(boxes, "_MOST_BOXES", 300)  # so that they stay large
     space, diameter = GraphSpace(n), 5
     objective = Criterion(space, fitted(space, "essp", seed=3).posterior, LCB(1.0))
-    task = Task(Piece(plain(n, diameter)), objective, np.inf, (), (), 60)
     every = histograms(n, diameter)
     assert every is not None
     rng = np.random.default_rng(0)
     some = every[rng.permutation(len(every))[:3000]]
     values = evaluate(objective, n, False, some, np.full((len(some), 1), n))
-    task.value = float(np.quantile(values, 0.9))
-    cover = task.cover()
+    value = float(np.quantile(values, 0.9))
+    cover = cover_of(solve_piece(Piece(plain(n, diameter)), objective, value).state())
     assert cover is not None
     assert (cover.high > cover.low).any()
     n_inside = 0
     for h, own in zip(some, values, strict=True):
         holding = box_of(cover, h)
         n_inside += len(holding)
-        assert len(holding) == 1 or own >= task.value
+        assert len(holding) == 1 or own >= value
         assert (cover.bound[holding] <= own).all()
     assert n_inside > 1000
 
@@ -163,7 +163,7 @@ def test_the_hull_holds_for_all_counts_in_the_boxes(seed: int, quantile: float) 
     assert every is not None
     values = evaluate(objective, n, False, every, np.full((len(every), 1), n))
     value = float(np.quantile(values, quantile))
-    cover = Task(Piece(plain(n, diameter)), objective, value, (), (), 60).cover()
+    cover = cover_of(solve_piece(Piece(plain(n, diameter)), objective, value).state())
     assert cover is not None
     around = hull(cover, Mean.of(posterior, diameter), n)
     assert around
@@ -177,6 +177,6 @@ def test_a_size_that_leaves_no_attributes_to_choose_is_settled_without_a_warning
     objective = Criterion(space, fitted(space, "essp").posterior, LCB(1.0))
     for diameter in (2, 3):
         piece = Piece(Structure(space.shape(4), "strong", space.rules, diameter))
-        answer = Task(piece, objective, 0.5, (), (), 20.0).solve()
+        answer = solve_piece(piece, objective, 0.5, 20.0).solve()
         assert answer.proved
         assert answer.graph is None

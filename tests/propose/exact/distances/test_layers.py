@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import comb
 from typing import Any
 
@@ -23,10 +22,10 @@ from bogrape.propose.exact.distances import extremes
 from bogrape.propose.exact.distances.extremes import plain, prove
 from bogrape.propose.exact.distances.facts import Fact
 from bogrape.propose.exact.distances.layers import Heaviest, cases, largest, profiles
-from bogrape.propose.exact.proof.cases import SplitTask
+from bogrape.propose.exact.proof.cases import SplitPiece
 from bogrape.propose.exact.proof.piece import Piece
-from bogrape.propose.exact.proof.piece_solve import Task
 from bogrape.propose.exact.proof.schedule import Open, Rounds
+from exact_cases import solve_piece
 from exhaustive import classes, fitted
 from exhaustive import prove as prove_graph
 
@@ -134,18 +133,18 @@ def test_the_best_of_all_cases_is_the_best_of_all_graphs(
         every = [g for g in classes(n) if g.distances().max() == diameter]
         values = sorted(map(objective.of_graph, every))
         value = values[rank] if len(values) > rank else np.inf  # to beat
-        task = Task(Piece(plain(n, diameter)), objective, value, (), (), 60)
-        counts = replace(task, value=np.inf, relaxed=True).solve().counts
+        job = solve_piece(Piece(plain(n, diameter)), objective, value)
+        counts = solve_piece(job.question.piece, objective, np.inf, relaxed=True).solve().counts
         assert counts is not None
-        cases = SplitTask(task, counts, 10**6, 60).solve()
+        cases = SplitPiece(job.strategy, job.question, counts, 10**6, 60).solve()
         assert cases is not None
         best = np.inf
         for piece in cases:
-            case = replace(task, piece=piece)
-            answer = case.solve()
+            answer = solve_piece(piece, objective, value).solve()
             assert answer.proved
             best = min(best, answer.value)
-            assert replace(case, relaxed=True).solve().bound <= answer.value + 1e-6
+            loose = solve_piece(piece, objective, value, relaxed=True).solve()
+            assert loose.bound <= answer.value + 1e-6
         assert min(best, value) == pytest.approx(values[0], abs=1e-6)
 
 
@@ -158,15 +157,14 @@ def test_no_case_of_a_better_graph_is_left_out(seed: int, kappa: float) -> None:
     objective = Criterion(space, posterior, LCB(kappa))
     graphs = [g for g in classes(6) if g.distances().max() == 3]
     values = np.array([objective.of_graph(graph) for graph in graphs])
-    task = Task(Piece(plain(6, 3)), objective, float(rng.choice(values)), (), (), 60)
-    counts = tuple(
-        map(int, rng.integers(0, 9, len(task.piece.coordinates(posterior.model.kernel))))
-    )
-    cases = SplitTask(task, counts, 10**6, 60).solve()  # weights from anywhere are as exact
+    job = solve_piece(Piece(plain(6, 3)), objective, float(rng.choice(values)))
+    counts = tuple(map(int, rng.integers(0, 9, len(job.strategy.coordinates(job.question.piece)))))
+    # weights from anywhere are as exact
+    cases = SplitPiece(job.strategy, job.question, counts, 10**6, 60).solve()
     assert cases is not None
     kept = {piece.structure.layers for piece in cases}
     for graph, value in zip(graphs, values, strict=True):
-        if value < task.value - 1e-9:
+        if value < job.question.value - 1e-9:
             assert cases[0].heaviest is not None
             weights = np.array(cases[0].heaviest.weights)
             layers = layers_of(graph)
@@ -214,7 +212,7 @@ def test_what_a_rest_lacks_is_not_taken_for_missing_everywhere(
     # no counts have an odd sum of even numbers, but one large box does not show it
     rest = Heaviest((0, 2, 0, 2), 15, 15)
     monkeypatch.setattr(boxes, "_MOST_BOXES", 1)
-    answer = Task(Piece(plain(n, diameter), None, rest), objective, np.inf, (), (), 60).solve()
+    answer = solve_piece(Piece(plain(n, diameter), None, rest), objective, np.inf).solve()
     assert answer.n_solves == 1
     assert answer.proved
     assert answer.missing is None

@@ -27,7 +27,7 @@ def _histograms(adjacency: np.ndarray) -> dict[int, np.ndarray]:
     return {int(d): counts[longest == d][:, : int(d)] for d in np.unique(longest)}
 
 
-def _check(adjacency: np.ndarray) -> None:
+def assert_conditions_hold(adjacency: np.ndarray) -> None:
     n = adjacency.shape[1]
     for diameter, found in _histograms(adjacency).items():
         for known in lengths.inequalities(n, diameter, known_facts(n, diameter)):
@@ -38,7 +38,7 @@ def _check(adjacency: np.ndarray) -> None:
 
 @pytest.mark.parametrize("n", range(2, 8))
 def test_the_conditions_hold_for_every_connected_graph(n: int) -> None:
-    _check(np.stack([graph.adjacency for graph in classes(n)]))
+    assert_conditions_hold(np.stack([graph.adjacency for graph in classes(n)]))
 
 
 def _one_node_more(adjacency: np.ndarray) -> np.ndarray:
@@ -52,7 +52,7 @@ def _one_node_more(adjacency: np.ndarray) -> np.ndarray:
 
 
 def test_the_conditions_hold_for_every_connected_graph_on_eight_nodes() -> None:
-    _check(_one_node_more(np.stack([graph.adjacency for graph in classes(7)])))
+    assert_conditions_hold(_one_node_more(np.stack([graph.adjacency for graph in classes(7)])))
 
 
 @pytest.mark.parametrize("n", [9, 12, 13, 14, 15, 16, 20, 30])
@@ -74,7 +74,9 @@ def test_the_conditions_hold_for_large_graphs_of_every_kind(n: int) -> None:
     cliques += [nx.barbell_graph(k, n - 2 * k) for k in range(3, n // 2)]
     cliques += [nx.cycle_graph(n), nx.star_graph(n - 1), nx.wheel_graph(n), nx.path_graph(n)]
     gathered = [matrix for d in range(2, n - 1) for matrix in brooms(n, d)]
-    _check(np.stack([*found, *(nx.to_numpy_array(g) > 0 for g in cliques), *gathered]))
+    assert_conditions_hold(
+        np.stack([*found, *(nx.to_numpy_array(g) > 0 for g in cliques), *gathered])
+    )
 
 
 @pytest.mark.parametrize("n", range(2, 8))

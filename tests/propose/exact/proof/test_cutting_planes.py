@@ -18,9 +18,9 @@ from bogrape.propose.exact.distances.extremes import Extremes, prove
 from bogrape.propose.exact.distances.facts import Fact, dump, known_facts, parse
 from bogrape.propose.exact.distances.prove_facts import tightest
 from bogrape.propose.exact.distances.remembered import Knowledge
-from bogrape.propose.exact.proof.cutting_planes import CutTask
+from bogrape.propose.exact.proof.cutting_planes import CutPiece
 from bogrape.propose.exact.proof.piece import Piece
-from bogrape.propose.exact.proof.piece_solve import Task
+from exact_cases import solve_piece
 from exhaustive import classes
 
 
@@ -90,9 +90,9 @@ def test_cuts_tighten_a_bound_and_never_cut_off_a_graph(seed: int, kernel: str) 
                 if graph.distances().max() == part.diameter
             )
             piece = Piece(part, (n,) if kernel == "sp" else None)
-            task = Task(piece, objective, best, (), (), 20.0)
-            loose = Task(piece, objective, best, (), (), 20.0, relaxed=True).solve()
-            cut = CutTask(task, 20.0).solve()
+            job = solve_piece(piece, objective, best, 20.0)
+            loose = solve_piece(piece, objective, best, 20.0, relaxed=True).solve()
+            cut = CutPiece(job.strategy, job.question, 20.0).solve()
             assert cut.bound <= best + 1e-9
             assert cut.bound >= loose.bound - 1e-9
             tightened += cut.bound > loose.bound + 1e-6

@@ -16,9 +16,10 @@ from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.proof import partition as pieces
 from bogrape.propose.exact.proof.partition import open_pieces
 from bogrape.propose.exact.proof.schedule import Rounds
+from bogrape.propose.exact.proof.strategies import choose
 from bogrape.propose.local.search import Elite
 from bogrape.propose.request import Request
-from exhaustive import check, everything, fitted, prove
+from exhaustive import assert_optimal, everything, fitted, prove
 
 from oracles import are_isomorphic
 
@@ -49,7 +50,7 @@ def test_graphs_below_a_value_are_in_open_pieces(
         graphs = everything(space)
         values = np.array([objective.of_graph(graph) for graph in graphs])
         value = float(np.quantile(values, 0.02))
-        left = open_pieces(objective, value, _soon())
+        left = open_pieces(choose(objective), value, _soon())
         for graph, own in zip(graphs, values, strict=True):
             homes = [item for item in left if item.piece.matches(graph)]
             assert len(homes) <= 1  # pieces do not overlap
@@ -69,14 +70,14 @@ def test_a_graph_found_where_none_can_be_is_an_error() -> None:
     values = np.array([objective.of_graph(graph) for graph in graphs])
     best = graphs[int(values.argmin())]
     poor = float(np.quantile(values, 0.5))
-    left = open_pieces(objective, poor, _soon())
+    left = open_pieces(choose(objective), poor, _soon())
     wrong = [item for item in left if not item.piece.matches(best)]
     assert wrong
     assert len(wrong) < len(left)
     request = Request(time_limit=20.0)
     elite = Elite(frozenset(), poor, {})
     with pytest.raises(EngineError, match="had been proved"):
-        Rounds(objective, request, elite, wrong).run()
+        Rounds(choose(objective), request, elite, wrong).run()
 
 
 @pytest.mark.parametrize("kappa", [0.0, 1.0, 1.96])
@@ -87,7 +88,7 @@ def test_lines_find_the_optimum_of_esp(
     """In spaces that would be listed otherwise."""
     monkeypatch.setattr(pieces, "few_graphs", lambda _: False)
     space = SPACES[name]
-    check(space, fitted(space, "esp", "random", 1), LCB(kappa))
+    assert_optimal(space, fitted(space, "esp", "random", 1), LCB(kappa))
 
 
 NEARLY_EMPTY = {

@@ -36,8 +36,8 @@ def few_graphs(structure: Structure) -> bool:
     shape = structure.shape
     n_pairs = shape.n_nodes * (shape.n_nodes - 1) // (1 if shape.directed else 2)
     kinds = math.log(shape.n_labels) + shape.n_features * math.log(2)
-    bonds = math.log(1 + max(1, shape.n_edge_labels))
-    numbered = n_pairs * bonds + shape.n_nodes * kinds
+    per_pair = math.log(1 + max(1, shape.n_edge_labels))  # no edge, or one of so many
+    numbered = n_pairs * per_pair + shape.n_nodes * kinds
     return numbered - math.lgamma(shape.n_nodes + 1) < math.log(_FEW)
 
 
@@ -90,11 +90,11 @@ def _bare(structure: Structure) -> Structure:
 
 def _dressed(graph: Graph, labels: np.ndarray, features: np.ndarray) -> Batch:
     size = len(labels)
-    bonds = graph.edge_labels
+    edge_labels = graph.edge_labels
     return Batch(
         np.repeat(graph.adjacency[None], size, axis=0),
         labels,
         features,
-        None if bonds is None else np.repeat(bonds[None], size, axis=0),
+        None if edge_labels is None else np.repeat(edge_labels[None], size, axis=0),
         graph.directed,
     )

@@ -14,28 +14,19 @@ and so a better bound; it is split again when its turn comes.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from ortools.sat.python import cp_model
 
-from ....acquisition import LCB
-from ....posterior import WeightPosterior
-from ..bounds.boxes import FloatArray
-from ..bounds.integer_lcb import IntegerForm
-from ..bounds.linear_form import count_form
-from ..bounds.taylor import Mean, whole_numbers
-from ..distances.count_variables import bare_counts
-from ..distances.free_attributes import free_attributes
-from ..distances.known import known_of_counts
+from ..bounds.taylor import whole_numbers
 from ..distances.layers import Heaviest, cases
-from .piece import Piece
-from .piece_solve import Task
+from .piece import Piece, Question
+from .solve_piece import SolvePiece
+from .strategy import Strategy
 
 
 def has_cases(piece: Piece) -> bool:
-    """Whether a piece, of a kernel without labels, has cases to fall into."""
+    """Whether a piece, of a strategy with cases, has any to fall into."""
     structure = piece.structure
     if structure.diameter is None or structure.diameter < 3:
         return False
@@ -43,24 +34,26 @@ def has_cases(piece: Piece) -> bool:
 
 
 @dataclass
-class SplitTask:
+class SplitPiece:
     """Find the cases of a piece that a graph better than the incumbent can be in."""
 
-    task: Task
+    strategy: Strategy
+    question: Question
     counts: tuple[int, ...]  # the best ones, with no graph behind them
     n_most: int  # cases to split off
     time_limit: float
 
     def solve(self) -> list[Piece] | None:
         """The most promising cases and the rest, if any; ``None`` if nothing can be split off."""
-        piece, h = self.task.piece, np.array(self.counts[: self.task.piece.longest])
-        structure = piece.structure
+        piece = self.question.piece
+        structure, h = piece.structure, np.array(self.counts[: piece.longest])
         if piece.heaviest is not None:  # a rest: what was split off is known by its weights
             weights, most = piece.heaviest.weights, piece.heaviest.most
         else:
-            weights = whole_numbers(-self._gradient()[: len(h)])
-            most = self._n_pairs * max(weights)
-        least = self._least(weights, most)
+            weights = whole_numbers(-self.strategy.gradient(piece, self.counts)[: len(h)])
+            most = self.strategy.coordinates(piece).n_pairs() * max(weights)
+        state = SolvePiece(self.strategy, self.question, self.time_limit).state()
+        least = self.strategy.least_weight(state, weights, most)
         if least is None:
             return None
         heaviest = Heaviest(weights, least, most)
@@ -72,49 +65,3 @@ class SplitTask:
             for layers, case in listed
         ]
         return out if rest is None else [*out, replace(piece, heaviest=rest)]
-
-    @property
-    def _n_pairs(self) -> int:
-        n = self.task.piece.structure.shape.n_nodes
-        return n * (n - 1) // 2
-
-    def _gradient(self) -> FloatArray:
-        """The derivative of LCB, or of the mean alone, by the counts."""
-        posterior, acquisition = self.task.objective.posterior, self.task.objective.acquisition
-        assert isinstance(acquisition, LCB)
-        counts, longest = np.array(self.counts), self.task.piece.longest
-        if isinstance(posterior, WeightPosterior):
-            form = count_form(posterior, self.task.piece.coordinates(posterior.model.kernel))
-            spread = form.R @ counts + form.r0
-            length = max(float(np.linalg.norm(spread)), 1e-300)
-            return np.asarray(form.w - acquisition.kappa * (spread @ form.R) / length)
-        n = self.task.piece.structure.shape.n_nodes
-        return np.asarray(Mean.of(posterior, longest).gradient(n, counts[None, :longest])[0])
-
-    def _least(self, weights: tuple[int, ...], most: int) -> int | None:
-        """The smallest ``w . h <= most`` of counts that can beat the incumbent."""
-        task, piece = self.task, self.task.piece
-        posterior, acquisition = task.objective.posterior, task.objective.acquisition
-        assert isinstance(acquisition, LCB)
-        if not isinstance(posterior, WeightPosterior):
-            cover = task.cover()
-            return None if cover is None else cover.least(weights, self._n_pairs)
-        form = count_form(posterior, piece.coordinates(posterior.model.kernel))
-        model = cp_model.CpModel()
-        free = free_attributes(piece.structure)
-        known = known_of_counts(piece.structure, form.coordinates, free, task.facts)
-        counts = bare_counts(model, form.coordinates, known)
-        if math.isfinite(task.value):
-            integers = IntegerForm.of(form, acquisition.kappa)
-            model.add(integers.objective(model, counts) <= integers.at_most(task.value))
-        total = cp_model.LinearExpr.weighted_sum(counts[: piece.longest], list(weights))
-        model.add(total <= most)
-        model.minimize(total)
-        solver = cp_model.CpSolver()
-        solver.parameters.num_workers = 1
-        solver.parameters.random_seed = task.seed
-        solver.parameters.max_time_in_seconds = self.time_limit
-        status = solver.solve(model)
-        if status == cp_model.INFEASIBLE:
-            return most + 1
-        return round(solver.objective_value) if status == cp_model.OPTIMAL else None

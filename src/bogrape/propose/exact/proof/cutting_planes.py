@@ -1,6 +1,6 @@
 """Cutting planes: a piece whose counts alone promise too much is told what graphs cannot have.
 
-The relaxed piece (`Task` with ``relaxed``) bounds the acquisition over counts that obey the known
+The relaxed piece (`Question.relaxed`) bounds the acquisition over counts that obey the known
 facts. Its best counts h are usually those of no graph. Then
 
 1. directions are compared: how far does h lie beyond everything that graphs were seen to have;
@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from ..distances.directions import pair_directions, plain_directions
 from ..distances.extremes import Extremes, prove
 from ..distances.facts import Fact
-from .piece import Answer
-from .piece_solve import Task
+from .piece import Answer, Question
+from .solve_piece import SolvePiece
+from .strategy import Strategy
 
 IntArray = NDArray[np.int64]
 
@@ -31,33 +32,33 @@ _SECONDS = 10.0  # for one proof; a direction that takes longer is given up
 
 
 @dataclass
-class CutTask:
+class CutPiece:
     """Tighten the bound of a piece by cutting planes; the answer lists the new facts."""
 
-    task: Task
+    strategy: Strategy
+    question: Question
     time_limit: float
 
     def solve(self) -> Answer:
         """Cut until the piece is settled, time is up, or no direction helps."""
-        diameter = self.task.piece.structure.diameter
+        structure = self.question.piece.structure
         deadline = time.monotonic() + self.time_limit
-        task = replace(self.task, relaxed=True, time_limit=self.time_limit)
-        answer = task.solve()
-        if diameter is None or diameter < 3:
+        question = replace(self.question, relaxed=True)
+        answer = SolvePiece(self.strategy, question, self.time_limit).solve()
+        if structure.diameter is None or structure.diameter < 3:
             return answer
-        extremes = Extremes(self.task.piece.structure.shape.n_nodes, diameter)
+        extremes = Extremes(structure.shape.n_nodes, structure.diameter)
         new: list[Fact] = []
         failed: set[tuple[int, ...]] = set()
         while not answer.proved and answer.counts is not None:
-            fact = self._cut(answer.counts, extremes, task.facts, failed, deadline)
+            fact = self._cut(answer.counts, extremes, question.facts, failed, deadline)
             if fact is None:
                 break
             new.append(fact)
-            left = deadline - time.monotonic()
-            task = replace(task, facts=(*task.facts, fact), time_limit=max(0.1, left))
-            after = task.solve()
-            bound = max(answer.bound, after.bound)
-            answer = replace(after, bound=bound)
+            question = replace(question, facts=(*question.facts, fact))
+            left = max(0.1, deadline - time.monotonic())
+            after = SolvePiece(self.strategy, question, left).solve()
+            answer = replace(after, bound=max(answer.bound, after.bound))
         return replace(answer, facts=tuple(new))
 
     def _cut(
@@ -75,12 +76,12 @@ class CutTask:
             weights = _farthest_beyond(h, extremes, failed)
             if weights is None:
                 return None
-            reached = extremes.reach(weights, self.task.seed)
+            reached = extremes.reach(weights, self.question.seed)
             promised = int(np.dot(weights, h))
             while reached < promised and time.monotonic() < deadline:
                 seconds = min(_SECONDS, deadline - time.monotonic())
                 high = (reached + promised) // 2  # a modest claim is proved far sooner than all
-                found = prove(n, diameter, weights, high, facts, seconds, self.task.seed)
+                found = prove(n, diameter, weights, high, facts, seconds, self.question.seed)
                 if isinstance(found, Fact):
                     return found
                 if found is None:
@@ -91,7 +92,7 @@ class CutTask:
         return None
 
     def _by_length(self, counts: Sequence[int]) -> IntArray:
-        coordinates = self.task.piece.coordinates(self.task.objective.posterior.model.kernel)
+        coordinates = self.strategy.coordinates(self.question.piece)
         h = np.zeros(coordinates.longest, dtype=np.int64)
         for path, number in zip(coordinates.paths, counts, strict=False):
             h[path[0] - 1] += number
@@ -103,7 +104,7 @@ def _farthest_beyond(
 ) -> tuple[int, ...] | None:
     """The direction in which h lies farthest beyond what graphs were seen to have.
 
-    Plain directions come first: they are easier to prove, and of use to more objectives.
+    Plain directions come first: they are easier to prove, and of use to more criteria.
     """
     for family in (plain_directions(len(h)), pair_directions(len(h))):
         table = np.array([weights for weights in family if weights not in failed], dtype=np.int64)

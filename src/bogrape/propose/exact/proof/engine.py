@@ -16,33 +16,28 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
 
-from ....acquisition import EI, LCB
-from ....errors import EngineError, SamplingError, UnsupportedError
+from ....errors import EngineError, SamplingError
 from ...criterion import Criterion
 from ...local.search import Elite, find_any, search
 from ...local.ties import break_tie
-from ...proposal import Proposal, Status
+from ...proposal import Proposal
 from ...request import Request
 from .nothing_left import explain_nothing_left
 from .partition import open_pieces
 from .piece import Answer, slack
 from .schedule import Rounds
+from .strategies import choose
 
 _SEARCH_SHARE = 0.3  # of the time limit, at most, for the incumbent
 
 
-def propose_exact(objective: Criterion, request: Request) -> Proposal:
+def propose_exact(criterion: Criterion, request: Request) -> Proposal:
     """The best graph of the space that is not excluded, proved if time allows."""
-    if not isinstance(objective.acquisition, (LCB, EI)):
-        raise UnsupportedError(
-            f"method 'exact' can prove LCB and EI, got {type(objective.acquisition).__name__}; "
-            "use method='search' for other acquisition functions"
-        )
+    strategy = choose(criterion)
     until = min(request.deadline, time.monotonic() + _SEARCH_SHARE * request.time_limit)
     elite = search(
-        objective,
+        criterion,
         excluded=request.excluded,
         n_evaluations=request.n_evaluations,
         deadline=until,
@@ -51,19 +46,19 @@ def propose_exact(objective: Criterion, request: Request) -> Proposal:
         stop=request.stop,
     )
     if not elite.ties and time.monotonic() >= until:
-        find_any(objective, elite, request)
-    request.report("search", objective.units.value(elite.value), -math.inf, 0)
-    # every task carries the objective to another process
-    objective = replace(objective, posterior=objective.posterior.condensed())
-    to_settle = open_pieces(objective, elite.value, request.deadline, request.stop)
-    rounds = Rounds(objective, request, elite, to_settle)
+        find_any(criterion, elite, request)
+    request.report("search", criterion.units.value(elite.value), -math.inf, 0)
+    strategy = strategy.condensed()
+    criterion = strategy.criterion
+    to_settle = open_pieces(strategy, elite.value, request.deadline, request.stop)
+    rounds = Rounds(strategy, request, elite, to_settle)
     answers, left = rounds.run()
     elite = rounds.elite
     improved = [a for a in answers if a.graph is not None and a.value < elite.value]
     method = "search+cp-sat"
     if improved:
         best = min(improved, key=lambda answer: answer.value)
-        elite = _polished(objective, request, elite, best)
+        elite = _polished(criterion, request, elite, best)
         method = "cp-sat"
     bound = min((item.bound for item in left), default=math.inf)
     if not elite.ties:
@@ -74,46 +69,45 @@ def propose_exact(objective: Criterion, request: Request) -> Proposal:
                 "try a larger time_limit, or fewer rules",
                 out_of_time=True,
             )
-        raise explain_nothing_left(objective.space, request)
+        raise explain_nothing_left(criterion.space, request)
     graph = break_tie(elite.ties, request.exclude, request.seed, request.deadline)
     proved_value = min((answer.value for answer in improved), default=math.inf)
     if not left and elite.value < proved_value - slack(proved_value) < math.inf:
-        units = objective.units
+        units = criterion.units
         raise EngineError(
             f"{units.value(proved_value):.17g} was proved optimal, but local search then found "
             f"{units.value(elite.value):.17g}; please report this"
         )
     proved = bound >= elite.value - slack(elite.value)
-    status: Status = "optimal" if proved else "time_limit"
-    value = objective.of_graph(graph)
+    value = criterion.of_graph(graph)
     if proved:
         # the deviation of an exponential kernel may differ a little between batches
         bound = min(elite.value, value) - slack(elite.value)
-    return objective.proposal(
+    return criterion.proposal(
         graph,
         value,
         bound=min(bound, value),
-        status=status,
+        status=strategy.claim(proved=proved),
         seconds=request.seconds,
         method=method,
         n_evaluations=elite.n_evaluations,
     )
 
 
-def _polished(objective: Criterion, request: Request, elite: Elite, best: Answer) -> Elite:
+def _polished(criterion: Criterion, request: Request, elite: Elite, best: Answer) -> Elite:
     """Look around an improvement for ties (or better, while some pieces are open)."""
     assert best.graph is not None
-    key = objective.space.identity(best.graph)
+    key = criterion.space.identity(best.graph)
     if request.late:
         return Elite(
             request.excluded,
             best.value,
             {key: best.graph},
             elite.n_evaluations,
-            objective.space.identity,
+            criterion.space.identity,
         )
     around = search(
-        objective,
+        criterion,
         excluded=request.excluded,
         n_evaluations=20_000,
         deadline=request.deadline,

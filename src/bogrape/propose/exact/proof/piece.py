@@ -1,4 +1,4 @@
-"""One piece of the proof, and what is known of it.
+"""One piece of the space, what is asked about it, and what is known of it.
 
 A piece is a `Structure` (a size, perhaps a diameter, perhaps the layers around its heaviest node,
 see `distances.layers`) and perhaps a composition (how many nodes have each label).
@@ -7,16 +7,14 @@ see `distances.layers`) and perhaps a composition (how many nodes have each labe
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
 from ....encoding import Structure
 from ....graph import Graph
-from ....kernels import GraphKernel
-from ....posterior import Posterior
 from ...units import PROOF, room
-from ..bounds.lines_below import Surface, surface_of
 from ..distances.coordinates import Coordinates
 from ..distances.facts import Fact
 from ..distances.layers import Heaviest
@@ -25,7 +23,7 @@ from ..distances.remembered import Rows
 
 @dataclass(frozen=True)
 class Piece:
-    """What one solve is about."""
+    """A part of the space that is settled as a whole."""
 
     structure: Structure
     composition: tuple[int, ...] | None = None
@@ -47,23 +45,31 @@ class Piece:
         numbers = np.bincount(graph.labels, minlength=shape.n_labels)
         return self.composition in (None, tuple(numbers.tolist()))
 
-    def surface(self, posterior: Posterior, kappa: float) -> Surface:
-        """LCB over the counts of this piece."""
-        complete = self.structure.connectivity == "strong"
-        coordinates = self.coordinates(posterior.model.kernel)
-        return surface_of(posterior, coordinates, kappa, complete=complete)
-
-    def coordinates(self, kernel: GraphKernel) -> Coordinates:
-        """The counts that decide the kernel on graphs of this piece."""
+    def coordinates(self, *, labelled: bool) -> Coordinates:
+        """The counts that decide a kernel on graphs of this piece."""
         return Coordinates.of(
             self.structure.shape,
-            labelled=kernel.labelled,
+            labelled=labelled,
             longest=self.longest,
             composition=self.composition,
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """Does any graph of a piece have a smaller value than this?"""
+
+    piece: Piece
+    value: float  # only smaller values are of interest
+    excluded: Collection[str] = ()
+    known: Collection[tuple[int, ...]] = ()  # counts whose graphs need not be offered
+    seed: int = 0
+    missing: Rows | None = None  # histograms known to have no graph
+    facts: tuple[Fact, ...] = ()  # what is known of all graphs of this size and diameter
+    relaxed: bool = False  # bound the counts alone, without a graph behind them
+
+
+@dataclass(frozen=True, kw_only=True)
 class Answer:
     """What is known of a piece: ``bound <= every value``, and the best graph below the cut-off."""
 
@@ -72,7 +78,7 @@ class Answer:
     graph: Graph | None = None
     value: float = math.inf
     n_solves: int = 0
-    missing: Rows | None = None  # rows of counts that were shown to have no graph
+    missing: Rows | None = None  # histograms that were shown to have no graph
     counts: tuple[int, ...] | None = None  # the best counts, if no graph is behind them
     facts: tuple[Fact, ...] = ()  # new facts about all graphs of this size and diameter
 

@@ -1,11 +1,11 @@
 """Rounds of solves that settle the open pieces of a proof, each with a longer limit than the last.
 
-1. *Counts*, for kernels without labels: graphs are left out; counts that obey what is true of all
+1. *Counts*, for strategies with cases: graphs are left out; counts that obey what is true of all
    graphs are bounded in no time, and that settles many pieces.
 2. *Graphs*, for seconds, unless there are many pieces: what is easy is settled.
 3. *Search* again, for longer: a better incumbent settles more.
-4. *Layers*, for kernels without labels: what is left falls into cases (`bogrape.propose.exact.
-   splitting`). The most promising ones are settled first, by counts and by graphs.
+4. *Layers*, for the same: what is left falls into cases (`proof.cases`). The most promising ones
+   are settled first, by counts and by graphs.
 5. *Cuts*: the pieces with the worst bounds, which are the bound of the whole, get cutting planes.
 6. *Graphs* again, with all the time that is left.
 
@@ -18,23 +18,22 @@ import logging
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import overload
 
-from ....acquisition import LCB
 from ....errors import EngineError
 from ....graph import Graph
 from ....machine import n_cores
-from ....posterior import WeightPosterior
-from ...criterion import Criterion
 from ...jobs.pool import solve_all
 from ...local.search import Elite, search
 from ...request import Request
 from ...units import PROGRESS, room
 from ..distances.remembered import remembered
-from .cases import SplitTask, has_cases
-from .cutting_planes import CutTask
-from .piece import Answer, Open, Piece, slack
-from .piece_solve import Task
+from .cases import SplitPiece, has_cases
+from .cutting_planes import CutPiece
+from .piece import Answer, Open, Piece, Question, slack
+from .solve_piece import SolvePiece
+from .strategy import Strategy
 
 logger = logging.getLogger(__name__)
 
@@ -51,20 +50,20 @@ _CUT_SECONDS = 40.0  # for one piece at a time, before the worst bounds are look
 _CUT_SHARE = 0.5  # of the time that is left
 
 
-class _Made(Sequence[Task]):
-    """Tasks that are made when their turn comes: of thousands of pieces, few may get one."""
+class _MadeInTurn(Sequence[SolvePiece]):
+    """Jobs that are made when their turn comes: of thousands of pieces, few may get one."""
 
-    def __init__(self, items: Sequence[Open], make: Callable[[Open], Task]) -> None:
+    def __init__(self, items: Sequence[Open], make: Callable[[Open], SolvePiece]) -> None:
         self._items, self._make = items, make
 
     def __len__(self) -> int:
         return len(self._items)
 
     @overload
-    def __getitem__(self, index: int) -> Task: ...
+    def __getitem__(self, index: int) -> SolvePiece: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Task]: ...
-    def __getitem__(self, index: int | slice) -> Task | Sequence[Task]:
+    def __getitem__(self, index: slice) -> Sequence[SolvePiece]: ...
+    def __getitem__(self, index: int | slice) -> SolvePiece | Sequence[SolvePiece]:
         chosen = self._items[index]
         if isinstance(chosen, Open):
             return self._make(chosen)
@@ -75,9 +74,10 @@ class Rounds:
     """The open pieces of one proposal, and what has been found in them."""
 
     def __init__(
-        self, objective: Criterion, request: Request, elite: Elite, left: Sequence[Open]
+        self, strategy: Strategy, request: Request, elite: Elite, left: Sequence[Open]
     ) -> None:
-        self.objective = objective
+        self.strategy = strategy
+        self.criterion = strategy.criterion
         self.request = request
         self.left = list(left)
         self.answers: list[Answer] = []
@@ -88,23 +88,17 @@ class Rounds:
 
         What local search has found is in ``elite``.
         """
-        posterior, acquisition = self.objective.posterior, self.objective.acquisition
-        kernel = posterior.model.kernel
-        by_counts = isinstance(acquisition, LCB) and (
-            isinstance(posterior, WeightPosterior) or not kernel.labelled
-        )
-        has_layers = by_counts and not kernel.labelled
-        if has_layers:
+        if self.strategy.has_cases:
             self._round(0.05, relaxed=True)
-        if has_layers or len(self.left) <= _FEW:
+        if self.strategy.has_cases or len(self.left) <= _FEW:
             self._round(0.1, most=_WHOLE_SECONDS)
         self._search_again()
-        if has_layers:
+        if self.strategy.has_cases:
             self._settle_by_layers()
         else:
             self._round(0.1)
             self._round(0.35)
-        if by_counts:
+        if self.strategy.bounds_counts:
             self._cut_the_worst()
         while self._round(1.0):  # again with what the settled pieces did not need
             pass
@@ -116,7 +110,7 @@ class Rounds:
             return
         request = self.request
         found = search(
-            self.objective,
+            self.criterion,
             excluded=request.excluded,
             n_evaluations=int(request.n_evaluations * request.time_limit / _SEARCH_SECONDS),
             deadline=request.deadline,
@@ -133,7 +127,7 @@ class Rounds:
 
     def _check_that_it_was_open(self, graph: Graph, value: float) -> None:
         if not any(item.piece.matches(graph) for item in self.left):
-            units = self.objective.units
+            units = self.criterion.units
             raise EngineError(
                 f"a graph of value {units.value(value):.17g} was found where nothing below "
                 f"{units.value(self.best):.17g} had been proved to be; please report this"
@@ -157,11 +151,13 @@ class Rounds:
         n_nodes = max((item.piece.structure.shape.n_nodes for item in worst), default=0)
         case_seconds = _CASE_SECONDS * n_nodes**3
         n_most = max(10, int(_SPLIT_SHARE * self.remaining / max(case_seconds, 1e-3)))
-        tasks = [
-            SplitTask(self._task(item, _SPLIT_SECONDS), item.counts or (), n_most, _SPLIT_SECONDS)
+        jobs = [
+            SplitPiece(
+                self.strategy, self._question(item), item.counts or (), n_most, _SPLIT_SECONDS
+            )
             for item in worst
         ]
-        for index, parts in solve_all(tasks, self.request.deadline, self.request.stop):
+        for index, parts in solve_all(jobs, self.request.deadline, self.request.stop):
             item = worst[index]
             item.can_be_split = False
             if parts is not None:
@@ -201,8 +197,8 @@ class Rounds:
                 limit = self._limit(len(items), share, relaxed, most)
             for item in items:
                 item.tried = limit
-        tasks = _Made(items, lambda item: self._task(item, limit, relaxed))
-        self._absorb(items, dict(solve_all(tasks, self.request.deadline, self.request.stop)))
+        jobs = _MadeInTurn(items, lambda item: self._job(item, limit, relaxed))
+        self._absorb(items, dict(solve_all(jobs, self.request.deadline, self.request.stop)))
         return bool(items)
 
     def _limit(self, n_items: int, share: float, relaxed: bool, most: float) -> float:
@@ -218,24 +214,25 @@ class Rounds:
             if not worst:
                 return
             before = [item.bound for item in worst]
-            jobs = [CutTask(self._task(item, limit), limit) for item in worst]
+            jobs = [CutPiece(self.strategy, self._question(item), limit) for item in worst]
             self._absorb(worst, dict(solve_all(jobs, self.request.deadline, self.request.stop)))
             for item, bound in zip(worst, before, strict=True):
                 item.can_be_cut = item.bound > bound + room(PROGRESS, bound)
 
-    def _task(self, item: Open, limit: float, relaxed: bool = False) -> Task:
+    def _job(self, item: Open, limit: float, relaxed: bool) -> SolvePiece:
+        question = replace(self._question(item), relaxed=relaxed)
+        return SolvePiece(self.strategy, question, limit)
+
+    def _question(self, item: Open) -> Question:
         structure = item.piece.structure
-        return Task(
-            item.piece,
-            self.objective,
-            self.best,
-            self.request.excluded,
-            self._known_counts(item.piece),
-            limit,
-            self.request.seed,
-            remembered.missing(structure),
-            remembered.facts(structure),
-            relaxed,
+        return Question(
+            piece=item.piece,
+            value=self.best,
+            excluded=self.request.excluded,
+            known=self._known_counts(item.piece),
+            seed=self.request.seed,
+            missing=remembered.missing(structure),
+            facts=remembered.facts(structure),
         )
 
     def _absorb(self, items: Sequence[Open], found: dict[int, Answer | None]) -> None:
@@ -255,7 +252,7 @@ class Rounds:
         self.left = [item for item in self.left if item.bound < best]
         logger.debug("%d of %d open pieces settled", before - len(self.left), before)
         bound = min((item.bound for item in self.left), default=best)
-        in_units = self.objective.units.value
+        in_units = self.criterion.units.value
         self.request.report("proof", in_units(best), in_units(min(bound, best)), len(self.left))
 
     def _known_counts(self, piece: Piece) -> list[tuple[int, ...]]:
@@ -263,4 +260,4 @@ class Rounds:
         incumbent = next(iter(self.elite.ties.values()), None)
         if incumbent is None or not piece.matches(incumbent):
             return []
-        return [piece.coordinates(self.objective.posterior.model.kernel).values(incumbent)]
+        return [self.strategy.counts(piece, incumbent)]

@@ -1,0 +1,11 @@
+"""Experiments, baselines and speed measurements, run from a checkout; not part of the package.
+
+``python -m benchmarks`` runs the paper's *experiments*. An experiment compares *methods* (the
+`optimisers`, or the `surrogates` behind them) on *problems* (`bogrape.problems`) over several
+*replications*, one per seed. Each replication becomes one line of a file (`records`), from which
+`statistics`, `markdown_tables` and `figures` make what the documents show.
+
+The other modules with a ``main`` measure one thing each: ``python -m benchmarks.speed``,
+``engine``, ``large_spaces``, ``many_observations``, ``molecule_sampling``, ``study_overhead``, and
+``reference`` for the best values known.
+"""

@@ -1,0 +1,156 @@
+"""The paper's experiments, each in a file of its own that registers itself.
+
+An `Experiment` is a `Plan` (which problems, methods and replications, and with which budget), a
+function that runs one replication in a process of its own, and functions that make tables and a
+figure of the results. Files are read when an experiment is first asked for.
+
+>>> "synthetic" in experiment_names()
+True
+>>> plan = get_experiment("synthetic").plan
+>>> plan.n_initial, plan.n_iterations, plan.replications, plan.time_limit
+(10, 50, 10, 600.0)
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from bogrape.errors import InvalidInputError
+
+from ..records import Key, Record
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """How much of an experiment is run.
+
+    Attributes:
+        problems: names of `get_problem`.
+        methods: what is compared: optimisers, kernels, settings.
+        replications: seeds 0, 1, ...: of the initial design and of the problem's random parts.
+        n_initial: graphs observed before the first proposal, or that a surrogate is trained on.
+        n_iterations: proposals, or graphs a surrogate is tested on.
+        time_limit: seconds for one proposal.
+    """
+
+    problems: tuple[str, ...]
+    methods: tuple[str, ...]
+    replications: int
+    n_initial: int = 10
+    n_iterations: int = 50
+    time_limit: float = 600.0
+
+    def __post_init__(self) -> None:
+        for name in ("replications", "n_initial"):
+            if getattr(self, name) < 1:
+                raise InvalidInputError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if not self.time_limit > 0:
+            raise InvalidInputError(f"time_limit must be > 0 seconds, got {self.time_limit}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """One replication of one method on one problem: what becomes a line of results."""
+
+    experiment: str
+    problem: str
+    method: str
+    seed: int
+    settings: dict[str, Any]  # budget and limits, kept with the results
+
+    @property
+    def key(self) -> Key:
+        """Problem, method and seed."""
+        return self.problem, self.method, self.seed
+
+    @property
+    def record(self) -> Record:
+        """The head of its line."""
+        head = {"problem": self.problem, "method": self.method, "seed": self.seed}
+        return {"experiment": self.experiment, **head, **self.settings}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """An experiment of the paper.
+
+    Attributes:
+        name: what `get_experiment` knows it by, and the name of its file of results.
+        title: a line about it.
+        source: where the paper has it.
+        plan: the paper's protocol.
+        short: minutes instead of days; what is cut is named in the results.
+        quick: seconds, to see that everything works.
+        settings: what a task of a method needs to know besides its key.
+        run: does a task; what it returns is added to the task's record.
+        tables: Markdown from its records and references (`benchmarks.statistics.joined`).
+        figure: a picture from the same, where there is one.
+    """
+
+    name: str
+    title: str
+    source: str
+    plan: Plan
+    short: Plan
+    quick: Plan
+    settings: Callable[[Plan, str], dict[str, Any]]
+    run: Callable[[Task], dict[str, Any]]
+    tables: Callable[[Sequence[Record], Sequence[Record]], str]
+    figure: Callable[[Sequence[Record], Sequence[Record]], Figure] | None
+
+    def tasks(self, plan: Plan) -> list[Task]:
+        """All tasks of a plan, replication by replication: a run stopped early is balanced."""
+        return [
+            Task(
+                experiment=self.name,
+                problem=problem,
+                method=method,
+                seed=seed,
+                settings=self.settings(plan, method),
+            )
+            for seed in range(plan.replications)
+            for problem in plan.problems
+            for method in plan.methods
+        ]
+
+
+_EXPERIMENTS: dict[str, Experiment] = {}
+
+
+def register(experiment: Experiment) -> Experiment:
+    """Make an experiment known."""
+    if experiment.name in _EXPERIMENTS:
+        raise InvalidInputError(f"an experiment named {experiment.name!r} exists already")
+    _EXPERIMENTS[experiment.name] = experiment
+    return experiment
+
+
+def experiment_names() -> tuple[str, ...]:
+    """Names of all experiments, in alphabetical order."""
+    _read_all_files()
+    return tuple(sorted(_EXPERIMENTS))
+
+
+def get_experiment(name: str) -> Experiment:
+    """The experiment of that name, or an error that lists the valid ones."""
+    names = experiment_names()
+    if name not in names:
+        raise InvalidInputError(f"unknown experiment {name!r}; choose one of {', '.join(names)}")
+    return _EXPERIMENTS[name]
+
+
+@cache
+def _read_all_files() -> None:
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+
+
+__all__ = ["Experiment", "Plan", "Task", "experiment_names", "get_experiment", "register"]

@@ -1,0 +1,54 @@
+"""What experiments that compare optimisers have in common. (No experiment of its own.)"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bogrape.errors import InvalidInputError
+
+from ..replication import GROWING, replicate
+from ..statistics import is_bogrape
+from . import Plan, Task
+
+
+def budget(plan: Plan, method: str) -> dict[str, Any]:
+    """The budget of a plan; the time limit only for the methods that look at it."""
+    limit = {"time_limit": plan.time_limit} if is_bogrape(method) else {}
+    return {"n_initial": plan.n_initial, "n_iterations": plan.n_iterations, **limit}
+
+
+def run_optimiser(task: Task) -> dict[str, Any]:
+    """A replication of the optimiser that the method names, up to a colon."""
+    optimiser = task.method.partition(":")[0]
+    return replicate(task.problem, optimiser, task.seed, **task.settings)
+
+
+def after_colon(method: str, what: str) -> float:
+    """The number in a method such as ``ssp:60``; ``what`` says what it stands for."""
+    try:
+        return float(method.partition(":")[2])
+    except ValueError:
+        raise InvalidInputError(
+            f"expected an optimiser, a colon and {what}, such as ssp:1, got {method!r}"
+        ) from None
+
+
+def exploration(plan: Plan, method: str) -> dict[str, Any]:
+    """``ssp:1.96`` is SSP with κ = 1.96, ``ssp:growing`` the schedule, ``ssp`` κ = 1."""
+    if ":" not in method:
+        return budget(plan, method)
+    growing = method.endswith(f":{GROWING}")
+    kappa = GROWING if growing else after_colon(method, "the value of kappa, or growing,")
+    return {**budget(plan, method), "kappa": kappa}
+
+
+def seconds(plan: Plan, method: str) -> dict[str, Any]:
+    """``ssp:60`` is SSP with a limit of 60 seconds a proposal."""
+    return {**budget(plan, method), "time_limit": after_colon(method, "seconds")}
+
+
+def candidates(plan: Plan, method: str) -> dict[str, Any]:
+    """``wl-rand:100`` chooses among 100 random graphs; without a number, the usual 20."""
+    if ":" not in method:
+        return budget(plan, method)
+    return {**budget(plan, method), "n_candidates": int(after_colon(method, "candidates"))}

@@ -1,0 +1,196 @@
+"""Markdown tables of results: a row a method, a column a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from bogrape.arrays import FloatArray
+
+from .records import Record
+from .statistics import (
+    Runs,
+    Scale,
+    common,
+    compare_runs,
+    group,
+    is_bogrape,
+    methods_of,
+    problems_of,
+    scales,
+    shares,
+)
+
+Grid = Mapping[tuple[str, str], Runs]
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table.
+
+    >>> print(markdown(["a", "b"], [["1", "2"]]))
+    | a | b |
+    |---|---|
+    | 1 | 2 |
+    """
+    lines = [header, ["---"] * len(header), *rows]
+    joined = [" | ".join(line) for line in lines]
+    return "\n".join(
+        f"|{line.replace(' ', '')}|" if i == 1 else f"| {line} |" for i, line in enumerate(joined)
+    )
+
+
+def short_number(value: float) -> str:
+    """Four significant digits, without an exponent where that is readable; rounding errors: 0."""
+    if abs(value) < 1e-12:
+        return "0"
+    return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.2e}"
+
+
+def mean_and_half(values: Sequence[float] | FloatArray) -> str:
+    """Mean ± 0.5 standard deviation, as in the paper."""
+    half = 0.5 * float(np.std(values))
+    return f"{short_number(float(np.mean(values)))} ± {half if half > 1e-12 else 0:.2g}"
+
+
+def optimiser_tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:
+    """All tables about optimisers: results, comparisons, cost, and every seed."""
+    every = group(records)
+    runs = common(every)
+    if not runs:
+        return "No replication has been run with all methods yet."
+    scale = scales(records, references)
+    parts = [
+        "Best value after all evaluations, mean ± 0.5 standard deviation (smaller is better; the "
+        "best mean in bold), over the replications that all methods of a problem have. Methods "
+        "with far fewer replications than others are left out.",
+        finals_table(runs, scale),
+    ]
+    if any(shares(run, scale) is not None for run in runs.values()):
+        parts += [
+            "Share of the way from what random sampling reaches on average (0 %) to the best value "
+            "known (100 %), mean over the same replications.",
+            shares_table(runs, scale),
+        ]
+    parts += [
+        "Area under the curve: best value so far, averaged over the proposals.",
+        _table(runs, lambda run: run.area),
+    ]
+    comparisons = comparison_table({key: run for key, run in every.items() if key in runs})
+    if comparisons:
+        parts += [
+            "Paired comparison over replications: wins–ties–losses and p of Wilcoxon's signed-rank "
+            "test, for the final value / for the area.",
+            comparisons,
+        ]
+    parts += ["Cost and certificates of the proposals.", cost_table(every)]
+    parts += [f"<details><summary>Every seed</summary>\n\n{seeds_table(every)}\n\n</details>"]
+    return "\n\n".join(parts)
+
+
+def finals_table(runs: Grid, scale: Mapping[tuple[str, int], Scale]) -> str:
+    """Final values; below them what the best value known is, averaged likewise."""
+    table = _table(runs, lambda run: run.final)
+    known = []
+    for problem in problems_of(runs):
+        seeds = next(run.seeds for key, run in runs.items() if key[0] == problem)
+        found = [scale.get((problem, seed)) for seed in seeds]
+        best = [item.best for item in found if item is not None]
+        known.append(short_number(float(np.mean(best))) if len(best) == len(seeds) else "-")
+    return table + "\n| *best known* | " + " | ".join(known) + " |"
+
+
+def _table(runs: Grid, measure: Callable[[Runs], FloatArray]) -> str:
+    """Mean and half the deviation of something that is best when small."""
+    problems, methods = problems_of(runs), methods_of(runs)
+    best = {
+        problem: min(float(measure(run).mean()) for key, run in runs.items() if key[0] == problem)
+        for problem in problems
+    }
+    rows = []
+    for method in methods:
+        row = [method]
+        for problem in problems:
+            run = runs.get((problem, method))
+            cell = "-" if run is None else mean_and_half(measure(run))
+            bold = run is not None and float(measure(run).mean()) <= best[problem] + 1e-9
+            row.append(f"**{cell}**" if bold else cell)
+        rows.append(row)
+    counted = [
+        str(len(next(run.seeds for key, run in runs.items() if key[0] == problem)))
+        for problem in problems
+    ]
+    return markdown(["method", *problems], [*rows, ["*replications*", *counted]])
+
+
+def shares_table(runs: Grid, scale: Mapping[tuple[str, int], Scale]) -> str:
+    """Share of the way in percent, and its mean over the problems that have one."""
+    problems = [
+        problem
+        for problem in problems_of(runs)
+        if any(shares(run, scale) is not None for key, run in runs.items() if key[0] == problem)
+    ]
+    rows = []
+    for method in methods_of(runs):
+        cells: list[float | None] = []
+        for problem in problems:
+            run = runs.get((problem, method))
+            share = None if run is None else shares(run, scale)
+            cells.append(None if share is None else 100 * float(share.mean()))
+        known = [cell for cell in cells if cell is not None]
+        overall = f"{np.mean(known):.0f}" if len(known) == len(problems) else "-"
+        rows.append([method, *("-" if c is None else f"{c:.0f}" for c in cells), overall])
+    return markdown(["method, %", *problems, "mean"], rows)
+
+
+def comparison_table(runs: Grid) -> str:
+    """Each variant of BoGrape against each baseline."""
+    methods = methods_of(runs)
+    baselines = [method for method in methods if not is_bogrape(method)]
+    rows = []
+    for problem in problems_of(runs):
+        for method in filter(is_bogrape, methods):
+            if (problem, method) not in runs:
+                continue
+            row = [problem, method]
+            for baseline in baselines:
+                other = runs.get((problem, baseline))
+                found = other and compare_runs(runs[problem, method], other)
+                row.append(" / ".join(map(str, found)) if found else "-")
+            rows.append(row)
+    return markdown(["problem", "method", *baselines], rows) if rows and baselines else ""
+
+
+def cost_table(runs: Grid) -> str:
+    """Seconds a proposal, and how many were proved optimal."""
+    rows = []
+    for (problem, method), run in runs.items():
+        status = [item for row in run.column("status") for item in row]
+        proved = "-"
+        if any(item in ("optimal", "time_limit") for item in status):
+            proved = f"{100 * status.count('optimal') / len(status):.0f} %"
+        limits = sorted({record.get("time_limit", 0.0) for record in run.records})
+        rows.append(
+            [
+                problem,
+                method,
+                "-" if proved == "-" else ", ".join(f"{limit:g}" for limit in limits),
+                f"{np.median(run.seconds):.2f}",
+                f"{run.seconds.max():.1f}",
+                f"{run.seconds.sum(axis=1).mean():.0f}",
+                proved,
+            ]
+        )
+    header = ["problem", "method", "limit (s)", "median (s)", "worst (s)", "run (s)", "proved"]
+    return markdown(header, rows)
+
+
+def seeds_table(runs: Grid) -> str:
+    """Final value of every replication."""
+    seeds = sorted({seed for run in runs.values() for seed in run.seeds})
+    rows = []
+    for (problem, method), run in runs.items():
+        final = dict(zip(run.seeds, run.final, strict=True))
+        cells = [short_number(float(final[seed])) if seed in final else "-" for seed in seeds]
+        rows.append([problem, method, *cells])
+    return markdown(["problem", "method", *(f"seed {seed}" for seed in seeds)], rows)

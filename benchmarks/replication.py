@@ -1,0 +1,96 @@
+"""One replication of Bayesian optimisation: an initial design, then proposals, all of it timed.
+
+A replication has one seed. It draws the random parts of the problem (the weights of a random
+network; the oracles of molecules have none), the initial design and all that the optimiser draws.
+All optimisers start from the same design, so that they can be compared in pairs; and since the
+network changes with the seed, no result hangs on one network.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from bogrape.acquisition import LCB
+from bogrape.graph import Graph
+from bogrape.problems import Problem, get_problem
+
+from .optimisers import get_optimiser
+
+GROWING = "growing"  # the schedule of kappa that grows with the number of proposals
+# What is recorded of a `Choice`, and under which name: "values" are those of the objective.
+_COLUMNS = {
+    "status": "status",
+    "value": "acquisition",
+    "bound": "bound",
+    "gap": "standard_gap",
+}
+
+
+def replicate(
+    problem: str,
+    optimiser: str,
+    seed: int,
+    *,
+    n_initial: int,
+    n_iterations: int,
+    time_limit: float = 600.0,
+    kappa: float | str = 1.0,
+    n_candidates: int = 20,
+) -> dict[str, Any]:
+    """Run it; the values in order and, for each proposal, what is known about it.
+
+    Args:
+        problem: name of a problem.
+        optimiser: name of an optimiser.
+        seed: of everything.
+        n_initial: graphs of the initial design.
+        n_iterations: proposals.
+        time_limit: seconds for one proposal.
+        kappa: of the acquisition function; ``growing`` for the paper's schedule in the number of
+            proposals made.
+        n_candidates: graphs that sampling optimisers choose from.
+    """
+    posed = get_problem(problem, seed)
+    graphs = initial_design(posed, n_initial, seed)
+    values = [posed.objective(graph) for graph in graphs]
+    schedule = kappa if isinstance(kappa, (int, float)) else _growing(n_initial)
+    chooser = get_optimiser(optimiser, posed.space, kappa=schedule, n_candidates=n_candidates)
+    seconds: list[float] = []
+    choices = []
+    for t in range(n_iterations):
+        start = time.perf_counter()
+        choice = chooser.next(graphs, values, seed=_stream(seed, t + 1), time_limit=time_limit)
+        seconds.append(round(time.perf_counter() - start, 3))
+        graphs.append(choice.graph)
+        values.append(posed.objective(choice.graph))
+        choices.append(choice)
+    out: dict[str, Any] = {
+        "values": values,
+        "n_edges": [graph.n_edges for graph in graphs],
+        "seconds": seconds,
+    }
+    for name, recorded in _COLUMNS.items():
+        column = [getattr(choice, name) for choice in choices]
+        if any(item is not None for item in column):
+            out[recorded] = column
+    return out
+
+
+def initial_design(problem: Problem, n: int, seed: int) -> list[Graph]:
+    """Random graphs of the space, the same for all optimisers of a replication."""
+    return problem.space.sample(n, seed=_stream(seed, 0))
+
+
+def _stream(seed: int, step: int) -> int:
+    """A seed of its own for the design (step 0) and for each proposal."""
+    return int(np.random.default_rng([seed, step]).integers(2**31))
+
+
+def _growing(n_initial: int) -> Any:
+    def kappa(n_observations: int) -> float:
+        return LCB.growing(n_observations - n_initial).kappa
+
+    return kappa

@@ -1,1 +1,0 @@
-"""Problems, experiments and speed measurements; nothing else imports from here."""

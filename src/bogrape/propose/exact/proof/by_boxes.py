@@ -1,0 +1,52 @@
+"""Solve a piece by boxes of histograms, each with a bound: what is left of them is listed."""
+
+from __future__ import annotations
+
+from ..bounds.boxes import Cover
+from ..bounds.histogram_table import MOST_ROWS, at_best_attributes, attribute_choices
+from ..bounds.taylor import Mean, cover_counts, has_cover, hull
+from ..distances.free_attributes import FreeAttributes
+from ..distances.inequality import distances_by_position
+from ..distances.known import known_of_distances
+from .by_histograms import solve_by_histograms
+from .piece import Answer
+from .piece_solve import PieceSolve
+
+_MOST_ATTRIBUTES = 64  # choices that every box of counts is evaluated at
+
+
+def cover_of(state: PieceSolve) -> Cover | None:
+    """Boxes with all histograms that can beat the incumbent, if the piece has such bounds.
+
+    Attributes that rules tie to the graph are taken as free here: that bounds them, too.
+    """
+    structure, criterion = state.piece.structure, state.criterion
+    if not has_cover(structure, criterion):
+        return None
+    free = state.free or FreeAttributes(structure, ())
+    choices = attribute_choices(structure.shape, free, _MOST_ATTRIBUTES)
+    if choices is None:
+        return None
+    evaluate = at_best_attributes(criterion, structure.shape, choices)
+    known = list(known_of_distances(structure, state.question.facts))
+    if state.piece.heaviest is not None:
+        known.append(state.piece.heaviest.inequality())
+    return cover_counts(structure, known, state.best_value, criterion, evaluate, state.deadline)
+
+
+def solve_by_boxes(state: PieceSolve, cover: Cover) -> Answer:
+    """The best graph of a piece, given boxes with all histograms of interest."""
+    if not len(cover):
+        return state.settled()
+    n_pairs, bound = state.coordinates.n_pairs(), float(cover.bound.min())
+    if state.question.relaxed:
+        return state.open(bound, cover.worst(n_pairs))
+    mean = Mean.of(state.criterion.posterior, state.piece.longest)
+    around = hull(cover, mean, state.piece.structure.shape.n_nodes)
+    state.of_interest = [distances_by_position(known, state.coordinates) for known in around]
+    if state.nothing_is_heavy_enough():
+        return state.settled()
+    histograms = cover.points(n_pairs, MOST_ROWS)
+    if histograms is None:
+        return state.open(bound)
+    return solve_by_histograms(state, histograms)

@@ -1,0 +1,82 @@
+"""Solve a piece from a table of all its histograms: any acquisition that sees a graph through them.
+
+The solver is asked for a graph in any row of the table that beats the incumbent; the row it finds
+is dealt with, and so on. Where the table would be too large, all graphs are looked at instead.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from ortools.sat.python import cp_model
+
+from ....encoding import GraphEncoding
+from ..bounds.histogram_table import CountTable, TooManyCounts, count_table
+from ..distances.count_variables import graph_counts
+from ..distances.remembered import is_among
+from .by_listing import solve_by_listing
+from .piece import Answer
+from .piece_solve import PieceSolve
+
+
+def solve_by_histograms(state: PieceSolve, histograms: NDArray[np.int64] | None = None) -> Answer:
+    """The best graph of a piece; of these histograms, if others are known to be of no interest."""
+    question, structure = state.question, state.piece.structure
+    try:
+        table = count_table(
+            structure,
+            state.coordinates,
+            state.criterion,
+            state.free,
+            question.facts,
+            histograms,
+        )
+    except TooManyCounts:
+        return solve_by_listing(state)
+    if state.free is not None:
+        table.alive &= ~is_among(table.counts, question.missing)
+    while True:
+        rows = table.better_than(state.best_value)
+        if not len(rows):
+            return state.settled()
+        bound = float(table.values[rows[0]])
+        if time.monotonic() > state.deadline:
+            return state.open(bound)
+        encoding = state.encoding()
+        model = encoding.model
+        counts = state.bare_counts(model)
+        graph_counts(encoding, state.coordinates, counts)
+        columns = counts[: table.n_columns]
+        if columns:
+            model.add_allowed_assignments(columns, table.counts[rows].tolist())
+        solver = state.solver(clauses=True)  # there is nothing for an LP to bound
+        status = solver.solve(model)
+        if status == cp_model.INFEASIBLE:
+            # with attributes the rows speak of rules on them, in a case or a rest of no more
+            # than that: only what holds for the whole structure may be kept for later steps
+            whole = state.free is not None and state.piece.heaviest is None
+            return state.settled(table.counts[rows].astype(np.int16) if whole else None)
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return state.open(bound)
+        found = tuple(int(solver.value(column)) for column in columns)
+        row = int(rows[np.flatnonzero((table.counts[rows] == found).all(axis=1))[0]])
+        _take_row(state, table, row, encoding, solver)
+        table.drop(row)
+
+
+def _take_row(
+    state: PieceSolve, table: CountTable, row: int, encoding: GraphEncoding, solver: Any
+) -> None:
+    bare = encoding.decode(solver.value)
+    if state.free is None:
+        state.take(bare, tuple(map(int, table.counts[row])))
+        return
+    # all choices of attributes are open: take the best that leads to a graph not excluded
+    for sums, value in table.attributes(row):
+        if value >= state.best_value:
+            return
+        counts = (*map(int, table.counts[row]), *map(int, sums))
+        state.take(state.free.dress(bare, counts[table.n_columns :]), counts)

@@ -1,0 +1,23 @@
+"""Any kernel of the package with EI, or in a form no other family takes: tables of histograms."""
+
+from __future__ import annotations
+
+from .....acquisition import EI, LCB
+from ....criterion import Criterion
+from ..by_histograms import solve_by_histograms
+from ..piece import Answer
+from ..piece_solve import PieceSolve
+from ..strategy import Strategy
+
+
+class Histograms(Strategy):
+    """LCB and EI as a function of histograms; of all graphs one by one, where labels matter."""
+
+    @classmethod
+    def accepts(cls, criterion: Criterion) -> bool:
+        """LCB and EI, which are concave in the numbers of nodes with each attribute."""
+        return type(criterion.acquisition) in (LCB, EI)
+
+    def solve(self, state: PieceSolve) -> Answer:
+        """By a table of all histograms, else by looking at all graphs."""
+        return state.open() if state.question.relaxed else solve_by_histograms(state)

@@ -1,0 +1,124 @@
+"""LCB with a kernel that is linear in the counts: SSP and SP.
+
+The mean is a linear function of the counts and the deviation the norm of an affine one
+(`bounds.linear_form`), so LCB is concave, bounded at corners, and written exactly in integers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from .....acquisition import LCB
+from .....arrays import FloatArray
+from .....encoding import Structure
+from .....posterior import WeightPosterior
+from ....criterion import Criterion
+from ...bounds.integer_lcb import IntegerForm
+from ...bounds.linear_form import CountForm, count_form
+from ...bounds.lines_below import LinearSurface
+from ...bounds.quick_bounds import composition_bounds, corner_bound, has_corners
+from ...distances.count_variables import bare_counts
+from ...distances.free_attributes import free_attributes
+from ...distances.known import known_of_counts
+from ..by_integers import solve_by_integers, wants_lines
+from ..piece import Answer, Piece, with_room
+from ..piece_solve import PieceSolve
+from ..strategy import Strategy
+
+
+class _Linear(Strategy):
+    """What LCB with SSP and with SP have in common."""
+
+    bounds_counts = True
+
+    def __init__(self, criterion: Criterion) -> None:
+        super().__init__(criterion)
+        self._posterior = cast("WeightPosterior", criterion.posterior)
+        self._kappa = cast("LCB", criterion.acquisition).kappa
+
+    def _form(self, piece: Piece) -> CountForm:
+        return count_form(self._posterior, self.coordinates(piece))
+
+    def surface(self, piece: Piece) -> LinearSurface:
+        """LCB over the counts of a piece."""
+        return LinearSurface(self._form(piece), self._kappa)
+
+    def quick_bound(self, piece: Piece, value: float) -> float:
+        """A bound at the corners of what is known of the counts."""
+        if not has_corners(piece.structure, self.coordinates(piece)):
+            return -math.inf
+        return corner_bound(self._form(piece), piece.structure, self._kappa, with_room(value))
+
+    def solve(self, state: PieceSolve) -> Answer:
+        """By LCB in integers, after the lines below it where they help."""
+        if not state.question.relaxed and state.nothing_is_heavy_enough():
+            return state.settled()
+        form = self._form(state.piece)
+        surface = LinearSurface(form, self._kappa) if wants_lines(state) else None
+        return solve_by_integers(state, exact=IntegerForm.of(form, self._kappa), surface=surface)
+
+
+class LinearLCB(_Linear):
+    """LCB with SSP: pieces by diameter, which fall into cases by layers."""
+
+    has_cases = True
+
+    @classmethod
+    def accepts(cls, criterion: Criterion) -> bool:
+        """LCB of a weight-space posterior whose kernel sees no labels of paths."""
+        return _is_linear_lcb(criterion) and not criterion.labelled
+
+    def gradient(self, piece: Piece, counts: Sequence[int]) -> FloatArray:
+        """The derivative of LCB by the counts."""
+        form = self._form(piece)
+        spread = form.R @ np.array(counts) + form.r0
+        length = max(float(np.linalg.norm(spread)), 1e-300)
+        return np.asarray(form.w - self._kappa * (spread @ form.R) / length)
+
+    def least_weight(self, state: PieceSolve, weights: tuple[int, ...], most: int) -> int | None:
+        """By a model of counts alone that beat the value."""
+        piece, question = state.piece, state.question
+        form = self._form(piece)
+        model = cp_model.CpModel()
+        free = free_attributes(piece.structure)
+        known = known_of_counts(piece.structure, form.coordinates, free, question.facts)
+        counts = bare_counts(model, form.coordinates, known)
+        if math.isfinite(question.value):
+            integers = IntegerForm.of(form, self._kappa)
+            model.add(integers.objective(model, counts) <= integers.at_most(question.value))
+        total = cp_model.LinearExpr.weighted_sum(counts[: piece.longest], list(weights))
+        model.add(total <= most)
+        model.minimize(total)
+        solver = state.solver()
+        status = solver.solve(model)
+        if status == cp_model.INFEASIBLE:
+            return most + 1
+        return round(solver.objective_value) if status == cp_model.OPTIMAL else None
+
+
+class LinearLabelledLCB(_Linear):
+    """LCB with SP: pieces by composition and diameter, bounded by linear programs."""
+
+    by_composition = True
+
+    @classmethod
+    def accepts(cls, criterion: Criterion) -> bool:
+        """LCB of a weight-space posterior whose kernel sees the labels of paths."""
+        return _is_linear_lcb(criterion) and criterion.labelled
+
+    def composition_bounds(
+        self, structure: Structure, compositions: Sequence[tuple[int, ...]]
+    ) -> Sequence[float]:
+        """All compositions bounded at once."""
+        table = np.array(compositions)
+        bounds = composition_bounds(self._posterior, structure.shape, table, self._kappa)
+        return [float(bound) for bound in bounds]
+
+
+def _is_linear_lcb(criterion: Criterion) -> bool:
+    return type(criterion.acquisition) is LCB and isinstance(criterion.posterior, WeightPosterior)

@@ -1,0 +1,109 @@
+"""Which proof for what: a strategy per family of kernels and acquisitions, chosen once.
+
+A strategy answers every question of a proof that depends on the kernel or the acquisition: how the
+space is partitioned, how a piece is bounded before any solver sees it, how it is solved, and what
+the certificate may claim. The schedule, the jobs and the cutting planes ask the strategy and look
+at nothing else. A new family is a new file in ``strategies`` and one line in its registry.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import ClassVar, Self
+
+from ....arrays import FloatArray
+from ....encoding import Structure
+from ....graph import Graph
+from ...criterion import Criterion
+from ...proposal import Status
+from ..bounds.linear_programs import Lines
+from ..bounds.lines_below import Surface
+from ..bounds.quick_bounds import norm_bound
+from ..distances.coordinates import Coordinates, Position
+from ..distances.inequality import Inequality
+from .piece import Answer, Piece
+from .piece_solve import PieceSolve
+
+
+class Strategy(ABC):
+    """How the criteria of one family are proved."""
+
+    by_composition: ClassVar[bool] = False  # pieces fix how many nodes have each label
+    bounds_counts: ClassVar[bool] = False  # counts alone are bounded well: facts cut that down
+    has_cases: ClassVar[bool] = False  # pieces fall into cases by the layers around a node
+
+    def __init__(self, criterion: Criterion) -> None:
+        self.criterion = criterion
+
+    def condensed(self) -> Self:
+        """The same strategy without data it does without: every job carries it to a worker."""
+        posterior = self.criterion.posterior.condensed()
+        return type(self)(replace(self.criterion, posterior=posterior))
+
+    @classmethod
+    @abstractmethod
+    def accepts(cls, criterion: Criterion) -> bool:
+        """Whether this is the strategy for a criterion."""
+
+    # -- partition ----------------------------------------------------------------------------
+
+    def weakest_bound(self) -> float:
+        """A bound on the values of all graphs there are."""
+        return norm_bound(self.criterion)
+
+    def composition_bounds(
+        self,
+        structure: Structure,  # noqa: ARG002
+        compositions: Sequence[tuple[int, ...]],
+    ) -> Sequence[float] | None:
+        """A bound for each composition of a structure; ``None`` if it is best left whole."""
+        return [-math.inf] * len(compositions)
+
+    def quick_bound(self, piece: Piece, value: float) -> float:  # noqa: ARG002
+        """A bound on a piece that takes no time, of interest up to ``value`` only."""
+        return -math.inf
+
+    def lines(self, piece: Piece, inequalities: Iterable[Inequality[Position]]) -> Lines | None:
+        """Linear functions below the values, over counts that obey inequalities, if there are."""
+        surface = self.surface(piece)
+        return None if surface is None else Lines(surface, inequalities)
+
+    def surface(self, piece: Piece) -> Surface | None:  # noqa: ARG002
+        """The values as a function of the counts of a piece, for families with lines below it."""
+        return None
+
+    # -- pieces -------------------------------------------------------------------------------
+
+    def coordinates(self, piece: Piece) -> Coordinates:
+        """The counts that decide the value of a graph of the piece."""
+        return piece.coordinates(labelled=self.criterion.labelled)
+
+    def counts(self, piece: Piece, graph: Graph) -> tuple[int, ...]:
+        """The counts of a graph of the piece."""
+        return self.coordinates(piece).values(graph)
+
+    @abstractmethod
+    def solve(self, state: PieceSolve) -> Answer:
+        """Answer the question about a piece, or as much as there is time for."""
+
+    # -- cases, for families that have them ---------------------------------------------------
+
+    def gradient(self, piece: Piece, counts: Sequence[int]) -> FloatArray:
+        """How values change with the numbers of pairs at each distance, near some counts."""
+        raise NotImplementedError(f"{type(self).__name__} has no cases")
+
+    def least_weight(self, state: PieceSolve, weights: tuple[int, ...], most: int) -> int | None:
+        """The smallest ``weights . h <= most`` of histograms that can beat the question's value.
+
+        ``most + 1`` or more if there are none, ``None`` if that is not known.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no cases")
+
+    # -- certificate --------------------------------------------------------------------------
+
+    def claim(self, *, proved: bool) -> Status:
+        """What may be said of the answer, if all pieces were settled or if some were not."""
+        return "optimal" if proved else "time_limit"

@@ -1,0 +1,85 @@
+"""`Storage`: what a `Study` needs from a place to keep trials, each operation one transaction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from ..errors import BudgetSpent, InvalidInputError, StudyError
+from ..graph import Graph
+from ..trial import Trial
+
+COMPARED = ("state", "attempts", "value")  # what `Storage.update` expects to find unchanged
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+-]{0,99}")
+
+
+@runtime_checkable
+class Storage(Protocol):
+    """Keeps studies by name. Whatever a method has returned survives a crash."""
+
+    def create(self, name: str, settings: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+        """Make the study unless it exists; returns its settings and whether it is new."""
+
+    def settings(self, name: str) -> dict[str, Any] | None:
+        """Settings of the study, or ``None`` if there is no such study."""
+
+    def changes_of_settings(self, name: str) -> list[dict[str, Any]]:
+        """What was changed in the settings since the study was made, oldest first."""
+
+    def change_settings(
+        self, name: str, settings: dict[str, Any], expected: dict[str, Any], change: dict[str, Any]
+    ) -> bool:
+        """Replace the settings and record the change, if they are as expected; says if it did."""
+
+    def names(self) -> list[str]:
+        """Names of all studies."""
+
+    def changes(self, name: str, since: int) -> tuple[int, list[Trial]]:
+        """Trials changed after revision ``since``, by id, and the revision they lead to."""
+
+    def use_keys(self, name: str, version: str, identify: Callable[[Graph], str]) -> None:
+        """Say which keys `insert` will be given; those of another version are computed again."""
+
+    def insert(
+        self,
+        name: str,
+        trials: Sequence[Trial],
+        keys: Sequence[str],
+        *,
+        distinct: bool,
+        most: int | None = None,
+    ) -> list[Trial] | None:
+        """Append trials under the next ids; all or nothing.
+
+        ``keys`` tell different graphs apart (`GraphSpace.identity`). A trial whose key is there
+        already is refused (``None`` is returned and nothing inserted) if ``distinct``, else kept as
+        a repeat. `BudgetSpent` is raised if the study would have more than ``most`` trials, not
+        counting added ones.
+        """
+
+    def update(self, name: str, trial: Trial, expected: Trial) -> bool:
+        """Replace the trial if its state, attempts and value are as expected; says if it did."""
+
+
+def check_name(name: object) -> str:
+    """A study's name: short and plain, so that it can be part of file names and command lines."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        shown = repr(name)
+        raise InvalidInputError(
+            "a study's name must be 1 to 100 letters, digits, spaces or ._+- and begin with a "
+            f"letter or digit, got {shown if len(shown) < 120 else shown[:100] + '…'}"
+        )
+    return name
+
+
+def check_budget(n_present: int, n_new: int, most: int | None) -> None:
+    """Raise if a study would have more trials of its own than it may."""
+    if most is not None and n_present + n_new > most:
+        raise BudgetSpent(f"the study has {n_present} trials of its own, and {most} are allowed")
+
+
+def no_such_study(name: str, names: Sequence[str]) -> StudyError:
+    """The error for a study that is not there; lists those that are."""
+    there = ", ".join(map(repr, names[:10])) or "none"
+    return StudyError(f"there is no study {name!r} in this storage; it holds: {there}")

@@ -1,0 +1,144 @@
+"""`Trial`: one graph on its way from proposal to value.
+
+::
+
+    queued ──ask──► pending ──tell──► complete
+      ▲                │
+      ├── fail, while ─┴─ fail, after the last retry ──► failed
+      │   retries are left                                 │
+      └── retry, on request ───────────────────────────────┘
+
+A queued trial waits for the next ``ask``; a pending one is in somebody's hands. ``complete`` is
+final, and so is ``failed`` unless somebody asks for another attempt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache, cached_property
+from typing import Any, Literal, get_args
+
+from . import display
+from .graph import Graph
+from .space import GraphSpace
+
+State = Literal["queued", "pending", "complete", "failed"]
+Origin = Literal["initial", "random", "proposal", "queued", "added", "repeat"]
+STATES: tuple[str, ...] = get_args(State)
+ORIGINS: tuple[str, ...] = get_args(Origin)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """One graph of a study and all that is known about it.
+
+    Attributes:
+        id: number within the study, 0, 1, 2, ...
+        graph: the graph to evaluate.
+        state: ``queued``, ``pending``, ``complete`` or ``failed``.
+        value: what the objective gave, in your units; ``None`` unless complete.
+        origin: ``initial`` (the space-filling design), ``random`` (too little is known, or too
+            little left), ``proposal``, ``queued`` (by `Study.enqueue`), ``added`` (by `Study.add`)
+            or ``repeat``.
+        worker: name under which it was asked for.
+        attempts: how often it was handed out.
+        reason: why the last evaluation failed.
+        seed: of the design or proposal that made it.
+        certificate: the proposal's ``value``, ``bound``, ``gap``, ``status``, ``seconds``,
+            ``method`` and ``n_evaluations``; value and bound in your units, ``bound`` is ``None``
+            when there is none. Also the prediction, ``mean`` and ``std`` (see `predicted`),
+            ``fit_seconds``, and of the ``n_observations`` the number the model used, ``n_used``.
+        hyperparameters: fitted ``alpha``, ``beta`` and ``noise``.
+        details: what else is known, as JSON can hold it: ``evaluation_seconds``; ``not_started``,
+            how often an evaluation could not be started; ``failures``, the earlier failures of a
+            trial that was tried again on request, each with ``reason`` and ``finished``;
+            ``corrections``, see `history`.
+        created, asked, finished: when, in UTC (ISO 8601).
+        version: of the package that made it.
+        space: of its study, for pictures; neither stored nor compared.
+    """
+
+    id: int
+    graph: Graph
+    state: State
+    value: float | None = None
+    origin: Origin = "proposal"
+    worker: str | None = None
+    attempts: int = 0
+    reason: str | None = None
+    seed: int | None = None
+    certificate: Mapping[str, Any] = field(default_factory=dict)
+    hyperparameters: Mapping[str, float] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+    created: str = ""
+    asked: str | None = None
+    finished: str | None = None
+    version: str = ""
+    space: GraphSpace | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether its state is final."""
+        return self.state in ("complete", "failed")
+
+    @property
+    def predicted(self) -> tuple[float, float] | None:
+        """Mean and standard deviation predicted for it when it was proposed, in your units."""
+        mean = display.finite(self.certificate.get("mean"))
+        std = display.finite(self.certificate.get("std"))
+        return None if mean is None or std is None else (mean, std)
+
+    @property
+    def history(self) -> tuple[Mapping[str, Any], ...]:
+        """What each correction replaced: ``value``, ``reason`` and when; the oldest first."""
+        found = self.details.get("corrections")
+        return tuple(found) if isinstance(found, list) else ()
+
+    @cached_property
+    def outside(self) -> tuple[str, ...]:
+        """Why the graph is not in the space of the study (then it only trains the model)."""
+        return () if self.space is None else tuple(self.space.violations(self.graph))
+
+    @property
+    def evaluation_seconds(self) -> float | None:
+        """How long the evaluation took; ``None`` where that is not known.
+
+        Measured where the evaluation ran, if whoever told the result said so; otherwise the time
+        from being handed out to the result.
+        """
+        measured = self.details.get("evaluation_seconds")
+        if isinstance(measured, (int, float)):
+            return float(measured)
+        if self.asked is None or self.finished is None:
+            return None
+        try:
+            start, end = datetime.fromisoformat(self.asked), datetime.fromisoformat(self.finished)
+            return max(0.0, (end - start).total_seconds())
+        except (TypeError, ValueError):  # not a date, or only one of them has a time zone
+            return None
+
+    def _repr_html_(self) -> str | None:
+        return display.html(self)
+
+
+def observed(trials: Iterable[Trial]) -> list[float]:
+    """Values of the complete ones among the trials."""
+    return [trial.value for trial in trials if trial.value is not None]
+
+
+def now() -> str:
+    """The present time as trials record it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+@cache
+def package_version() -> str:
+    """Version of the installed package."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("bogrape")
+    except PackageNotFoundError:  # run from a source tree that was never installed
+        return "unknown"
