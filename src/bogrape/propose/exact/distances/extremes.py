@@ -18,8 +18,8 @@ from ortools.sat.python import cp_model
 from ....constraints import Shape
 from ....counts import Counts
 from ....encoding import GraphEncoding, Structure
+from ....encoding.cpsat import has_solution, new_solver
 from ....graph import Graph
-from ....machine import solver_megabytes
 from ....space import GraphSpace
 from ...local.landmarks import brooms
 from ...local.search import search
@@ -152,15 +152,10 @@ def _search(
     model.add(cp_model.LinearExpr.weighted_sum(paths, list(weights)) >= least)
     if structure.layers is not None:
         put_heaviest_first(encoding, beyond)
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.linearization_level = 0  # a linear program says little of bare graphs
-    solver.parameters.random_seed = seed
-    solver.parameters.max_time_in_seconds = max(0.01, seconds)
-    solver.parameters.max_memory_in_mb = solver_megabytes()
+    solver = new_solver(seconds, seed=seed, clauses=True)
     status = solver.solve(model)
     if status == cp_model.INFEASIBLE:
         return Fact(weights, least - 1)
-    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    if has_solution(status):
         return np.array([int(solver.value(count)) for count in paths])
     return None
