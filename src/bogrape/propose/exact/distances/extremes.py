@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
+from ....arrays import FloatArray, IntArray
 from ....constraints import Shape
 from ....counts import Counts
 from ....encoding import GraphEncoding, Structure
@@ -28,8 +28,6 @@ from .count_variables import bare_counts, graph_counts
 from .facts import Fact
 from .known import known_of_counts
 from .layers import Heaviest, Layers, cases, put_heaviest_first
-
-IntArray = NDArray[np.int64]
 
 _EVALUATIONS = 40_000  # of the local search in one direction
 _WHOLE_SHARE = 0.3  # of the time, for the question about all graphs at once
@@ -84,7 +82,7 @@ class _Direction:
     def width(self, n: int) -> int:
         return n
 
-    def of_counts(self, counts: Counts) -> NDArray[np.float64]:
+    def of_counts(self, counts: Counts) -> FloatArray:
         d = self._diameter
         rows = np.zeros((len(counts), d), dtype=np.int64)
         present = counts.lengths[:, 1 : d + 1] // 2

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ....arrays import IntArray
 from ....constraints import Rule, Shape
 from ....constraints.rows import HasFeature, HasLabel, Row
 from ....encoding import Structure
@@ -29,7 +29,7 @@ class FreeAttributes:
     bare: Structure
     inequalities: tuple[Inequality[Attribute], ...]
 
-    def sums(self, limit: int) -> NDArray[np.int64] | None:
+    def sums(self, limit: int) -> IntArray | None:
         """All allowed ``(N_1, .., N_M)``, one per row; ``None`` if more than ``limit``."""
         shape = self.bare.shape
         n, extras = shape.n_nodes, range(shape.n_nodes + 1)

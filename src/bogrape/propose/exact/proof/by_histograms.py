@@ -10,9 +10,9 @@ import time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
+from ....arrays import IntArray
 from ....encoding import GraphEncoding
 from ....encoding.cpsat import has_solution
 from ..bounds.histogram_table import CountTable, TooManyCounts, count_table
@@ -23,7 +23,7 @@ from .piece import Answer
 from .piece_solve import PieceSolve
 
 
-def solve_by_histograms(state: PieceSolve, histograms: NDArray[np.int64] | None = None) -> Answer:
+def solve_by_histograms(state: PieceSolve, histograms: IntArray | None = None) -> Answer:
     """The best graph of a piece; of these histograms, if others are known to be of no interest."""
     question, structure = state.question, state.piece.structure
     try:
