@@ -23,18 +23,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import display
-from .arrays import (
+from .arrays import BoolArray, FloatArray, IntArray, frozen
+from .errors import InvalidGraphError
+from .graph_arrays import (
     LARGEST,
     MAX_NODES,
-    BoolArray,
-    IntArray,
     adjacency_matrix,
     edge_label_matrix,
     feature_matrix,
-    frozen,
     label_vector,
 )
-from .errors import InvalidGraphError
 
 _NAMES = "bogrape_names"  # attribute of networkx graphs
 
@@ -188,7 +186,7 @@ class Graph:
         u, v = np.nonzero(matrix)
         return list(zip(u.tolist(), v.tolist(), strict=True))
 
-    def distances(self) -> NDArray[np.float64]:
+    def distances(self) -> FloatArray:
         """Lengths of shortest paths; ``inf`` where there is no path (as in scipy)."""
         n = self.n_nodes
         distance = np.full((n, n), np.inf)

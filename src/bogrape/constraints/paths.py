@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import IntArray
 from ..batch import Batch
 from ..domain import GRAPHS, Nouns
 from .rows import Aux, Edge, Row, Shape, bounded, never, total, within
@@ -140,7 +140,7 @@ class Acyclic(Rule):
             yield Row(f"no cycle through {u} and {v}", both, high=1)
 
 
-def _independent_cycles(batch: Batch) -> NDArray[np.int64]:
+def _independent_cycles(batch: Batch) -> IntArray:
     """``m - n + c``; the components c are the nodes that no earlier node reaches."""
     n = batch.n_nodes
     reach = np.tril(batch.distances < n, -1)  # [v, u] with u < v: u and v are in one component

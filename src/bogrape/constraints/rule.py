@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import FloatArray
 from ..batch import Batch
 from ..domain import GRAPHS, Nouns
 from ..errors import InvalidSpaceError
@@ -25,7 +26,7 @@ from .rows import Aux, Row, Shape
 
 Label = int | str
 Node = int | str
-Excess = NDArray[np.float64]
+Excess = FloatArray
 _LARGEST = 2**53  # of a whole number: floats hold all of them up to here
 _LARGEST_NUMBER = float(np.finfo(float).max)
 

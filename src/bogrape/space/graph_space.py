@@ -12,9 +12,8 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import MAX_NODES as MAX_GRAPH
+from ..arrays import BoolArray, FloatArray
 from ..batch import Batch
 from ..constraints import (
     RULES,
@@ -36,6 +35,7 @@ from ..errors import (
     SamplingError,
 )
 from ..graph import Graph
+from ..graph_arrays import MAX_NODES as MAX_GRAPH
 from .checks import (
     MAX_EDGE_LABELS,
     MAX_FEATURES,
@@ -369,7 +369,7 @@ class GraphSpace:
         """Whether the graph is in the space."""
         return not self._odd_kind(graph) and self.excess(Batch.of([graph]))[0] == 0
 
-    def contains_each(self, graphs: Sequence[Graph]) -> NDArray[np.bool_]:
+    def contains_each(self, graphs: Sequence[Graph]) -> BoolArray:
         """`contains` for many graphs at once."""
         out = np.zeros(len(graphs), dtype=bool)
         alike: dict[int, list[int]] = {}
@@ -426,7 +426,7 @@ class GraphSpace:
         """How many graphs `enumerate` finds."""
         return len(self.enumerate())
 
-    def excess(self, batch: Batch, *, deadline: float = math.inf) -> NDArray[np.float64]:
+    def excess(self, batch: Batch, *, deadline: float = math.inf) -> FloatArray:
         """How far each graph is from the space, ``(B,)``: the sum over its rules, 0.0 inside.
 
         Rules that only say whether they hold count where nothing else is wrong.
@@ -443,7 +443,7 @@ class GraphSpace:
             total[part] = self._excess(batch.select(part))
         return total
 
-    def _excess(self, batch: Batch) -> NDArray[np.float64]:
+    def _excess(self, batch: Batch) -> FloatArray:
         total = np.zeros(len(batch))
         for _, excess in self._structural(batch):
             total += excess
@@ -478,7 +478,7 @@ class GraphSpace:
             batch = rule.derive(batch)
         return batch
 
-    def _structural(self, batch: Batch) -> list[tuple[str, NDArray[np.float64]]]:
+    def _structural(self, batch: Batch) -> list[tuple[str, FloatArray]]:
         """Everything but the rules: size, ranges of labels and edge labels, connectivity."""
         n = batch.n_nodes
         ones = np.ones(len(batch))
