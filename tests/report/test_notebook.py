@@ -93,7 +93,7 @@ def test_molecules_of_a_study_are_drawn_as_molecules_with_their_smiles() -> None
     trial = proposed(study)
     smiles = molecules.to_smiles(trial.graph, study.space.label_names)
     for html in (html_of(trial), html_of(TrialList([trial]))):
-        assert "molecule with 5 nodes" in html
+        assert "molecule with 5 atoms" in html
         assert smiles in html
     page = report_html(study)
     table = next(e for e in ET.fromstring(page).iter() if e.get("id") == "trials-table")

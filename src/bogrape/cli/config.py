@@ -17,7 +17,8 @@ from ..space import GraphSpace
 from ..storage.protocol import check_name
 from ..study import Study, StudySettings
 from ..study.settings import SETTING_NAMES, unknown_name
-from .formats import Format, get_format, get_module
+from .formats import Format, get_format
+from .import_folder import import_from
 
 _MAX_BYTES = 1_000_000
 _SQLITE = "sqlite:///"
@@ -25,7 +26,7 @@ _UNITS = {"B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 _TOP = ("name", "storage", "direction", "space", "search", "objective", "evaluation")
 _SPACE = (
     *("n_nodes", "labels", "features", "directed", "connected", "edge_labels", "acyclic"),
-    *("nodes", "rules"),
+    *("nodes", "domain", "rules"),
 )
 _MOLECULES = ("molecules", "n_atoms", "bounds", "scaffold", "keep_rings", "rules")
 _SEARCH = (
@@ -125,6 +126,7 @@ def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
         raise InvalidInputError(
             f"[objective] command must be a text or a list, got {command!r:.100}"
         )
+    import_from(path.parent)  # for a domain that lies beside it
     space = _space(data)
     slurm = evaluation.get("slurm", {})
     if not isinstance(slurm, dict):
@@ -184,7 +186,8 @@ def _space(data: dict[str, Any]) -> GraphSpace:
 
 def _molecules(space: dict[str, Any], rules: tuple[Rule, ...]) -> GraphSpace:
     """``molecule_space(...)`` with ``rules=[scaffold(...), ...]``, as one writes it in Python."""
-    molecules = get_module("molecules")
+    from .. import molecules  # late: it needs an extra, and says so itself where that is missing
+
     if "scaffold" in space:
         smiles = _text(space["scaffold"], "[space] scaffold")
         fixed = molecules.scaffold(smiles, keep_rings=space.get("keep_rings", False))
@@ -196,9 +199,7 @@ def _molecules(space: dict[str, Any], rules: tuple[Rule, ...]) -> GraphSpace:
     n_atoms = space.get("n_atoms", 10)
     size = tuple(n_atoms) if isinstance(n_atoms, list) else n_atoms
     bounds = space.get("bounds", True)
-    found = molecules.molecule_space(space["molecules"], size, rules, bounds)
-    assert isinstance(found, GraphSpace)
-    return found
+    return molecules.molecule_space(space["molecules"], size, rules, bounds)
 
 
 def _acquisition(search: dict[str, Any]) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -209,7 +210,7 @@ def propose(
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
             proposal = METHODS[method](objective, request)
         _recheck(proposal, objective, request)
-        proposals.append(proposal)
+        proposals.append(replace(proposal, graph=space.named(proposal.graph)))
         if request.stop():
             break
         if i + 1 < n:

@@ -39,7 +39,7 @@ from ..local.ties import break_tie
 from ..proposal import Proposal, Status
 from ..request import Request
 from ..units import RECOMPUTED, TIE, room
-from .build import AcquisitionProgram, OutOfTime
+from .build import AcquisitionProgram, OutOfTime, refuse_checked_rules
 from .options import MipOptions
 from .runner import ADAPTERS, run
 from .solution import Limits, Solution
@@ -79,6 +79,7 @@ def check_choices(solver: object, options: Any) -> tuple[str, MipOptions]:
 def propose_mip(objective: Criterion, request: Request) -> Proposal:
     """The graph of least acquisition value, by the paper's mixed-integer program."""
     solver, options = check_choices(request.solver, request.options)
+    refuse_checked_rules(objective.space)
     best, n_evaluations = _start(objective, request, options)
     method = f"search+{solver}" if best.graph is not None else solver
     bound, finished, allowance = -math.inf, False, 0.0

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from bogrape import LCB, GraphGP, GraphSpace
+from bogrape.arrays import FloatArray
 from bogrape.counts import Counts
 from bogrape.encoding import Structure, structures
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.bounds.integer_lcb import IntegerLine
 from bogrape.propose.exact.bounds.linear_programs import Lines, Program
-from bogrape.propose.exact.bounds.lines_below import Box, FloatArray, Line, Surface
+from bogrape.propose.exact.bounds.lines_below import Box, Line, Surface
 from bogrape.propose.exact.distances.coordinates import Coordinates, Position
 from bogrape.propose.exact.distances.inequality import Inequality
 from bogrape.propose.exact.distances.known import known_of_counts

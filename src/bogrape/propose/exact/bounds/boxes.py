@@ -8,11 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ....arrays import BoolArray, FloatArray, IntArray
 from ..distances import lengths
 from ..distances.inequality import AtMost
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +24,7 @@ class Cover:
     def __len__(self) -> int:
         return len(self.low)
 
-    def select(self, keep: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Cover:
+    def select(self, keep: BoolArray | NDArray[np.intp] | slice) -> Cover:
         """Some of the boxes."""
         return Cover(self.low[keep], self.high[keep], self.bound[keep])
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ....arrays import BoolArray, FloatArray, IntArray
 from ....constraints import Shape
 from ....counts import Counts
 from ....encoding import Structure
@@ -41,10 +41,10 @@ class TooManyCounts(Exception):
 class CountTable:
     """Rows of counts in order of their acquisition values (the smallest first)."""
 
-    counts: NDArray[np.int64]  # (rows, columns): h, followed by N unless attributes are free
-    values: NDArray[np.float64]
-    alive: NDArray[np.bool_]  # rows not yet dealt with
-    sums: NDArray[np.int64] | None  # with free attributes: the N to choose from, for one row
+    counts: IntArray  # (rows, columns): h, followed by N unless attributes are free
+    values: FloatArray
+    alive: BoolArray  # rows not yet dealt with
+    sums: IntArray | None  # with free attributes: the N to choose from, for one row
     objective: Criterion
     n_nodes: int
     directed: bool
@@ -54,7 +54,7 @@ class CountTable:
         """Number of count variables the table is about."""
         return int(self.counts.shape[1])
 
-    def better_than(self, value: float) -> NDArray[np.int64]:
+    def better_than(self, value: float) -> IntArray:
         """Indices of the rows below a value that are not dealt with yet, best first."""
         end = int(np.searchsorted(self.values, value, side="left"))
         return np.flatnonzero(self.alive[:end])
@@ -63,7 +63,7 @@ class CountTable:
         """Mark a row as dealt with."""
         self.alive[row] = False
 
-    def attributes(self, row: int) -> list[tuple[NDArray[np.int64], float]]:
+    def attributes(self, row: int) -> list[tuple[IntArray, float]]:
         """With free attributes: every choice of N for a row with its value, best first."""
         if self.sums is None:
             return []
@@ -79,7 +79,7 @@ def count_table(
     objective: Criterion,
     free: FreeAttributes | None,
     facts: Sequence[Fact] = (),
-    paths: NDArray[np.int64] | None = None,
+    paths: IntArray | None = None,
 ) -> CountTable:
     """The table of a piece; raises `TooManyCounts` if it would be too large.
 
@@ -115,7 +115,7 @@ def count_table(
     return CountTable(counts[order], values[order], alive, sums_left, objective, n, shape.directed)
 
 
-def attribute_choices(shape: Shape, free: FreeAttributes, limit: int) -> NDArray[np.int64] | None:
+def attribute_choices(shape: Shape, free: FreeAttributes, limit: int) -> IntArray | None:
     """The N among which the best one of any h is; ``None`` if there are more than so many."""
     if free.inequalities:
         return free.sums(limit)
@@ -125,11 +125,11 @@ def attribute_choices(shape: Shape, free: FreeAttributes, limit: int) -> NDArray
 
 
 def at_best_attributes(
-    objective: Criterion, shape: Shape, choices: NDArray[np.int64]
-) -> Callable[[NDArray[np.int64]], NDArray[np.float64]]:
+    objective: Criterion, shape: Shape, choices: IntArray
+) -> Callable[[IntArray], FloatArray]:
     """The acquisition of rows of h, each at the best choice of attributes."""
 
-    def best(paths: NDArray[np.int64]) -> NDArray[np.float64]:
+    def best(paths: IntArray) -> FloatArray:
         values = np.full(len(paths), np.inf)
         for choice in choices:
             sums = np.broadcast_to(choice, (len(paths), len(choice)))
@@ -144,9 +144,9 @@ def evaluate(
     objective: Criterion,
     n: int,
     directed: bool,
-    paths: NDArray[np.int64],
-    sums: NDArray[np.int64],
-) -> NDArray[np.float64]:
+    paths: IntArray,
+    sums: IntArray,
+) -> FloatArray:
     """Acquisition values of rows of pair counts and node feature sums."""
     out = np.empty(len(paths))
     both = 1 if directed else 2
@@ -161,9 +161,7 @@ def evaluate(
     return out
 
 
-def _histograms(
-    structure: Structure, coordinates: Coordinates, facts: Sequence[Fact]
-) -> NDArray[np.int64]:
+def _histograms(structure: Structure, coordinates: Coordinates, facts: Sequence[Fact]) -> IntArray:
     n, diameter = structure.shape.n_nodes, structure.diameter
     if n == 1:
         return np.zeros((1, 0), dtype=np.int64)
@@ -177,7 +175,7 @@ def _histograms(
     return found
 
 
-def _corners(n: int, n_labels: int, n_features: int) -> NDArray[np.int64]:
+def _corners(n: int, n_labels: int, n_features: int) -> IntArray:
     labels = [tuple(n if k == a else 0 for k in range(n_labels)) for a in range(n_labels)]
     extras = list(product((0, n), repeat=n_features))
     return np.array([(*a, *b) for a in labels for b in extras], dtype=np.int64)

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
+from ....arrays import FloatArray, IntArray
 from .linear_form import CountForm
 
 _RANGE_STD = 1e6  # y stays below this: finer is exacter, coarser is easier to solve
@@ -39,14 +39,14 @@ _STEPS = 64  # K: how many units of the objective one unit of t is worth
 class IntegerForm:
     """``omega x - K t`` with ``t^2 <= |rho (x, 1)|^2``, in units of 1/A."""
 
-    omega: NDArray[np.int64]
-    rho: NDArray[np.int64]  # one row a y; the last column multiplies 1
+    omega: IntArray
+    rho: IntArray  # one row a y; the last column multiplies 1
     scale: float  # A
     K: int
     w0: float
     error: float  # in units of 1/A
-    y_bounds: NDArray[np.int64]
-    upper: NDArray[np.int64]
+    y_bounds: IntArray
+    upper: IntArray
 
     @classmethod
     def of(cls, form: CountForm, kappa: float) -> IntegerForm:
@@ -114,12 +114,12 @@ class IntegerForm:
 class IntegerLine:
     """A linear function below LCB, ``weights x / scale + offset``, in whole numbers."""
 
-    weights: NDArray[np.int64]
+    weights: IntArray
     scale: float
     offset: float
 
     @classmethod
-    def of(cls, cost: NDArray[np.float64], offset: float) -> IntegerLine:
+    def of(cls, cost: FloatArray, offset: float) -> IntegerLine:
         """Scale and round a line down: counts are never negative, so that it stays below."""
         scale = _RANGE_LINE / max(float(np.abs(cost).max(initial=0.0)), 1e-12)
         return cls(np.floor(scale * cost).astype(np.int64), scale, offset)

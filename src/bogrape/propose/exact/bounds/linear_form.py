@@ -17,13 +17,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ....arrays import FloatArray, IntArray
 from ....kernels import node_features
 from ....posterior import FittedModel, WeightPosterior
 from ..distances.coordinates import Coordinates
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +37,11 @@ class CountForm:
     cells: FloatArray  # the variance is cells . (x, 1)^2 - |projected (x, 1)|^2, too
     projected: FloatArray
 
-    def mean(self, x: NDArray[np.int64]) -> FloatArray:
+    def mean(self, x: IntArray) -> FloatArray:
         """Standardised mean of rows of counts."""
         return np.asarray(self.w0 + x @ self.w)
 
-    def std(self, x: NDArray[np.int64]) -> FloatArray:
+    def std(self, x: IntArray) -> FloatArray:
         """Standardised deviation of rows of counts."""
         return np.asarray(np.linalg.norm(x @ self.R.T + self.r0, axis=-1))
 

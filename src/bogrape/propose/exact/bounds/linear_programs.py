@@ -20,14 +20,12 @@ from itertools import count, zip_longest
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from ortools.linear_solver import pywraplp
 
+from ....arrays import FloatArray, IntArray
 from ..distances.coordinates import Position
 from ..distances.inequality import Inequality
 from .lines_below import Box, Line, Surface
-
-FloatArray = NDArray[np.float64]
 
 MOST_LINES = 12  # at a time
 _WORTH_IT = 0.02  # of what is missing: a program that gains less is the last one
@@ -61,9 +59,7 @@ class Program:
     Each solve starts where the last one ended.
     """
 
-    def __init__(
-        self, inequalities: Iterable[Inequality[Position]], upper: NDArray[np.int64]
-    ) -> None:
+    def __init__(self, inequalities: Iterable[Inequality[Position]], upper: IntArray) -> None:
         from scipy.sparse import csr_array  # late: keeps `import bogrape` quick
 
         sides = [side for inequality in inequalities for side in inequality.one_sided()]

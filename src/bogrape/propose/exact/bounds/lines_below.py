@@ -31,12 +31,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ....arrays import FloatArray
 from ....posterior import FunctionPosterior, Posterior, WeightPosterior
 from ..distances.coordinates import Coordinates, Position
 from ..distances.inequality import Inequality
 from .linear_form import CountForm, cell_columns, count_form, observed_cells
-
-FloatArray = NDArray[np.float64]
 
 _ROOM = 1e-9  # for the rounding of what does not depend on the counts
 _ROUNDING = 64 * float(np.finfo(float).eps)  # relative, of the sums a line is made of

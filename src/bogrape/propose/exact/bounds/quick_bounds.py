@@ -18,9 +18,9 @@ import math
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....acquisition import EI, LCB
+from ....arrays import FloatArray, IntArray
 from ....constraints import Shape
 from ....encoding import Structure
 from ....posterior import WeightPosterior
@@ -85,7 +85,7 @@ def corner_bound(
 
 def _block_corners(
     coordinates: Coordinates, structure: Structure, types: tuple[int, ...], n_blocks: int
-) -> NDArray[np.int64]:
+) -> IntArray:
     total = coordinates.n_pairs(*types)
     base = np.zeros(coordinates.longest, dtype=np.int64)
     if n_blocks == 1 and structure.diameter is not None:
@@ -111,9 +111,9 @@ def _node_corners(coordinates: Coordinates) -> list[tuple[int, ...]]:
 def composition_bounds(
     posterior: WeightPosterior,
     shape: Shape,
-    table: NDArray[np.int64],
+    table: IntArray,
     kappa: float,
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """Standardised lower bounds on LCB with the SP kernel, one a row of label numbers."""
     fitted = posterior.model
     n, n_labels = shape.n_nodes, shape.n_labels
@@ -144,7 +144,7 @@ def composition_bounds(
     return np.asarray(_with_room(mean - kappa * np.sqrt(variance)))
 
 
-def _with_room(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _with_room(values: FloatArray) -> FloatArray:
     """Bounds with room for rounding."""
     return values - 1e-9 * (1.0 + np.abs(values))
 

@@ -27,13 +27,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....acquisition import LCB
+from ....arrays import FloatArray, IntArray
 from ....encoding import Structure
 from ....posterior import FittedModel, FunctionPosterior, Posterior
 from ...criterion import Criterion
 from ...units import room
 from ..distances.coordinates import Distance
 from ..distances.inequality import AtMost, Inequality, distances, over_histogram
-from .boxes import Cover, FloatArray, IntArray, halves, joined, middles
+from .boxes import Cover, halves, joined, middles
 
 _MOST_BOXES = 20_000
 _CHUNK = 4_000

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, NewType
 import numpy as np
 from numpy.typing import NDArray
 
+from ....arrays import IntArray
 from ....constraints import Shape
 from ....graph import Graph
 
@@ -97,7 +98,7 @@ class Coordinates:
         """Where the nodes with each label and feature are counted."""
         return {Attribute(m): Position(len(self.paths) + j) for j, m in enumerate(self.nodes)}
 
-    def upper(self) -> NDArray[np.int64]:
+    def upper(self) -> IntArray:
         """Upper bounds of the counts."""
         n = self.shape.n_nodes
         out = [self.n_pairs(*path[1:]) for path in self.paths]

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
+from ....arrays import FloatArray, IntArray
 from ....constraints import Shape
 from ....counts import Counts
 from ....encoding import GraphEncoding, Structure
+from ....encoding.cpsat import has_solution, new_solver
 from ....graph import Graph
-from ....machine import solver_megabytes
 from ....space import GraphSpace
 from ...local.landmarks import brooms
 from ...local.search import search
@@ -28,8 +28,6 @@ from .count_variables import bare_counts, graph_counts
 from .facts import Fact
 from .known import known_of_counts
 from .layers import Heaviest, Layers, cases, put_heaviest_first
-
-IntArray = NDArray[np.int64]
 
 _EVALUATIONS = 40_000  # of the local search in one direction
 _WHOLE_SHARE = 0.3  # of the time, for the question about all graphs at once
@@ -84,7 +82,7 @@ class _Direction:
     def width(self, n: int) -> int:
         return n
 
-    def of_counts(self, counts: Counts) -> NDArray[np.float64]:
+    def of_counts(self, counts: Counts) -> FloatArray:
         d = self._diameter
         rows = np.zeros((len(counts), d), dtype=np.int64)
         present = counts.lengths[:, 1 : d + 1] // 2
@@ -152,15 +150,10 @@ def _search(
     model.add(cp_model.LinearExpr.weighted_sum(paths, list(weights)) >= least)
     if structure.layers is not None:
         put_heaviest_first(encoding, beyond)
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.linearization_level = 0  # a linear program says little of bare graphs
-    solver.parameters.random_seed = seed
-    solver.parameters.max_time_in_seconds = max(0.01, seconds)
-    solver.parameters.max_memory_in_mb = solver_megabytes()
+    solver = new_solver(seconds, seed=seed, clauses=True)
     status = solver.solve(model)
     if status == cp_model.INFEASIBLE:
         return Fact(weights, least - 1)
-    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    if has_solution(status):
         return np.array([int(solver.value(count)) for count in paths])
     return None

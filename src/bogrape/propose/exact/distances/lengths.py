@@ -24,13 +24,11 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ....arrays import IntArray
 from .coordinates import Distance
 from .facts import Fact
 from .inequality import Inequality, distances
-
-IntArray = NDArray[np.int64]
 
 
 def lower_bounds(n: int, diameter: int) -> IntArray:

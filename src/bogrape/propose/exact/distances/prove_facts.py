@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from ortools.sat.python import cp_model
 
+from ....encoding.cpsat import new_solver
 from . import lengths
 from .coordinates import Coordinates
 from .count_variables import bare_counts
@@ -37,11 +38,10 @@ def largest_known(n: int, diameter: int, weights: tuple[int, ...], facts: list[F
     known = known_of_counts(structure, coordinates, None, facts)
     counts = bare_counts(model, coordinates, known)[:diameter]
     model.maximize(cp_model.LinearExpr.weighted_sum(counts, list(weights)))
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
+    solver = new_solver()
     if solver.solve(model) != cp_model.OPTIMAL:
         raise ArithmeticError(f"no counts satisfy what is known at n={n}, diameter {diameter}")
-    return round(solver.objective_value)
+    return round(float(solver.objective_value))
 
 
 def tightest(

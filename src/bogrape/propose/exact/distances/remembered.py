@@ -15,6 +15,7 @@ from collections import OrderedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from ....arrays import BoolArray, IntArray
 from ....encoding import Structure
 from .facts import Fact, known_facts
 
@@ -63,13 +64,13 @@ class Knowledge:
 remembered = Knowledge()  # shared by all proposals of this process: it depends on no data
 
 
-def is_among(rows: NDArray[np.int64], known: Rows | None) -> NDArray[np.bool_]:
+def is_among(rows: IntArray, known: Rows | None) -> BoolArray:
     """Which rows are among the known ones."""
     if known is None or not len(known) or not rows.shape[1]:
         return np.zeros(len(rows), dtype=bool)
     return np.asarray(np.isin(_keys(rows), _keys(known)))
 
 
-def _keys(rows: NDArray[np.int64] | Rows) -> NDArray[np.void]:
+def _keys(rows: IntArray | Rows) -> NDArray[np.void]:
     packed = np.ascontiguousarray(rows, dtype=np.int16)
     return packed.view(np.dtype((np.void, packed.dtype.itemsize * packed.shape[1]))).ravel()

@@ -10,10 +10,11 @@ import time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
+from ....arrays import IntArray
 from ....encoding import GraphEncoding
+from ....encoding.cpsat import has_solution
 from ..bounds.histogram_table import CountTable, TooManyCounts, count_table
 from ..distances.count_variables import graph_counts
 from ..distances.remembered import is_among
@@ -22,7 +23,7 @@ from .piece import Answer
 from .piece_solve import PieceSolve
 
 
-def solve_by_histograms(state: PieceSolve, histograms: NDArray[np.int64] | None = None) -> Answer:
+def solve_by_histograms(state: PieceSolve, histograms: IntArray | None = None) -> Answer:
     """The best graph of a piece; of these histograms, if others are known to be of no interest."""
     question, structure = state.question, state.piece.structure
     try:
@@ -59,7 +60,7 @@ def solve_by_histograms(state: PieceSolve, histograms: NDArray[np.int64] | None 
             # than that: only what holds for the whole structure may be kept for later steps
             whole = state.free is not None and state.piece.heaviest is None
             return state.settled(table.counts[rows].astype(np.int16) if whole else None)
-        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        if not has_solution(status):
             return state.open(bound)
         found = tuple(int(solver.value(column)) for column in columns)
         row = int(rows[np.flatnonzero((table.counts[rows] == found).all(axis=1))[0]])

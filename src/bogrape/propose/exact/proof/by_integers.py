@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from ortools.sat.python import cp_model
 
+from ....encoding.cpsat import has_solution, objective_bound
 from ..bounds.integer_lcb import IntegerForm, IntegerLine
 from ..bounds.linear_programs import Lines
 from ..bounds.lines_below import Surface
@@ -74,8 +75,8 @@ def solve_by_integers(
         status = solver.solve(model)
         if status == cp_model.INFEASIBLE:
             return state.settled()
-        bound = max(bound, forms[0].lower_bound(_objective_bound(solver, status)))
-        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        bound = max(bound, forms[0].lower_bound(objective_bound(solver, status)))
+        if not has_solution(status):
             return state.open(bound)
         found = tuple(int(solver.value(count)) for count in counts)
         if encoding is None:
@@ -91,15 +92,3 @@ def _forbid(model: Any, counts: list[Any], values: tuple[int, ...]) -> None:
         model.add_forbidden_assignments(counts, [values])
     else:
         model.add_bool_or([])  # no counts: there was only this one to offer
-
-
-def _objective_bound(solver: Any, status: Any) -> float:
-    """The solver's bound on its objective; minus infinity where it has none to tell.
-
-    A solve that is cut off early reports the status UNKNOWN with a bound of 0, which means nothing.
-    """
-    bound = float(solver.best_objective_bound)
-    told = status in (cp_model.OPTIMAL, cp_model.FEASIBLE) or (
-        status == cp_model.UNKNOWN and bound != 0.0
-    )
-    return bound if told and bound > -1e17 else -math.inf
