@@ -25,7 +25,8 @@ from ..constraints import (
     identity_of,
     rule_from_dict,
 )
-from ..constraints.own import check_own_class, check_own_meaning, is_own
+from ..constraints.own import check_own_class, check_own_meaning
+from ..constraints.registry import is_own
 from ..counts import chunks
 from ..errors import (
     InvalidInputError,
