@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...acquisition import LCB
 from ...errors import (
     BoGrapeError,
     InfeasibleSpaceError,
@@ -82,7 +81,7 @@ def propose_mip(objective: Criterion, request: Request) -> Proposal:
         if options.write is not None:
             encoded.program.write(options.write)
         tolerance = options.tolerance or _DEFAULT_TOLERANCE[encoded.form]
-        allowance = _allowance(objective, tolerance or _SOLVERS_OWN)
+        allowance = objective.error_of_solver(tolerance or _SOLVERS_OWN)
         limits = Limits(
             gap=options.gap,
             threads=options.threads,
@@ -201,13 +200,6 @@ def _misfit(
         claim = encoded.program.value(encoded.lift(graph))
         worst = max(worst, claim - objective.of_graph(graph))
     return worst
-
-
-def _allowance(objective: Criterion, tolerance: float) -> float:
-    model = objective.posterior.model
-    prior = model.alpha * (math.e if model.kernel.exponential else 1.0) + model.beta
-    kappa = objective.acquisition.kappa if isinstance(objective.acquisition, LCB) else 0.0
-    return kappa * math.sqrt(tolerance * prior)
 
 
 def _is_sound(objective: Criterion, form: str) -> bool:
