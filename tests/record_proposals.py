@@ -78,6 +78,7 @@ def _lines_of(source: Path, *arguments: str) -> Iterator[str]:
 def _as_child(options: argparse.Namespace) -> None:
     """Answer on standard output, from the sources that were asked for and no others."""
     import bogrape
+
     from proposal_instances import INSTANCES
 
     found = Path(bogrape.__file__).resolve().parents[1]

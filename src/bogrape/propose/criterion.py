@@ -102,6 +102,13 @@ class Criterion:
         """Acquisition value of one graph."""
         return float(self.of_batch(Batch.of([graph]))[0])
 
+    def error_of_solver(self, tolerance: float) -> float:
+        """How far off LCB is where a solver may break the row of the variance by a tolerance."""
+        model = self.posterior.model
+        prior = model.alpha * (math.e if model.kernel.exponential else 1.0) + model.beta
+        kappa = self.acquisition.kappa if isinstance(self.acquisition, LCB) else 0.0
+        return kappa * math.sqrt(tolerance * prior)
+
     def proposal(
         self,
         graph: Graph,

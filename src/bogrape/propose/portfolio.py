@@ -17,7 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ..acquisition import EI, LCB, Acquisition
-from ..errors import EngineError, InvalidInputError, SearchSpaceExhausted
+from ..errors import InvalidInputError, SearchSpaceExhausted
 from ..gp import GraphGP
 from ..graph import Graph
 from ..posterior import Posterior
@@ -28,8 +28,8 @@ from .local.sampling import propose_sample
 from .local.search import find_any, search
 from .local.ties import break_tie
 from .proposal import Proposal
+from .recheck import recheck
 from .request import Request, Stage
-from .units import RECOMPUTED, room
 
 Proposer = Callable[[Criterion, Request], Proposal]
 Method = Literal["auto", "exact", "mip", "search", "sample", "evolve"]
@@ -209,7 +209,7 @@ def propose(
         )
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
             proposal = METHODS[method](objective, request)
-        _recheck(proposal, objective, request)
+            recheck(proposal, objective, request, method)
         proposals.append(replace(proposal, graph=space.named(proposal.graph)))
         if request.stop():
             break
@@ -221,28 +221,6 @@ def propose(
 
 def _step_seed(seed: int, i: int) -> int:
     return seed if i == 0 else int(np.random.default_rng([seed, i]).integers(2**31))
-
-
-def _recheck(proposal: Proposal, objective: Criterion, request: Request) -> None:
-    """The last gate: in the space, not excluded, value and bound right. Nothing wrong passes."""
-    broken = objective.space.violations(proposal.graph)
-    if broken:
-        raise EngineError(
-            f"method {proposal.method} returned a graph outside the space ({'; '.join(broken)}); "
-            "please report this"
-        )
-    if objective.space.identity(proposal.graph) in request.excluded:
-        raise EngineError(
-            f"method {proposal.method} returned an excluded graph; please report this"
-        )
-    standard, units = objective.of_graph(proposal.graph), objective.units
-    value = units.value(standard)
-    near = room(RECOMPUTED, standard) + units.rounding(value)
-    if abs(value - proposal.value) > near * units.scale or proposal.bound > proposal.value:
-        raise EngineError(
-            f"method {proposal.method} claimed the value {proposal.value:.17g} and the bound "
-            f"{proposal.bound:.17g}, but its graph has {value:.17g}; please report this"
-        )
 
 
 def _check_parts(space: object, gp: object, acquisition: object) -> None:

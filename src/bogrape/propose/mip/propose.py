@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from ...acquisition import LCB
 from ...errors import (
     BoGrapeError,
     InfeasibleSpaceError,
@@ -88,7 +87,7 @@ def propose_mip(objective: Criterion, request: Request) -> Proposal:
         if options.write is not None:
             encoded.program.write(options.write)
         tolerance = options.tolerance or _DEFAULT_TOLERANCE[encoded.form]
-        allowance = _allowance(objective, tolerance or _SOLVERS_OWN)
+        allowance = objective.error_of_solver(tolerance or _SOLVERS_OWN)
         limits = Limits(
             gap=options.gap,
             threads=options.threads,
@@ -207,13 +206,6 @@ def _misfit(
         claim = encoded.program.value(encoded.lift(graph))
         worst = max(worst, claim - objective.of_graph(graph))
     return worst
-
-
-def _allowance(objective: Criterion, tolerance: float) -> float:
-    model = objective.posterior.model
-    prior = model.alpha * (math.e if model.kernel.exponential else 1.0) + model.beta
-    kappa = objective.acquisition.kappa if isinstance(objective.acquisition, LCB) else 0.0
-    return kappa * math.sqrt(tolerance * prior)
 
 
 def _is_sound(objective: Criterion, form: str) -> bool:
