@@ -6,11 +6,11 @@ that says the same to a solver. Everything else is derived from its parameters.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from difflib import get_close_matches
-from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray
 from ..batch import Batch
+from ..checks import is_number, is_whole
 from ..errors import InvalidSpaceError
 from ..graph import Graph
 from .rows import Aux, Row, Shape
@@ -26,7 +27,6 @@ Label = int | str
 Node = int | str
 Excess = FloatArray
 _LARGEST = 2**53  # of a whole number: floats hold all of them up to here
-_LARGEST_NUMBER = float(np.finfo(float).max)
 
 
 class _Named(int):
@@ -264,7 +264,7 @@ class Rule(ABC):
         self._set(field, self._whole(value, field))
 
     def _whole(self, value: object, what: str) -> int:
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < 0:
+        if not is_whole(value) or value < 0:
             self.refuse(f"{what} to be an integer >= 0", repr(value), f"{what}=0 or more")
         if int(value) > _LARGEST:
             self.refuse(f"{what} to be at most {_LARGEST}", f"{value!r:.40}", "a smaller number")
@@ -285,7 +285,7 @@ class Rule(ABC):
     def _label(self, value: object, what: str) -> Label:
         if isinstance(value, (NamedLabel, str)) and value != "":
             return value
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < 0:
+        if not is_whole(value) or value < 0:
             self.refuse(f"{what} to be a name or an integer >= 0", repr(value), f"{what}=0")
         return int(value)
 
@@ -309,10 +309,9 @@ class Rule(ABC):
         return u, v
 
     def _number(self, value: object, what: str) -> int | float:
-        good = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-        if not good or not abs(value) <= _LARGEST_NUMBER:  # type: ignore[arg-type]
+        if not is_number(value) or math.isinf(value):
             self.refuse(f"{what} to be a finite number", repr(value), f"{what} as int or float")
-        return int(value) if isinstance(value, Integral) else float(value)  # type: ignore[arg-type]
+        return int(value) if is_whole(value) else float(value)
 
 
 def over(value: NDArray[Any], low: float, high: float | None) -> Excess:
