@@ -72,7 +72,7 @@ def _size(plan: Plan) -> str:
 @click.option("--replications", type=click.IntRange(1), help="Seeds 0, 1, ...")
 @click.option("--initial", type=click.IntRange(1), help="Graphs of the initial design.")
 @click.option("--iterations", type=click.IntRange(0), help="Proposals after it.")
-@click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds a proposal.")
+@click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds per proposal.")
 @jobs_option
 @click.option("--data", type=click.Path(exists=True, file_okay=False), help="Folder of QM7, QM9.")
 @click.option("--dask", metavar="HOST:PORT", help="Run on the Dask cluster of this scheduler.")

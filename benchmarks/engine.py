@@ -4,7 +4,7 @@ An instance is a space of connected graphs with N nodes and 5 labels, 30 random 
 with standard normal values, and ``LCB(1.0)``; the observed graphs are excluded. Instances of
 molecules are the QM7 space with N heavy atoms and 20 random molecules with the values of the QM7
 oracle. Each instance runs in a process of its own, so that its peak memory (workers included) can
-be told. Results are appended to a file of JSON lines, one an instance; a stopped run goes on where
+be told. Results are appended to a file of JSON lines, one per instance; a stopped run goes on where
 it was.
 
 Columns: seconds (median and worst) until the proposal is returned, share proved optimal, gap when
@@ -179,7 +179,9 @@ def gap_words(records: list[dict[str, Any]]) -> str:
     if any("standard_gap" not in record for record in records):
         return "recorded in another unit"
     gaps = [float(record["standard_gap"]) for record in records]
-    return f"{statistics.median(gaps):.2g} (worst {max(gaps):.2g})" if gaps else "-"
+    if len(gaps) < 2:
+        return f"{gaps[0]:.2g}" if gaps else "-"
+    return f"{statistics.median(gaps):.2g} (worst {max(gaps):.2g})"
 
 
 def load(path: Path) -> list[dict[str, Any]]:
@@ -234,7 +236,7 @@ def molecule_table(records: list[dict[str, Any]]) -> str:
 
 
 def scip_table(records: list[dict[str, Any]]) -> str:
-    """SCIP beside the exact engine, one row an instance, as a Markdown table."""
+    """SCIP beside the exact engine, one row per instance, as a Markdown table."""
     lines = [
         "| kernel | N | seed | limit (s) | exact (s) | SCIP, published form | SCIP, weight space |",
         "|---|---|---|---|---|---|---|",
@@ -264,8 +266,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="How long a proof takes.")
     parser.add_argument("--quick", action="store_true", help="a minute instead of hours")
     parser.add_argument("--only", nargs="*", help="kernels and sizes to run, e.g. ssp 10 12")
-    parser.add_argument("--seeds", type=int, help="at most so many seeds a case")
-    parser.add_argument("--limit", type=float, help="at most so many seconds an instance")
+    parser.add_argument("--seeds", type=int, help="at most this many seeds per case")
+    parser.add_argument("--limit", type=float, help="at most this many seconds per instance")
     parser.add_argument("--scip", action="store_true", help="with --instance: run SCIP too")
     parser.add_argument(
         "--molecules", action=argparse.BooleanOptionalAction, help="molecules only, or none"

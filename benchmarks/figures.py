@@ -72,7 +72,7 @@ def optimiser_curves(
     *,
     what: str = "best value so far",
 ) -> Figure:
-    """Best value so far after each proposal: mean ± 0.5 standard deviation, a panel a problem.
+    """Best value so far after each proposal: mean ± 0.5 standard deviation; one panel per problem.
 
     The deviation is that within replications (see `draw_curves`).
     """

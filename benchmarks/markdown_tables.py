@@ -1,4 +1,4 @@
-"""Markdown tables of results: a row a method, a column a problem."""
+"""Markdown tables of results: one row per method, one column per problem."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def comparison_table(runs: Grid) -> str:
 
 
 def cost_table(runs: Grid) -> str:
-    """Seconds a proposal, and how many were proved optimal."""
+    """Seconds per proposal, and how many were proved optimal."""
     rows = []
     for (problem, method), run in runs.items():
         status = [item for row in run.column("status") for item in row]

@@ -5,7 +5,7 @@ which no optimiser under test may do: simulated annealing of many graphs at once
 all elementary moves, again and again with the best graphs kept. The search is seeded and bounded by
 a number of evaluations; its answer is an upper bound on the optimum, not the optimum.
 
-``python -m benchmarks.reference gcn-10 --seeds 0..9`` prints one JSON line a seed. With
+``python -m benchmarks.reference gcn-10 --seeds 0..9`` prints one JSON line per seed. With
 ``--known FILE``, lines printed before, the search goes on from their graphs under another seed, so
 that values only get better.
 """
@@ -220,7 +220,7 @@ def lines(
     n_random: int,
     known: Sequence[dict[str, Any]] = (),
 ) -> Iterable[dict[str, Any]]:
-    """What the command prints: one record a problem and seed."""
+    """What the command prints: one record per problem and seed."""
     for name in names:
         for seed in seeds:
             start = time.perf_counter()

@@ -1,7 +1,7 @@
 """Speed of the hot loops, measured in one run: ``python -m benchmarks.speed``.
 
 Three questions: how fast is a Gram matrix here and in GraKel, how long does ``import bogrape``
-take, and how many acquisition values a second does the local search compute. Everything runs in
+take, and how many acquisition values per second does the local search compute. Everything runs in
 one process with one thread.
 """
 
@@ -75,7 +75,7 @@ def import_rows() -> Iterator[Row]:
 
 
 def search_rows(sizes: Sequence[int] = (10, 20, 30), n_evaluations: int = 40_000) -> Iterator[Row]:
-    """Acquisition values a second in the local search, all overheads included."""
+    """Acquisition values per second in the local search, all overheads included."""
     for name in KERNELS:
         for n in sizes:
             space = GraphSpace(n_nodes=n, labels=_N_LABELS)
@@ -87,7 +87,12 @@ def search_rows(sizes: Sequence[int] = (10, 20, 30), n_evaluations: int = 40_000
             start = time.perf_counter()
             elite = search(objective, n_evaluations=n_evaluations, starts=graphs[:5])
             rate = elite.n_evaluations / (time.perf_counter() - start)
-            yield f"local search, {name.upper()}, n = {n}, values a second", f"{rate:,.0f}", "", ""
+            yield (
+                f"local search, {name.upper()}, n = {n}, values per second",
+                f"{rate:,.0f}",
+                "",
+                "",
+            )
 
 
 def random_graphs(k: int, n: int, seed: int = 0) -> list[Graph]:

@@ -36,7 +36,7 @@ class Runs:
     problem: str
     method: str
     seeds: tuple[int, ...]
-    values: FloatArray  # a row a replication
+    values: FloatArray  # one row per replication
     records: tuple[Record, ...]
 
     @property
@@ -46,7 +46,7 @@ class Runs:
 
     @property
     def best(self) -> FloatArray:
-        """Best value so far, a row a replication."""
+        """Best value so far, one row per replication."""
         return np.asarray(np.minimum.accumulate(self.values, axis=1))
 
     @property
@@ -61,7 +61,7 @@ class Runs:
 
     @property
     def seconds(self) -> FloatArray:
-        """Seconds of every proposal, a row a replication."""
+        """Seconds of every proposal, one row per replication."""
         return np.array([record["seconds"] for record in self.records])
 
     def column(self, name: str) -> list[list[Any]]:

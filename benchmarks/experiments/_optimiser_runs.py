@@ -43,7 +43,7 @@ def exploration(plan: Plan, method: str) -> dict[str, Any]:
 
 
 def seconds(plan: Plan, method: str) -> dict[str, Any]:
-    """``ssp:60`` is SSP with a limit of 60 seconds a proposal."""
+    """``ssp:60`` is SSP with a limit of 60 seconds per proposal."""
     return {**budget(plan, method), "time_limit": after_colon(method, "seconds")}
 
 

@@ -64,7 +64,7 @@ def molecules(source: str, n: int, seed: int) -> tuple[list[Graph], FloatArray]:
 
 
 def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:  # noqa: ARG001
-    """A row a kernel: error, likelihood, and how many truths lie within two deviations."""
+    """One row per kernel: error, likelihood, and how many truths lie within two deviations."""
     rows = []
     for method in sorted({record["method"] for record in records}, key=KERNELS.index):
         own = [record for record in records if record["method"] == method]
@@ -84,7 +84,7 @@ def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:
 
 
 def figure(records: Sequence[Record], references: Sequence[Record] = ()) -> Figure:  # noqa: ARG001
-    """A panel a kernel, first replication: predictions with one deviation against the truth."""
+    """One panel per kernel, first replication: predictions with one deviation against the truth."""
     first = min(record["seed"] for record in records)
     own = {record["method"]: record for record in records if record["seed"] == first}
     methods = sorted(own, key=KERNELS.index)

@@ -53,7 +53,7 @@ def run(task: Task) -> dict[str, Any]:
 
 
 def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:
-    """A row a problem: means over its seeds, beside the best values known."""
+    """One row per problem: means over its seeds, beside the best values known."""
     best = {(record["problem"], record["seed"]): record for record in references}
     rows = []
     for problem in dict.fromkeys(record["problem"] for record in records):

@@ -94,7 +94,7 @@ def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:
 
 
 def figure(records: Sequence[Record], references: Sequence[Record] = ()) -> Figure:  # noqa: ARG001
-    """Seconds by number of nodes, a panel a number of observations."""
+    """Seconds by number of nodes, one panel per number of observations."""
     observed = sorted({sizes(record["problem"])[1] for record in records})
     drawn = new_figure(3.4 * len(observed), 3.3)
     panels = drawn.subplots(1, len(observed), squeeze=False, sharey=True)[0]

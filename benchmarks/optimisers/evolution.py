@@ -3,7 +3,7 @@
 After NAS-BOWL (Ru et al. 2021). A step fits the surrogate, then evolves: the first pool holds 50
 random graphs and 50 mutants of the 10 best observed ones; in each of 8 generations 50 mutants of
 the 10 pool members with the lowest confidence bound join, and the 100 best stay. That is at most
-500 acquisition values a step, 25 times those of ``wl-rand``.
+500 acquisition values per step, 25 times those of ``wl-rand``.
 
 A mutation is NAS-BOWL's: each pair of nodes is flipped with probability 1/n and each node gets
 another label with probability 1/n; mutants outside the space are drawn anew. (Where edges have

@@ -84,6 +84,15 @@ class GraphGP:
             raise InvalidInputError(
                 f"most_observations must be an integer >= 4 or None, got {most_observations!r}"
             )
+        if not isinstance(feature_kernel, (bool, np.bool_)):
+            raise InvalidInputError(
+                f"feature_kernel must be True or False, got {feature_kernel!r:.100}"
+            )
+        if beta is not None and not feature_kernel:
+            raise InvalidInputError(
+                f"beta is the amplitude of the feature kernel, got {beta!r} with "
+                "feature_kernel=False; leave one of them out"
+            )
         self.noise = noise
         self.feature_kernel = feature_kernel
         self.n_labels = n_labels
@@ -91,7 +100,7 @@ class GraphGP:
         self.seed = seed
         self.clip = clip
         self.most_observations = most_observations
-        self._fixed = {"alpha": alpha, "beta": beta if feature_kernel else None}
+        self._fixed = {"alpha": alpha, "beta": beta}
         self._posterior: Posterior | None = None
         self._likelihood = math.nan
         self._directed = False

@@ -34,8 +34,8 @@ def html_of(thing: Any) -> str:
 
 def proposed(study: Study) -> Trial:
     """A pending trial with a prediction."""
-    trial = study._draft(study.space.sample(1, seed=99)[0], "proposal")
-    return study._insert([replace(trial, state="pending", certificate=CERTIFICATE)])[0]
+    trial = study._ledger.draft(study.space.sample(1, seed=99)[0], "proposal")
+    return study._ledger.append([replace(trial, state="pending", certificate=CERTIFICATE)])[0]
 
 
 def test_the_best_trial_is_a_picture_with_its_value() -> None:
@@ -93,7 +93,7 @@ def test_molecules_of_a_study_are_drawn_as_molecules_with_their_smiles() -> None
     trial = proposed(study)
     smiles = molecules.to_smiles(trial.graph, study.space.label_names)
     for html in (html_of(trial), html_of(TrialList([trial]))):
-        assert "molecule with 5 nodes" in html
+        assert "molecule with 5 atoms" in html
         assert smiles in html
     page = report_html(study)
     table = next(e for e in ET.fromstring(page).iter() if e.get("id") == "trials-table")

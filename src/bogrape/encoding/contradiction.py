@@ -13,7 +13,7 @@ from math import comb
 
 from ortools.sat.python import cp_model
 
-from ..constraints import Rule, Shape
+from ..constraints import Rule, Shape, in_words
 from ..errors import InfeasibleSpaceError
 from .cpsat import new_solver
 from .graph_encoding import GraphEncoding
@@ -65,8 +65,11 @@ def contradiction(rules: Sequence[Rule]) -> InfeasibleSpaceError:
     """The error for rules that no graph satisfies together."""
     names = [rule.name for rule in rules]
     what = " and ".join(names) or "the sizes and connectivity of the space"
+    said = in_words(rules)
     return InfeasibleSpaceError(
-        f"no graph satisfies {what}; drop or loosen one of these rules", names
+        f"no graph satisfies {what}; drop or loosen one of these rules"
+        f"{f'. In words: {said}' if said else ''}",
+        names,
     )
 
 

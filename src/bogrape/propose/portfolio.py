@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -171,7 +172,8 @@ def propose(
             returned with the bound proved so far, and no further ones are sought.
         watch: called with a `Stage` whenever more is known about the proposal.
     """
-    _check(method, time_limit, n, seed)
+    check_method(method, solver, options)
+    _check(time_limit, n, seed)
     _check_parts(space, gp, acquisition)
     try:
         exclude, pending = list(exclude), list(pending)
@@ -208,7 +210,7 @@ def propose(
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
             proposal = METHODS[method](objective, request)
         _recheck(proposal, objective, request)
-        proposals.append(proposal)
+        proposals.append(replace(proposal, graph=space.named(proposal.graph)))
         if request.stop():
             break
         if i + 1 < n:
@@ -256,9 +258,26 @@ def _check_parts(space: object, gp: object, acquisition: object) -> None:
         )
 
 
-def _check(method: str, time_limit: float, n: int, seed: int) -> None:
+def check_method(method: object, solver: object, options: object) -> None:
+    """Raise unless the method exists and offers this solver and these options."""
     if not isinstance(method, str) or method not in METHODS:
-        raise InvalidInputError(f"unknown method {method!r}; choose one of {', '.join(METHODS)}")
+        raise InvalidInputError(
+            f"unknown method {method!r:.100}; choose one of {', '.join(METHODS)}"
+        )
+    if method == "mip" and not (solver is None and options is None):
+        from .mip.propose import check_choices  # late: a large package few calls need
+
+        check_choices(solver, options)
+        return
+    for name, given in (("solver", solver), ("options", options)):
+        if given is not None:
+            raise InvalidInputError(
+                f"{name} is a choice of method 'mip', got {given!r:.100} with method {method!r}; "
+                f"try {name}=None, or method='mip'"
+            )
+
+
+def _check(time_limit: float, n: int, seed: int) -> None:
     if not isinstance(time_limit, (int, float)) or not time_limit > 0:
         raise InvalidInputError(f"time_limit must be a number of seconds > 0, got {time_limit!r}")
     if not isinstance(n, int) or isinstance(n, bool) or n < 1:

@@ -6,7 +6,7 @@ import json
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any, Literal
@@ -23,9 +23,12 @@ from ..constraints import (
     Rule,
     Shape,
     identity_of,
+    in_words,
     rule_from_dict,
 )
+from ..constraints.own import check_own_class, check_own_meaning, is_own
 from ..counts import chunks
+from ..domain import DIRECTED_GRAPHS, GRAPHS, Domain, Nouns, find_domain
 from ..errors import (
     InvalidInputError,
     InvalidSpaceError,
@@ -49,6 +52,7 @@ from .exchange import from_networkx, to_networkx
 from .propagation import Known, propagate
 from .sampler import sample
 
+_PROBED = 6  # nodes of the graphs that rules of the user's own are tried on
 _AT_ONCE = 1000  # graphs in a batch, so that memory does not grow with their number
 _DERIVED_CELLS = 4_000_000  # of the adjacency matrices that are worked on at a time
 
@@ -76,6 +80,9 @@ class GraphSpace:
             names, and two graphs are the same only if they are equal node by node. Without names,
             isomorphic graphs are the same. Kernels see the labels of nodes, not their names: where
             it matters to the objective which of two sites has an edge, give them different labels.
+        domain: what the graphs stand for: a `bogrape.domain.Domain` or its name. It changes how
+            graphs are shown and written, not which of them are in the space. By default that of the
+            rules, if one of them brings any: `bogrape.molecules.Valence` brings molecules.
 
     >>> from bogrape.constraints import DegreeRange
     >>> space = GraphSpace(4, labels=("C", "O"), rules=[DegreeRange(maximum=2, label="O")])
@@ -101,6 +108,7 @@ class GraphSpace:
     edge_labels: int = 0
     acyclic: bool = False
     nodes: tuple[str, ...] | None = None
+    domain: Domain | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._set("nodes", checked_nodes(self.nodes))
@@ -120,6 +128,7 @@ class GraphSpace:
             self._set(flag, bool(value))
         self._set("connected", checked_connected(self.connected, self.directed))
         self._bind_rules(by_node)
+        self._set("domain", self._checked_domain())
         self._refuse_contradictions()
 
     def _set(self, field: str, value: object) -> None:
@@ -141,6 +150,8 @@ class GraphSpace:
                     f"expected every rule to be one of {', '.join(RULES)}, got {shown(rule)}; "
                     "see bogrape.constraints"
                 )
+            if is_own(type(rule)):
+                check_own_class(rule)
         if self.acyclic and Acyclic() not in rules:
             rules.append(Acyclic())
         if self.nodes is not None:
@@ -152,6 +163,11 @@ class GraphSpace:
         bound = (rule.located(sites).bind(names, self.shape(self.n_max)) for rule in rules)
         self._set("rules", tuple(dict.fromkeys(bound)))  # a rule given twice says nothing new
         self._set("acyclic", Acyclic() in self.rules)
+        n = min(self.n_max, max(self.n_min, _PROBED))
+        for rule in self.rules:
+            if is_own(type(rule)):
+                strong = self.connected == "strong"
+                check_own_meaning(rule, self.shape(n), strong, self.interchangeable(n))
 
     def _named_nodes(self, rules: list[Rule], by_node: tuple[str, ...] | None) -> NamedNodes:
         """The rule that keeps nodes apart: with these labels, or those of a copied space."""
@@ -160,6 +176,36 @@ class GraphSpace:
             return kept
         return NamedNodes(self.nodes, by_node or ())
 
+    def _checked_domain(self) -> Domain | None:
+        """The domain that was given or named; else the one that the rules bring."""
+        given: object = self.domain
+        if given is None:
+            return self._domain_of_rules
+        if isinstance(given, str):
+            given = find_domain(given)
+        if not isinstance(given, Domain):
+            raise InvalidSpaceError(
+                f"expected domain to be a Domain or the name of one, got {shown(given)}"
+            )
+        odd = self._names_unknown_to(given)
+        if odd:
+            raise InvalidSpaceError(
+                f"expected labels out of those of the domain {given.name!r} "
+                f"({', '.join(given.label_names)}), got {', '.join(map(repr, odd))}"
+            )
+        return given
+
+    @cached_property
+    def _domain_of_rules(self) -> Domain | None:
+        """The domain that a rule brings, where the names of labels belong to it."""
+        name = next((rule.domain for rule in self.rules if rule.domain is not None), None)
+        found = None if name is None else find_domain(name)
+        return None if found is None or self._names_unknown_to(found) else found
+
+    def _names_unknown_to(self, domain: Domain) -> list[str]:
+        known = domain.label_names
+        return [name for name in self.label_names or () if known and name not in known]
+
     def _refuse_contradictions(self) -> None:
         reasons: set[str] = set()
         for n in reversed(self.sizes):
@@ -167,9 +213,12 @@ class GraphSpace:
             if found is None:
                 return
             reasons |= found
+        nouns = self.nouns
+        said = in_words((rule for rule in self.rules if rule.name in reasons), nouns)
         raise InvalidSpaceError(
-            f"expected rules that can hold together with {span(self.sizes)} nodes, got "
+            f"expected rules that can hold together with {span(self.sizes)} {nouns.nodes}, got "
             f"{' and '.join(sorted(reasons))}; try dropping or loosening one of them"
+            f"{f'. In words: {said}' if said else ''}"
         )
 
     # -- what it is ---------------------------------------------------------------------------
@@ -202,6 +251,24 @@ class GraphSpace:
         return self.labels if isinstance(self.labels, tuple) else None
 
     @property
+    def nouns(self) -> Nouns:
+        """What its graphs, nodes and edges are called."""
+        if self.domain is not None:
+            return self.domain.nouns
+        return DIRECTED_GRAPHS if self.directed else GRAPHS
+
+    def named(self, graph: Graph) -> Graph:
+        """The graph, equal to the given one, with the names this space has for its labels.
+
+        >>> GraphSpace(2, labels=("C", "O")).named(Graph([[0, 1], [1, 0]])).label_names
+        ('C', 'O')
+        """
+        names, domain = self.label_names, None if self.domain is None else self.domain.name
+        if names is not None and graph.labels.max() >= len(names):
+            return graph  # not of this space, which has no name for such a label
+        return graph.with_names(names, domain)
+
+    @property
     def fixed_labels(self) -> tuple[str, ...]:
         """The label of each named node, if ``labels`` fixed them; else empty."""
         own = next((rule for rule in self.rules if isinstance(rule, NamedNodes)), None)
@@ -217,6 +284,11 @@ class GraphSpace:
     def n_edge_labels(self) -> int:
         """Number of edge labels, 0 for none."""
         return self.edge_labels
+
+    @property
+    def checked_rules(self) -> tuple[Rule, ...]:
+        """The rules that no solver knows: every graph is checked against them."""
+        return tuple(rule for rule in self.rules if not rule.encoded)
 
     def shape(self, n: int) -> Shape:
         """What all graphs with n nodes of this space have in common."""
@@ -316,7 +388,8 @@ class GraphSpace:
             return odd
         batch = Batch.of([graph])
         out = [words for words, excess in self._structural(batch) if excess[0] > 0]
-        return out + [rule.name for rule in self.rules if rule.excess(batch)[0] > 0]
+        asked = [rule for rule in self.rules if not (out and rule.one_by_one)]
+        return out + [rule.name for rule in asked if rule.excess(batch)[0] > 0]
 
     def check(self, graph: Graph) -> None:
         """Raise `NotInSpaceError` naming everything that is wrong with the graph."""
@@ -345,7 +418,7 @@ class GraphSpace:
             [self.shape(n) for n in self.sizes], self.connected, self.rules
         ):
             left = None if limit is None else limit - len(out)
-            out += enumerate_graphs(structure, left)
+            out += map(self.named, enumerate_graphs(structure, left))
         return out
 
     def count(self) -> int:
@@ -355,6 +428,7 @@ class GraphSpace:
     def excess(self, batch: Batch, *, deadline: float = math.inf) -> FloatArray:
         """How far each graph is from the space, ``(B,)``: the sum over its rules, 0.0 inside.
 
+        Rules that only say whether they hold count where nothing else is wrong.
         Graphs that are not looked at before the deadline (a `time.monotonic` value) count as
         infinitely far.
         """
@@ -373,7 +447,11 @@ class GraphSpace:
         for _, excess in self._structural(batch):
             total += excess
         for rule in self.rules:
-            total += rule.excess(batch)
+            if not rule.one_by_one:
+                total += rule.excess(batch)
+        for rule in self.rules:
+            if rule.one_by_one and (inside := np.flatnonzero(total == 0)).size:
+                total[inside] = rule.excess(batch.select(inside))
         return total
 
     def derived(self, batch: Batch, *, deadline: float = math.inf) -> Batch:
@@ -428,6 +506,9 @@ class GraphSpace:
             out.append(f"at most {MAX_GRAPH} nodes, got {graph.n_nodes}")
         if graph.labels.max() >= self.n_labels:
             out.append(f"node labels below {self.n_labels}, got {graph.labels.max()}")
+        elif (theirs := graph.label_names) is not None and (mine := self.label_names) is not None:
+            used = sorted({(mine[k], theirs[k]) for k in graph.labels.tolist()})
+            out += [f"a label called {a!r}, got {b!r}" for a, b in used if a != b]
         return out
 
     def _odd_kind(self, graph: Graph) -> list[str]:
@@ -493,8 +574,12 @@ class GraphSpace:
                 f"exclude must hold texts of space.identity, got {shown(exclude)}"
             ) from None
         try:
-            return sample(self, k, seed, sizes, distinct=distinct, exclude=taken, deadline=deadline)
+            drawn = sample(
+                self, k, seed, sizes, distinct=distinct, exclude=taken, deadline=deadline
+            )
+            return [self.named(graph) for graph in drawn]
         except SamplingError as error:
+            error.graphs = tuple(map(self.named, error.graphs))
             if error.found == 0 and not error.out_of_time and not taken and n_nodes is None:
                 from ..encoding.contradiction import refuse_contradiction  # late: loads the solver
 
@@ -510,7 +595,7 @@ class GraphSpace:
         words = [
             "strongly connected" if self.connected == "strong" else how[bool(self.connected)],
             "directed" if self.directed else "undirected",
-            f"graphs with {span(self.sizes)} nodes",
+            f"{self.nouns.graphs} with {span(self.sizes)} {self.nouns.nodes}",
         ]
         lines = [" ".join(filter(None, words)).capitalize()]
         if self.label_names:
@@ -529,7 +614,8 @@ class GraphSpace:
             said = (name if name == label else f"{name} ({label})" for name, label in sites)
             lines.append(f"nodes: {', '.join(said)} (kernels see labels, not names)")
         rules = [rule for rule in self.rules if not isinstance(rule, NamedNodes)]
-        return "\n  ".join(lines + [f"rule: {rule.name}" for rule in rules])
+        checked = {True: "", False: " (checked graph by graph, not known to solvers)"}
+        return "\n  ".join(lines + [f"rule: {rule.name}{checked[rule.encoded]}" for rule in rules])
 
     def to_networkx(self, graph: Graph) -> Any:
         """The graph as a networkx graph, with the names this space has for nodes and labels.
@@ -551,7 +637,7 @@ class GraphSpace:
         the space is for `check` to say.
         """
         names, fixed = self.label_names, self.fixed_labels
-        return from_networkx(graph, self.nodes, names, fixed, ignore, edge_label)
+        return self.named(from_networkx(graph, self.nodes, names, fixed, ignore, edge_label))
 
     def to_json(self) -> str:
         """A JSON text that `from_json` reads back as an equal space."""
@@ -565,6 +651,8 @@ class GraphSpace:
             "rules": [rule.to_dict() for rule in rules],
             "edge_labels": self.edge_labels,
         }
+        if self.domain is not None and self.domain != self._domain_of_rules:
+            data["domain"] = self.domain.name
         if self.nodes is not None:
             data["nodes"] = self.nodes
             if fixed := self.fixed_labels:
@@ -579,7 +667,7 @@ class GraphSpace:
         except (ValueError, TypeError, RecursionError) as error:
             raise InvalidSpaceError(f"expected the JSON text of a space: {error}") from None
         known = {"n_nodes", "labels", "features", "directed", "connected", "rules"}
-        known |= {"edge_labels", "nodes"}
+        known |= {"edge_labels", "nodes", "domain"}
         if not isinstance(data, dict) or not set(data) <= known:
             raise InvalidSpaceError(f"expected an object with {', '.join(sorted(known))}")
         rules = data.pop("rules", [])

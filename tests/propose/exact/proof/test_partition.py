@@ -13,10 +13,9 @@ from bogrape.acquisition import EI, LCB
 from bogrape.constraints import NumberOfEdges
 from bogrape.errors import EngineError, SearchSpaceExhausted
 from bogrape.propose.criterion import Criterion
-from bogrape.propose.exact.proof import partition as pieces
 from bogrape.propose.exact.proof.partition import open_pieces
 from bogrape.propose.exact.proof.schedule import Rounds
-from bogrape.propose.exact.proof.strategies import choose
+from bogrape.propose.exact.proof.strategies import choose, exponential
 from bogrape.propose.local.search import Elite
 from bogrape.propose.request import Request
 from exhaustive import assert_optimal, everything, fitted, prove
@@ -41,7 +40,7 @@ def _soon() -> float:
 def test_graphs_below_a_value_are_in_open_pieces(
     name: str, kernel: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pieces, "few_graphs", lambda _: False)  # lines for ESP as well
+    monkeypatch.setattr(exponential, "few_graphs", lambda _: False)  # lines for ESP as well
     space = SPACES[name]
     n_settled = 0
     for seed in range(2):
@@ -86,7 +85,7 @@ def test_lines_find_the_optimum_of_esp(
     name: str, kappa: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In spaces that would be listed otherwise."""
-    monkeypatch.setattr(pieces, "few_graphs", lambda _: False)
+    monkeypatch.setattr(exponential, "few_graphs", lambda _: False)
     space = SPACES[name]
     assert_optimal(space, fitted(space, "esp", "random", 1), LCB(kappa))
 

@@ -3,8 +3,8 @@
 Integers stand for real numbers in the models of a proof, so near the incumbent the solver may offer
 graphs that are no better. Every offer is decoded and its value recomputed; its *counts* are then
 ruled out and the search goes on. All graphs with equal counts have equal values, so nothing is
-lost, except that a graph offered may be excluded while another with the same counts is not:
-`PieceSolve.graph_with` looks.
+lost, except that a graph offered may be excluded, or break a rule that no model knows, while
+another with the same counts may be proposed: `PieceSolve.graph_with` looks.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class PieceSolve:
     # -- offers -------------------------------------------------------------------------------
 
     def take(self, graph: Graph, counts: tuple[int, ...]) -> None:
-        """Take in an offered graph, or another one with the same counts if it is excluded."""
+        """Take in an offered graph, or another with the same counts if it may not be proposed."""
         value = self.criterion.of_graph(graph)
         if not value < self.best_value:
             return
@@ -105,8 +105,10 @@ class PieceSolve:
                 return
 
     def may_be_proposed(self, graph: Graph) -> bool:
-        """Whether a graph of the piece is not excluded."""
-        return self.criterion.space.identity(graph) not in self.question.excluded
+        """Whether a graph of the model is not excluded, and obeys the rules the model lacks."""
+        if self.criterion.space.identity(graph) in self.question.excluded:
+            return False
+        return self.piece.structure.allows(graph)
 
     def graph_with(self, counts: tuple[int, ...] = ()) -> Graph | None:
         """A graph with exactly these counts (or any) that may be proposed, if there is one."""
