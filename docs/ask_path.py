@@ -11,11 +11,16 @@ it is as true as the docstring. The page is ``docs/ask-path.md``, with a picture
 
 from __future__ import annotations
 
+import argparse
 import ast
+import html
+import json
 import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +75,7 @@ if os.getpid() != int(os.environ["ASK_PATH_PARENT"]):  # a process that the call
     start()
 '''
 
-_ASK = """
+_ASK = '''
 import os
 os.environ["ASK_PATH_PARENT"] = str(os.getpid())
 import ask_path_tracer as tracer
@@ -83,7 +88,7 @@ for _ in range(12):  # the initial design
 tracer.start()
 study.ask(progress=False)
 tracer.stop()
-"""
+'''
 
 
 def traced(source: Path) -> list[dict[str, Any]]:
