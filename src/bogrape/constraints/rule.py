@@ -8,10 +8,10 @@ its parameters.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from difflib import get_close_matches
-from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray
 from ..batch import Batch
+from ..checks import is_number, is_whole
 from ..domain import GRAPHS, Nouns
 from ..errors import InvalidSpaceError, UnsupportedError
 from ..graph import Graph
@@ -30,7 +31,6 @@ Label = int | str
 Node = int | str
 Excess = FloatArray
 _LARGEST = 2**53  # of a whole number: floats hold all of them up to here
-_LARGEST_NUMBER = float(np.finfo(float).max)
 
 
 class _Named(int):
@@ -330,7 +330,7 @@ class Rule:
         self._set(field, self._whole(value, field))
 
     def _whole(self, value: object, what: str) -> int:
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < 0:
+        if not is_whole(value) or value < 0:
             self.refuse(f"{what} to be an integer >= 0", repr(value), f"{what}=0 or more")
         if int(value) > _LARGEST:
             self.refuse(f"{what} to be at most {_LARGEST}", f"{value!r:.40}", "a smaller number")
@@ -351,7 +351,7 @@ class Rule:
     def _label(self, value: object, what: str) -> Label:
         if isinstance(value, (NamedLabel, str)) and value != "":
             return value
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < 0:
+        if not is_whole(value) or value < 0:
             self.refuse(f"{what} to be a name or an integer >= 0", repr(value), f"{what}=0")
         return int(value)
 
@@ -375,10 +375,9 @@ class Rule:
         return u, v
 
     def _number(self, value: object, what: str) -> int | float:
-        good = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-        if not good or not abs(value) <= _LARGEST_NUMBER:  # type: ignore[arg-type]
+        if not is_number(value) or math.isinf(value):
             self.refuse(f"{what} to be a finite number", repr(value), f"{what} as int or float")
-        return int(value) if isinstance(value, Integral) else float(value)  # type: ignore[arg-type]
+        return int(value) if is_whole(value) else float(value)
 
 
 def in_words(rules: Iterable[Rule], nouns: Nouns = GRAPHS) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..arrays import BoolArray, FloatArray
 from ..batch import Batch
+from ..checks import shown, whole
 from ..constraints import (
     RULES,
     Acyclic,
@@ -45,9 +46,7 @@ from .checks import (
     checked_named_sizes,
     checked_nodes,
     labels_of_nodes,
-    shown,
     span,
-    whole,
 )
 from .connectivity import unreached
 from .exchange import from_networkx, to_networkx
@@ -120,8 +119,8 @@ class GraphSpace:
             alphabet, by_node = labels_of_nodes(self.labels, self.nodes)
             self._set("labels", alphabet)
         self._set("labels", checked_labels(self.labels))
-        self._set("features", whole(self.features, "features", 0, most=MAX_FEATURES))
-        edge_labels = whole(self.edge_labels, "edge_labels", 0, most=MAX_EDGE_LABELS)
+        self._set("features", whole(self.features, "features", 0, InvalidSpaceError, MAX_FEATURES))
+        edge_labels = whole(self.edge_labels, "edge_labels", 0, InvalidSpaceError, MAX_EDGE_LABELS)
         self._set("edge_labels", edge_labels)
         for flag in ("directed", "acyclic"):
             value = getattr(self, flag)
@@ -414,7 +413,7 @@ class GraphSpace:
         from ..encoding.structure import structures
 
         if limit is not None:
-            whole(limit, "limit", 0)
+            whole(limit, "limit", 0, InvalidSpaceError)
         out: list[Graph] = []
         for structure in structures(
             [self.shape(n) for n in self.sizes], self.connected, self.rules
@@ -555,13 +554,16 @@ class GraphSpace:
             SamplingError: if too few graphs were found within the budget, or before the deadline;
                 in the latter case ``error.graphs`` holds those that were.
         """
-        k = whole(k, "the number of graphs", 0, InvalidInputError)
-        seed = whole(seed, "seed", 0, InvalidInputError)
+        k = whole(k, "the number of graphs", 0)
+        seed = whole(seed, "seed", 0)
         if not isinstance(distinct, (bool, np.bool_)):
             raise InvalidInputError(f"distinct must be True or False, got {shown(distinct)}")
         if isinstance(exclude, str) or not isinstance(exclude, Iterable):
             raise InvalidInputError(f"exclude must be a list of texts, got {shown(exclude)}")
-        if n_nodes is not None and whole(n_nodes, "n_nodes", 1) not in self.sizes:
+        if (
+            n_nodes is not None
+            and whole(n_nodes, "n_nodes", 1, InvalidSpaceError) not in self.sizes
+        ):
             raise InvalidInputError(
                 f"expected n_nodes to be {span(self.sizes)}, got {n_nodes!r}; try None for all"
             )

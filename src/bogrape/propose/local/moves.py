@@ -4,6 +4,9 @@ A `MoveTable` lists every elementary change to a graph of one shape: flip an edg
 edge, reverse an arc, change a label, swap two labels, flip a feature, change an edge label. `apply`
 performs one row of the table on each graph of a batch, and sets what follows from the rest by some
 rule (`Rule.derive`). Moves may leave the space; the caller filters.
+
+The sampler, which walks towards a space at random and needs no numbered list of all moves, has
+random changes of its own (`bogrape.space.moves`).
 """
 
 from __future__ import annotations

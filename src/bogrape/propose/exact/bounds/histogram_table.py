@@ -1,8 +1,8 @@
-"""Tables of counts: any kernel and any acquisition that sees a graph through few counts.
+"""Tables of histograms: any acquisition that sees a graph through few counts.
 
 For SSP and ESSP the acquisition depends on ``(h, N)`` alone: pairs at each distance, nodes with
-each attribute. All h that satisfy the conditions of `distances.lengths` are listed and
-evaluated at once; nothing needs to be linear. The solver is then asked for a graph in the best row.
+each attribute. All h that satisfy the conditions of `distances.histograms` are listed and
+evaluated at once; nothing needs to be linear. The solver is then asked for a graph among the best.
 
 With free attributes (`FreeAttributes`) the table lists h alone, valued at its best N. For LCB and
 EI the acquisition is concave in N once h is given: the mean is linear in N, the deviation is the
@@ -24,22 +24,22 @@ from ....constraints import Shape
 from ....counts import Counts
 from ....encoding import Structure
 from ...criterion import Criterion
-from ..distances import lengths
+from ..distances import histograms
 from ..distances.coordinates import Coordinates
 from ..distances.facts import Fact
 from ..distances.free_attributes import FreeAttributes
 
-MOST_ROWS = 3_000_000
+MOST_HISTOGRAMS = 3_000_000
 _CHUNK = 100_000
 
 
-class TooManyCounts(Exception):
-    """The counts of this piece cannot be listed."""
+class TooManyHistograms(Exception):
+    """The histograms of this piece cannot be listed."""
 
 
-@dataclass(eq=False)
-class CountTable:
-    """Rows of counts in order of their acquisition values (the smallest first)."""
+@dataclass(eq=False, kw_only=True)
+class HistogramTable:
+    """Histograms, one per row, in order of their acquisition values (the smallest first)."""
 
     counts: IntArray  # (rows, columns): h, followed by N unless attributes are free
     values: FloatArray
@@ -73,36 +73,36 @@ class CountTable:
         return [(self.sums[i], float(values[i])) for i in order]
 
 
-def count_table(
+def table_of_histograms(
     structure: Structure,
     coordinates: Coordinates,
     objective: Criterion,
     free: FreeAttributes | None,
     facts: Sequence[Fact] = (),
     paths: IntArray | None = None,
-) -> CountTable:
-    """The table of a piece; raises `TooManyCounts` if it would be too large.
+) -> HistogramTable:
+    """The table of a piece; raises `TooManyHistograms` if it would be too large.
 
     ``paths`` are the h to list, if it is known already that others are of no interest.
     """
     shape = structure.shape
     if objective.posterior.model.kernel.labelled and shape.n_labels > 1:
-        raise TooManyCounts
+        raise TooManyHistograms
     n = shape.n_nodes
     if paths is None:
         paths = _histograms(structure, coordinates, facts)
-    all_sums = (free or FreeAttributes(structure, ())).sums(MOST_ROWS)
+    all_sums = (free or FreeAttributes(structure, ())).sums(MOST_HISTOGRAMS)
     if all_sums is None:
-        raise TooManyCounts
+        raise TooManyHistograms
     if free is not None:
-        choices = attribute_choices(shape, free, MOST_ROWS)
+        choices = attribute_choices(shape, free, MOST_HISTOGRAMS)
         if choices is None:
-            raise TooManyCounts
+            raise TooManyHistograms
         values = at_best_attributes(objective, shape, choices)(paths)
         counts, sums_left = paths, all_sums
     else:
-        if len(paths) * len(all_sums) > MOST_ROWS:
-            raise TooManyCounts
+        if len(paths) * len(all_sums) > MOST_HISTOGRAMS:
+            raise TooManyHistograms
         first = np.repeat(np.arange(len(paths)), len(all_sums))
         second = np.tile(np.arange(len(all_sums)), len(paths))
         values = evaluate(objective, n, shape.directed, paths[first], all_sums[second])
@@ -111,8 +111,15 @@ def count_table(
         counts = np.column_stack([paths[first], all_sums[second][:, n_given:]])
         sums_left = None
     order = np.argsort(values, kind="stable")
-    alive = np.ones(len(order), dtype=bool)
-    return CountTable(counts[order], values[order], alive, sums_left, objective, n, shape.directed)
+    return HistogramTable(
+        counts=counts[order],
+        values=values[order],
+        alive=np.ones(len(order), dtype=bool),
+        sums=sums_left,
+        objective=objective,
+        n_nodes=n,
+        directed=shape.directed,
+    )
 
 
 def attribute_choices(shape: Shape, free: FreeAttributes, limit: int) -> IntArray | None:
@@ -127,7 +134,7 @@ def attribute_choices(shape: Shape, free: FreeAttributes, limit: int) -> IntArra
 def at_best_attributes(
     objective: Criterion, shape: Shape, choices: IntArray
 ) -> Callable[[IntArray], FloatArray]:
-    """The acquisition of rows of h, each at the best choice of attributes."""
+    """The acquisition of histograms, each at the best choice of attributes."""
 
     def best(paths: IntArray) -> FloatArray:
         values = np.full(len(paths), np.inf)
@@ -147,16 +154,16 @@ def evaluate(
     paths: IntArray,
     sums: IntArray,
 ) -> FloatArray:
-    """Acquisition values of rows of pair counts and node feature sums."""
+    """Acquisition values of histograms and node feature sums, one per row."""
     out = np.empty(len(paths))
     both = 1 if directed else 2
     n_labels = objective.space.n_labels
     for start in range(0, len(paths), _CHUNK):
         part = slice(start, start + _CHUNK)
-        rows = paths[part]
-        n_all = np.column_stack([np.full(len(rows), n), both * rows])
+        some = paths[part]
+        n_all = np.column_stack([np.full(len(some), n), both * some])
         pairs = n_all[:, :, None, None] if n_labels == 1 else None  # all pairs are of one type
-        counts = Counts(np.full(len(rows), n), n_all, pairs, np.asarray(sums[part]), n_labels)
+        counts = Counts(np.full(len(some), n), n_all, pairs, np.asarray(sums[part]), n_labels)
         out[part] = objective.of_counts(counts)
     return out
 
@@ -166,12 +173,12 @@ def _histograms(structure: Structure, coordinates: Coordinates, facts: Sequence[
     if n == 1:
         return np.zeros((1, 0), dtype=np.int64)
     if diameter is not None:
-        found = lengths.histograms(n, diameter, facts, MOST_ROWS)
+        found = histograms.possible_histograms(n, diameter, facts, MOST_HISTOGRAMS)
     else:
         n_pairs = coordinates.n_pairs()
-        found = lengths.general_histograms(n_pairs, coordinates.longest, MOST_ROWS)
+        found = histograms.general_histograms(n_pairs, coordinates.longest, MOST_HISTOGRAMS)
     if found is None:
-        raise TooManyCounts
+        raise TooManyHistograms
     return found
 
 

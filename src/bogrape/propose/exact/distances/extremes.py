@@ -47,9 +47,9 @@ class Extremes:
         self.seen = np.zeros((0, self.diameter), dtype=np.int64)
         self._starts = [Graph(matrix) for matrix in brooms(self.n, self.diameter)]
 
-    def add(self, rows: IntArray) -> None:
-        """Remember rows ``(h_1, .., h_d)``."""
-        self.seen = np.unique(np.concatenate([self.seen, rows]), axis=0)
+    def add(self, histograms: IntArray) -> None:
+        """Remember histograms ``(h_1, .., h_d)``, one per row."""
+        self.seen = np.unique(np.concatenate([self.seen, histograms]), axis=0)
 
     def reach(self, weights: Sequence[int], seed: int = 0, seconds: float = 5.0) -> int:
         """The largest ``weights . h`` that local search can find; all it sees is remembered."""
@@ -67,7 +67,10 @@ class Extremes:
 
 
 class _Direction:
-    """Minus a weighted number of pairs, with a price for the wrong diameter; sees all rows."""
+    """Minus a weighted number of pairs, with a price for the wrong diameter.
+
+    It keeps the histograms it sees.
+    """
 
     labelled = False
 
@@ -84,16 +87,16 @@ class _Direction:
 
     def of_counts(self, counts: Counts) -> FloatArray:
         d = self._diameter
-        rows = np.zeros((len(counts), d), dtype=np.int64)
+        histograms = np.zeros((len(counts), d), dtype=np.int64)
         present = counts.lengths[:, 1 : d + 1] // 2
-        rows[:, : present.shape[1]] = present
+        histograms[:, : present.shape[1]] = present
         connected = counts.lengths.sum(axis=1) == self._n**2
         off = abs((counts.lengths[:, 1:] > 0).sum(axis=1) - d)
-        value = rows @ self._weights
+        value = histograms @ self._weights
         right = connected & (off == 0)
-        if right.any():  # the rows near the front are the ones worth keeping
+        if right.any():  # those near the front are the ones worth keeping
             self._best = max(self._best, float(value[right].max()))
-            self.seen.append(np.unique(rows[right & (value >= 0.8 * self._best)], axis=0))
+            self.seen.append(np.unique(histograms[right & (value >= 0.8 * self._best)], axis=0))
         return np.asarray(-value + 20.0 * abs(self._weights).max() * off, dtype=np.float64)
 
 

@@ -15,9 +15,9 @@ from ortools.sat.python import cp_model
 from ....arrays import IntArray
 from ....encoding import GraphEncoding
 from ....encoding.cpsat import has_solution
-from ..bounds.histogram_table import CountTable, TooManyCounts, count_table
+from ..bounds.histogram_table import HistogramTable, TooManyHistograms, table_of_histograms
 from ..distances.count_variables import graph_counts
-from ..distances.remembered import is_among
+from ..distances.learnt import is_among
 from .by_listing import solve_by_listing
 from .piece import Answer
 from .piece_solve import PieceSolve
@@ -27,7 +27,7 @@ def solve_by_histograms(state: PieceSolve, histograms: IntArray | None = None) -
     """The best graph of a piece; of these histograms, if others are known to be of no interest."""
     question, structure = state.question, state.piece.structure
     try:
-        table = count_table(
+        table = table_of_histograms(
             structure,
             state.coordinates,
             state.criterion,
@@ -35,7 +35,7 @@ def solve_by_histograms(state: PieceSolve, histograms: IntArray | None = None) -
             question.facts,
             histograms,
         )
-    except TooManyCounts:
+    except TooManyHistograms:
         return solve_by_listing(state)
     if state.free is not None:
         table.alive &= ~is_among(table.counts, question.missing)
@@ -69,7 +69,7 @@ def solve_by_histograms(state: PieceSolve, histograms: IntArray | None = None) -
 
 
 def _take_row(
-    state: PieceSolve, table: CountTable, row: int, encoding: GraphEncoding, solver: Any
+    state: PieceSolve, table: HistogramTable, row: int, encoding: GraphEncoding, solver: Any
 ) -> None:
     bare = encoding.decode(solver.value)
     if state.free is None:

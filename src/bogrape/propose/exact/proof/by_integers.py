@@ -13,9 +13,9 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from ....encoding.cpsat import has_solution, objective_bound
-from ..bounds.integer_lcb import IntegerForm, IntegerLine
+from ..bounds.integer_lcb import IntegerLcb, IntegerLine
 from ..bounds.linear_programs import Lines
-from ..bounds.lines_below import Surface
+from ..bounds.lines_below import LcbOverCounts
 from ..distances.count_variables import graph_counts
 from .piece import Answer, with_room
 from .piece_solve import PieceSolve
@@ -32,13 +32,13 @@ def wants_lines(state: PieceSolve) -> bool:
 
 
 def solve_by_integers(
-    state: PieceSolve, *, exact: IntegerForm | None = None, surface: Surface | None = None
+    state: PieceSolve, *, exact: IntegerLcb | None = None, lcb: LcbOverCounts | None = None
 ) -> Answer:
     """The best graph of a piece, by LCB in integers, by lines below it, or by both."""
     relaxed = state.question.relaxed
     bound, line = -math.inf, None
-    if surface is not None:
-        lines = Lines(surface, state.inequalities())
+    if lcb is not None:
+        lines = Lines(lcb, state.inequalities())
         n_most = _MOST_HALVED if relaxed else _HALVED_FIRST
         left = lines.branched(with_room(state.best_value), state.deadline, n_most)
         bound = left.bound
@@ -62,7 +62,7 @@ def solve_by_integers(
         if len(known) == len(counts):
             _forbid(model, counts, known)
     # the line below LCB is far easier to bound than LCB itself, so it is what is minimised
-    forms: list[IntegerForm | IntegerLine] = []
+    forms: list[IntegerLcb | IntegerLine] = []
     forms += [IntegerLine.of(line.cost, line.offset)] if line is not None else []
     forms += [exact] if exact is not None else []
     objectives = [form.objective(model, counts) for form in forms]

@@ -29,7 +29,7 @@ from ..distances.free_attributes import FreeAttributes, free_attributes
 from ..distances.inequality import Inequality, distances_by_position
 from ..distances.known import known_of_counts
 from ..distances.layers import put_heaviest_first
-from ..distances.remembered import Rows
+from ..distances.learnt import SmallHistograms
 from .piece import Answer, Question
 
 
@@ -57,7 +57,7 @@ class PieceSolve:
 
     # -- answers ------------------------------------------------------------------------------
 
-    def settled(self, missing: Rows | None = None) -> Answer:
+    def settled(self, missing: SmallHistograms | None = None) -> Answer:
         """Nothing in the piece beats the best graph, and the value it had to beat."""
         return Answer(
             proved=True,
