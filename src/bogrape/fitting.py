@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import FloatArray
 from .counts import Counts
 from .errors import FitError, InvalidInputError
 from .kernel_checks import check_gram, checked_cross, checked_gradients
@@ -21,7 +21,6 @@ from .kernels import FEATURE_AMPLITUDE_BOUNDS, Kernel, node_features
 from .likelihood import Spectrum, likelihood_of
 from .subset import representative
 
-FloatArray = NDArray[np.float64]
 Loss = Callable[[FloatArray], tuple[float, FloatArray]]
 
 MOST_FITTED = 300  # observations that hyperparameters of a kernel's own are fitted to

@@ -29,13 +29,11 @@ from types import MappingProxyType
 from typing import Any, Literal, Self, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .arrays import IntArray
+from .arrays import FloatArray, IntArray
 from .counts import Counts
 from .errors import InvalidInputError
 
-FloatArray = NDArray[np.float64]
 KernelName = Literal["ssp", "sp", "essp", "esp"]
 
 

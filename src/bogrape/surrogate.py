@@ -16,16 +16,15 @@ from inspect import signature
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .arrays import BoolArray, FloatArray
 from .counts import count
 from .errors import InvalidInputError, UnsupportedError
 from .gp import checked_observations
 from .graph import Graph
 from .kernels import node_features, path_features
 from .standardise import Standardised, standardise
-
-FloatArray = NDArray[np.float64]
 
 
 @runtime_checkable
@@ -75,7 +74,7 @@ class FittedSurrogate:
     surrogate: Surrogate
     graphs: tuple[Graph, ...]
     y: FloatArray  # in the objective's own units
-    to_beat: NDArray[np.bool_] | None = None  # observations that count for `best`; None for all
+    to_beat: BoolArray | None = None  # observations that count for `best`; None for all
 
     def __post_init__(self) -> None:
         if not isinstance(self.surrogate, Surrogate) or isinstance(self.surrogate, type):

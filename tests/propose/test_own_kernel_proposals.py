@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from typing import Any
 
 import numpy as np
@@ -128,15 +129,23 @@ def test_proofs_ask_what_a_kernel_is_and_not_what_it_has() -> None:
     assert_best_of_all(space, fitted(space, FlaggedAsSSP()), LCB(1.0))
 
 
-def test_what_workers_cannot_import_stays_in_this_process() -> None:
+def test_what_cannot_be_sent_to_workers_stays_in_this_process() -> None:
     class Local(Laplacian):
         pass
 
+    class Holding(Laplacian):
+        def __init__(self) -> None:
+            self.lock = threading.Lock()
+
     assert can_be_sent(Laplacian())
     assert can_be_sent(uncertain_middle)
-    assert not can_be_sent(Local())
-    assert not can_be_sent(lambda mean, std, best: mean)  # noqa: ARG005
-    assert_best_of_all(GraphSpace(5, labels=2), fitted(GraphSpace(5, labels=2), Local()), EI())
+    assert can_be_sent(Local())  # by value
+    assert not can_be_sent(Holding())
+    lost = type("Lost", (Laplacian,), {"__module__": "no_such_module"})()
+    assert not can_be_sent(lost)
+    space = GraphSpace(5, labels=2)
+    for kernel in (Local(), Holding(), lost):
+        assert_best_of_all(space, fitted(space, kernel), EI())
 
 
 @pytest.mark.parametrize("method", ["search", "sample", "evolve"])

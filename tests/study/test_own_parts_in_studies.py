@@ -89,15 +89,19 @@ def test_a_registered_kernel_is_chosen_by_name_and_stored_by_its_path(
 @pytest.mark.parametrize(
     ("stored", "message"),
     [
-        ({"import": "no_such_module:Gaussian"}, "module 'no_such_module', which cannot be imp"),
-        ({"import": "own_parts:NoSuchKernel"}, "NoSuchKernel is missing in the module 'own_parts'"),
-        ({"import": "__main__:NoSuchKernel"}, "defined in the script that made the study: run"),
+        ({"import": "no_such_module:Gaussian"}, "there is no module 'no_such_module'; run where"),
+        ({"import": "own_parts:NoSuchKernel"}, "'own_parts' has no 'NoSuchKernel'"),
+        ({"import": "__main__:NoSuchKernel"}, "move it from the script or notebook that made it"),
         (
             {"import": "own_parts:Gaussian", "arguments": {"width": 1}},
             "cannot be made from what was stored: .*'width'",
         ),
         ({"import": "own_parts:Edges", "arguments": {"a": 1}}, "to be a dataclass"),
         ({"import": "os:getcwd", "arguments": {}}, "to be a class"),
+        (
+            {"import": "__main__:Gaussian", "defined in": "the script mine.py"},
+            "was defined in the script mine.py, and this is .*: open the study from there",
+        ),
         ({"import": "nonsense"}, "expected the import path"),
         ({"import": "os:PathLike"}, "expected a kernel that derives from"),
     ],
@@ -244,5 +248,5 @@ def test_parts_defined_in_a_script_are_proved_stored_killed_and_reopened(
     rest = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True).stdout
     assert time.monotonic() - began < 60  # workers that cannot load a script must not be waited for
     assert rest.startswith("4 optimal\n5 optimal\n")
-    with pytest.raises(StudyError, match="run that script, or define or import"):
+    with pytest.raises(StudyError, match=r"was defined in the script mine\.py, and this is"):
         Study.load(url)

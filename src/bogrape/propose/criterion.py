@@ -16,9 +16,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..acquisition import EI, LCB, Acquisition, check_monotone, checked_values, is_monotone
+from ..arrays import FloatArray, IntArray
 from ..batch import Batch
 from ..counts import Counts
 from ..errors import InvalidInputError
@@ -28,8 +28,6 @@ from ..space import GraphSpace
 from .evaluation import CountObjective
 from .proposal import Proposal, Status
 from .units import Observed, Units
-
-FloatArray = NDArray[np.float64]
 
 _LARGEST_XI = 1e300  # in standard deviations: no graph improves by as much
 _GRID = 24  # means, and deviations, at which a declared monotonicity is checked
@@ -47,9 +45,7 @@ class AnyCriterion(ABC):
         """What a standardised mean and deviation mean in the objective's own units."""
 
     @abstractmethod
-    def evaluate(
-        self, batch: Batch, deadline: float = math.inf
-    ) -> tuple[FloatArray, NDArray[np.int64]]:
+    def evaluate(self, batch: Batch, deadline: float = math.inf) -> tuple[FloatArray, IntArray]:
         """See `bogrape.propose.evaluation.Searchable`."""
 
     @abstractmethod
@@ -202,3 +198,10 @@ class Criterion(CountObjective, AnyCriterion):
     def of_graph(self, graph: Graph) -> float:
         """Acquisition value of one graph."""
         return float(self.of_batch(Batch.of([graph]))[0])
+
+    def error_of_solver(self, tolerance: float) -> float:
+        """How far off LCB is where a solver may break the row of the variance by a tolerance."""
+        model = self.posterior.model
+        prior = model.alpha * (model.kernel.largest() or math.inf) + model.beta
+        kappa = self.acquisition.kappa if isinstance(self.acquisition, LCB) else 0.0
+        return kappa * math.sqrt(tolerance * prior)

@@ -71,7 +71,7 @@ def prove_by_listing(objective: AnyCriterion, request: Request) -> Proposal:
         bound=min(bound, value),
         status=status,
         seconds=request.seconds,
-        method="search",
+        method="search" if status == "heuristic" else "search+bound",
         n_evaluations=elite.n_evaluations,
     )
 
