@@ -12,9 +12,15 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from bogrape import Graph
-from bogrape.counts import Counts, count
+from bogrape import Graph, GraphGP, GraphSpace, Proposal
+from bogrape.counts import Counts
 from bogrape.kernels import Kernel, aligned, path_features
+from bogrape.propose.criterion import AnyCriterion, Criterion
+from bogrape.propose.exact.proof.engine import propose_exact
+from bogrape.propose.graph_criterion import GraphCriterion
+from bogrape.propose.request import Request
+from bogrape.surrogate import FittedSurrogate
+from exhaustive import everything
 
 # -- kernels --------------------------------------------------------------------------------------
 
@@ -178,6 +184,38 @@ class FalselyMonotone:
         return mean + std
 
 
-def shares(graphs: Sequence[Graph], n_labels: int) -> np.ndarray:
-    """Shares of labelled pairs, flattened, for oracles."""
-    return _rows(count(graphs, n_labels), labelled=True)
+# -- brute force ----------------------------------------------------------------------------------
+
+
+def assert_best_of_all(
+    space: GraphSpace,
+    model: GraphGP | FittedSurrogate,
+    acquisition: Any,
+    *,
+    exclude: Sequence[Graph] = (),
+    seed: int = 0,
+) -> Proposal:
+    """The engine's answer is proved, and is the best of all graphs by the public `predict`.
+
+    There is hardly any local search, so that the proof has work to do.
+    """
+    criterion: AnyCriterion
+    if isinstance(model, GraphGP):
+        criterion = Criterion(space, model.posterior, acquisition)
+    else:
+        criterion = GraphCriterion(space, model, acquisition)
+    best = model.posterior.model.best if isinstance(model, GraphGP) else model.y.min()
+    taken = {graph.canonical_key() for graph in exclude}
+    left = [graph for graph in everything(space) if graph.canonical_key() not in taken]
+    values = acquisition(*model.predict(left), best)
+    request = Request(list(exclude), 60.0, seed, n_evaluations=200, identify=space.identity)
+    proposal = propose_exact(criterion, request)
+    near = 1e-6 * max(1.0, float(np.ptp(values)), abs(float(values.min())))
+    assert proposal.status == "optimal"
+    assert abs(proposal.value - values.min()) <= near
+    assert values.min() - near <= proposal.bound <= values.min() + near
+    assert space.contains(proposal.graph)
+    assert proposal.graph.canonical_key() not in taken
+    again = acquisition(*model.predict([proposal.graph]), best)[0]
+    assert abs(again - proposal.value) <= near
+    return proposal

@@ -15,11 +15,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import FloatArray
 from .errors import InvalidInputError
-
-FloatArray = NDArray[np.float64]
 
 _ROUNDING = 1e-9  # of the largest value: steps in the wrong direction that are none
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import FloatArray
 from .counts import Counts
 from .errors import FitError, InvalidInputError
 from .kernel_checks import check_gram, checked_cross, checked_gradients
@@ -26,7 +26,6 @@ from .kernels import FEATURE_AMPLITUDE_BOUNDS, RBF, Kernel, LogNormal, node_feat
 from .likelihood import Spectrum, likelihood_of
 from .subset import representative
 
-FloatArray = NDArray[np.float64]
 Loss = Callable[[FloatArray], tuple[float, FloatArray]]
 Matrices = Callable[[Kernel], tuple[FloatArray, Mapping[str, FloatArray] | None]]
 

@@ -10,9 +10,10 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
+from .arrays import BoolArray, FloatArray, IntArray
 from .counts import Counts, count, n_given
 from .errors import FitError, InvalidInputError, SamplingError
 from .fitting import Problem
@@ -23,8 +24,6 @@ from .posterior import FittedModel, Posterior, posterior_of
 from .space import GraphSpace
 from .standardise import standardise
 from .subset import representative
-
-FloatArray = NDArray[np.float64]
 
 STUDY_CLIP = 1e3  # typical distances from the median: what a study takes for a slip
 STUDY_OBSERVATIONS = 1000  # what a study makes its model from, unless it can take all of them
@@ -223,8 +222,8 @@ class GraphGP:
         return scaled
 
     def _chosen(
-        self, graphs: Sequence[Graph], y: FloatArray, to_beat: NDArray[np.bool_] | None
-    ) -> tuple[NDArray[np.int64], int | None]:
+        self, graphs: Sequence[Graph], y: FloatArray, to_beat: BoolArray | None
+    ) -> tuple[IntArray, int | None]:
         """Positions of the observations to make the model from, and the number of labels."""
         most, everything = self.most_observations, np.arange(len(y))
         if most is None or len(y) <= most:
@@ -253,7 +252,7 @@ class GraphGP:
         return self._clipped
 
     @property
-    def used(self) -> NDArray[np.int64]:
+    def used(self) -> IntArray:
         """Positions of the observations the model is made from (``most_observations``)."""
         if self._posterior is None:
             raise FitError("this GraphGP has no data yet; call fit(graphs, y) first")

@@ -24,13 +24,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .arrays import IntArray
+from .arrays import FloatArray, IntArray
 from .counts import Counts, aligned
 from .errors import InvalidInputError
-
-FloatArray = NDArray[np.float64]
 
 N_NEAR = 4  # lengths s = 0, 1, 2, 3 have a group each
 PATH_GROUPS = ("labels", *(f"within_{s}" for s in range(1, N_NEAR)), "farther")

@@ -8,12 +8,8 @@ from copy import copy
 from dataclasses import dataclass, is_dataclass, replace
 from typing import Self
 
-import numpy as np
-from numpy.typing import NDArray
-
+from .arrays import FloatArray
 from .counts import Counts
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

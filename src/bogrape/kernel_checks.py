@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import FloatArray
 from .counts import Counts
 from .errors import InvalidInputError
 from .kernels import Kernel, is_built_in
-
-FloatArray = NDArray[np.float64]
 
 _ROUNDING = 1e-8  # of the largest value: what sums of floats may be off by
 _LOST_VARIANCE = 1e-4  # of the prior variance: what rounding may take from a posterior variance

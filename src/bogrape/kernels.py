@@ -29,9 +29,8 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .arrays import IntArray
+from .arrays import FloatArray, IntArray
 from .counts import Counts
 from .counts import aligned as aligned  # for kernels of your own
 from .errors import InvalidInputError
@@ -39,7 +38,6 @@ from .kernel import Kernel as Kernel
 from .kernel import LogNormal as LogNormal
 from .rbf import RBF as RBF
 
-FloatArray = NDArray[np.float64]
 KernelName = Literal["ssp", "sp", "essp", "esp", "rbf"]
 
 

@@ -25,14 +25,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import FloatArray
 from .counts import Counts
 from .kernel_checks import checked_cross
 from .kernels import GraphKernel, Kernel, is_linear, node_features
 from .posterior import cholesky, triangular_factor
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

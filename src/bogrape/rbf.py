@@ -21,14 +21,12 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import FloatArray
 from .counts import Counts
 from .errors import InvalidInputError
 from .groups import GROUPS, squared_distances, typical_squares
 from .kernel import Kernel, LogNormal
-
-FloatArray = NDArray[np.float64]
 
 # Two random graphs differ by about as much as one length scale; the factor is that of the
 # experiments in which these priors were chosen.

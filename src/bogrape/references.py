@@ -2,7 +2,7 @@
 
 A function or a class is stored as ``{"import": "module:name"}``. An object is stored by its class,
 with the fields of a dataclass as arguments; a class whose objects hold nothing needs none. What a
-script defines is found again by that script.
+script defines is stored with a note of the script, and found again when the same script runs.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import fields, is_dataclass
-from importlib import import_module
 from typing import Any
 
-from .errors import StudyError, UnsupportedError
+from .errors import InvalidInputError, StudyError, UnsupportedError
+from .import_path import is_import_path, load_object, running_script
+
+_PLACE = "defined in"
 
 
 def reference_to(thing: Any, what: str) -> dict[str, Any]:
@@ -27,6 +29,8 @@ def reference_to(thing: Any, what: str) -> dict[str, Any]:
             f"module {module!r}; {remedy}"
         )
     out: dict[str, Any] = {"import": f"{module}:{name}"}
+    if module == "__main__":
+        out[_PLACE] = running_script()
     if home is thing:
         return out
     if is_dataclass(thing):
@@ -55,26 +59,20 @@ def reference_to(thing: Any, what: str) -> dict[str, Any]:
 def resolve(data: Any, what: str) -> Any:
     """The thing that `reference_to` described; an error says in one line what is missing."""
     match data:
-        case {"import": str(path), **rest} if path.count(":") == 1:
-            module, _, name = path.partition(":")
+        case {"import": str(path), **rest} if is_import_path(path):
+            pass
         case _:
             raise StudyError(f"expected the import path of the study's {what}, got {data!r:.100}")
-    if module == "__main__" and _lookup(module, name) is None:
+    name, place, here = path.partition(":")[2], rest.get(_PLACE), running_script()
+    if place is not None and place != here:
         raise StudyError(
-            f"the study's {what} {name} is defined in the script that made the study: run that "
-            f"script, or define or import {name} in this one"
+            f"the study's {what} {name} was defined in {place}, and this is {here}: open the study "
+            f"from there, or move {name} to a module of its own"
         )
-    if module != "__main__":
-        try:
-            import_module(module)
-        except ImportError as error:
-            raise StudyError(
-                f"the study's {what} {name} is in the module {module!r}, which cannot be imported "
-                f"here ({error}): install it, or add its folder to PYTHONPATH"
-            ) from None
-    home = _lookup(module, name)
-    if home is None:
-        raise StudyError(f"the study's {what} {name} is missing in the module {module!r}")
+    try:
+        home = load_object(path, f"the study's {what}")
+    except InvalidInputError as error:
+        raise StudyError(str(error)) from None
     if "arguments" not in rest:
         return home
     arguments = rest["arguments"]

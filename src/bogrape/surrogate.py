@@ -16,17 +16,15 @@ from inspect import signature
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .arrays import BoolArray, FloatArray
 from .counts import count
 from .errors import InvalidInputError, UnsupportedError
-from .gp import GraphGP, checked_observations
+from .gp import checked_observations
 from .graph import Graph
 from .kernels import node_features, path_features
-from .posterior import FunctionPosterior, WeightPosterior
 from .standardise import Standardised, standardise
-
-FloatArray = NDArray[np.float64]
 
 
 @runtime_checkable
@@ -60,11 +58,6 @@ def unfitted(surrogate: SurrogateLike) -> Surrogate:
 
 
 def _no_surrogate(thing: object) -> InvalidInputError:
-    if isinstance(thing, (FunctionPosterior, WeightPosterior, GraphGP)):
-        return InvalidInputError(
-            f"expected a surrogate of your own, got {type(thing).__name__}; for the Gaussian "
-            "process choose its kernel"
-        )
     return InvalidInputError(
         "expected a surrogate with fit(graphs, y) and predict(graphs) -> (mean, std), or a "
         f"function without arguments that makes one, got {type(thing).__name__}"
@@ -81,7 +74,7 @@ class FittedSurrogate:
     surrogate: Surrogate
     graphs: tuple[Graph, ...]
     y: FloatArray  # in the objective's own units
-    to_beat: NDArray[np.bool_] | None = None  # observations that count for `best`; None for all
+    to_beat: BoolArray | None = None  # observations that count for `best`; None for all
 
     def __post_init__(self) -> None:
         if not isinstance(self.surrogate, Surrogate) or isinstance(self.surrogate, type):

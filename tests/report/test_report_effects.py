@@ -231,7 +231,11 @@ def test_effects_of_molecules_are_about_atoms_and_bonds() -> None:
         (Exchange("label", (0, 1)), ("C", "O"), "An O instead of a C"),
         (Exchange("label", (0, 1)), ("switch", "access point"), "An access point instead of a "),
         (Exchange("label", (0, 1)), None, "A node with label 1 instead of a node with label 0"),
-        (Exchange("edge label", (1, 2)), ("C", "O"), "An edge labelled 2 instead of 1"),
+        (
+            Exchange("edge label", (1, 2)),
+            ("C", "O"),
+            "An edge labelled 2 instead of an edge labelled 1",
+        ),
         (Exchange("neighbours", (0, 1)), ("C", "O"), "Two labels swapped so that more edges join"),
     ],
 )

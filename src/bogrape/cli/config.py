@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,8 @@ from ..space import GraphSpace
 from ..storage.protocol import check_name
 from ..study import Study, StudySettings
 from ..study.settings import SETTING_NAMES, unknown_name
-from .formats import Format, get_format, get_module
+from .formats import Format, get_format
+from .import_folder import import_from
 
 _MAX_BYTES = 1_000_000
 _SQLITE = "sqlite:///"
@@ -25,7 +27,7 @@ _UNITS = {"B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 _TOP = ("name", "storage", "direction", "space", "search", "objective", "evaluation")
 _SPACE = (
     *("n_nodes", "labels", "features", "directed", "connected", "edge_labels", "acyclic"),
-    *("nodes", "rules"),
+    *("nodes", "domain", "rules"),
 )
 _MOLECULES = ("molecules", "n_atoms", "bounds", "scaffold", "keep_rings", "rules")
 _SEARCH = (
@@ -125,7 +127,8 @@ def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
         raise InvalidInputError(
             f"[objective] command must be a text or a list, got {command!r:.100}"
         )
-    space = _space(data)
+    import_from(path.parent)  # for a domain that lies beside it
+    space = _space(data, path)
     slurm = evaluation.get("slurm", {})
     if not isinstance(slurm, dict):
         raise InvalidInputError("[evaluation.slurm] must be a table of parameters")
@@ -163,7 +166,7 @@ def _given(instead: Sequence[str]) -> dict[str, Any]:
     return out
 
 
-def _space(data: dict[str, Any]) -> GraphSpace:
+def _space(data: dict[str, Any], path: Path) -> GraphSpace:
     if "space" not in data:
         raise InvalidInputError("a study file needs a table [space]; see 'bogrape init'")
     molecular = isinstance(data["space"], dict) and "molecules" in data["space"]
@@ -171,6 +174,10 @@ def _space(data: dict[str, Any]) -> GraphSpace:
     rules = space.pop("rules", [])
     if not isinstance(rules, list):
         raise InvalidInputError("rules must be written as [[space.rules]] tables")
+    folder = str(path.parent.resolve())
+    own = any(isinstance(rule, dict) and ":" in str(rule.get("rule")) for rule in rules)
+    if own and folder not in sys.path:
+        sys.path.append(folder)  # a module beside the file is found, and stands in for no other
     made = tuple(map(rule_from_dict, rules))
     if molecular:
         return _molecules(space, made)
@@ -184,7 +191,8 @@ def _space(data: dict[str, Any]) -> GraphSpace:
 
 def _molecules(space: dict[str, Any], rules: tuple[Rule, ...]) -> GraphSpace:
     """``molecule_space(...)`` with ``rules=[scaffold(...), ...]``, as one writes it in Python."""
-    molecules = get_module("molecules")
+    from .. import molecules  # late: it needs an extra, and says so itself where that is missing
+
     if "scaffold" in space:
         smiles = _text(space["scaffold"], "[space] scaffold")
         fixed = molecules.scaffold(smiles, keep_rings=space.get("keep_rings", False))
@@ -196,9 +204,7 @@ def _molecules(space: dict[str, Any], rules: tuple[Rule, ...]) -> GraphSpace:
     n_atoms = space.get("n_atoms", 10)
     size = tuple(n_atoms) if isinstance(n_atoms, list) else n_atoms
     bounds = space.get("bounds", True)
-    found = molecules.molecule_space(space["molecules"], size, rules, bounds)
-    assert isinstance(found, GraphSpace)
-    return found
+    return molecules.molecule_space(space["molecules"], size, rules, bounds)
 
 
 def _acquisition(search: dict[str, Any]) -> Any:
@@ -223,8 +229,9 @@ def _storage(url: Any, path: Path) -> str:
 
 
 def _known(data: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
-    for key in sorted(set(data) - set(known)):
-        raise InvalidInputError(f"{where} has an {unknown_name(key, known, 'key')}")
+    unknown = sorted(set(data) - set(known))
+    if unknown:
+        raise InvalidInputError(f"{where} has an {unknown_name(unknown[0], known, 'key')}")
 
 
 def _table(data: dict[str, Any], name: str, known: tuple[str, ...]) -> dict[str, Any]:

@@ -200,7 +200,7 @@ def correct(study_file: Path, trial: int, value: str, reason: str | None, as_jso
 @json_option
 @explained
 def change(study_file: Path, instead: tuple[str, ...], as_json: bool) -> None:
-    """Go on with the settings of the study file, after you have edited it.
+    """Go on with the settings of the study file, after you have edited it, or with --set.
 
     All settings of [search] but the seed may be changed, and rules may be added. Trials so far
     stay as they are, and the change is recorded.
@@ -273,7 +273,7 @@ def export(study_file: Path, output: str, kind: str | None) -> None:
 @study_argument
 @click.argument("source", type=click.Path(path_type=Path))
 @click.option("--format", "kind", type=click.Choice(["csv", "jsonl"]), help="By default as named.")
-@click.option("--graph-column", help="Column of the graph or SMILES, if it has another name.")
+@click.option("--graph-column", help="Column of the graph or text, if it has another name.")
 @click.option("--value-column", default="value", show_default=True, help="Column of the value.")
 @click.option("--preview", is_flag=True, help="Show what would be imported; change nothing.")
 @click.option("--skip-bad-rows", is_flag=True, help="Import the others all the same.")

@@ -16,9 +16,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..acquisition import EI, LCB, Acquisition, check_monotone, checked_values, is_monotone
+from ..arrays import FloatArray, IntArray
 from ..batch import Batch
 from ..counts import Counts
 from ..errors import InvalidInputError
@@ -29,8 +29,6 @@ from ..space import GraphSpace
 from .evaluation import CountObjective
 from .proposal import Proposal, Status
 from .units import Observed, Units
-
-FloatArray = NDArray[np.float64]
 
 _LARGEST_XI = 1e300  # in standard deviations: no graph improves by as much
 _GRID = 24  # means, and deviations, at which a declared monotonicity is checked
@@ -48,9 +46,7 @@ class AnyCriterion(ABC):
         """What a standardised mean and deviation mean in the objective's own units."""
 
     @abstractmethod
-    def evaluate(
-        self, batch: Batch, deadline: float = math.inf
-    ) -> tuple[FloatArray, NDArray[np.int64]]:
+    def evaluate(self, batch: Batch, deadline: float = math.inf) -> tuple[FloatArray, IntArray]:
         """See `bogrape.propose.evaluation.Searchable`."""
 
     @abstractmethod
@@ -101,22 +97,26 @@ class AnyCriterion(ABC):
     def lower_bound(self, mean: float, std: float) -> float:
         """A bound on all values, given one on all means and one on all deviations.
 
-        Minus infinity unless the acquisition is monotone. One that declares itself so is checked
-        between the bounds and what was observed.
+        Minus infinity unless the acquisition is monotone.
         """
-        if not is_monotone(self.acquisition) or not math.isfinite(mean) or not math.isfinite(std):
+        if not is_monotone(self.acquisition):
             return -math.inf
-        if self.standard_acquisition is None:
-            means, stds = self._at_observations()
-            some = np.linspace(mean, max(float(means.max()), mean), _GRID)
-            others = np.linspace(0.0, max(float(stds.max()), std), _GRID)[1:]
-            self.check_monotone(np.append(some, means[:_GRID]), np.append(others, stds[:_GRID]))
+        self.check_declared(mean, std)
         return float(self.of_prediction(np.array([mean]), np.array([std]))[0])
 
-    def check_monotone(self, mean: FloatArray, std: FloatArray) -> None:
-        """Raise if an acquisition declares itself monotone and is not, at standardised values."""
-        if is_monotone(self.acquisition) and self.standard_acquisition is None:
-            check_monotone(self.acquisition, *self.observed.in_units(mean, std), self.observed.best)
+    def check_declared(self, mean: float = -3.0, std: float = 1.0) -> None:
+        """Raise if an acquisition of your own declares itself monotone and is seen not to be.
+
+        It is looked at where the observations are and at least down to a standardised mean and up
+        to a standardised deviation.
+        """
+        if self.standard_acquisition is not None or not is_monotone(self.acquisition):
+            return
+        means, stds = self._at_observations()
+        some = np.linspace(mean, max(float(means.max()), mean + 1.0), _GRID)
+        others = np.linspace(0.0, max(float(stds.max()), std), _GRID)[1:]
+        grid = np.append(some, means[:_GRID]), np.append(others, stds[:_GRID])
+        check_monotone(self.acquisition, *self.observed.in_units(*grid), self.observed.best)
 
     def _in_own_units(self, mean: FloatArray, std: FloatArray) -> FloatArray:
         in_units = self.observed.in_units(mean, std)
@@ -212,3 +212,10 @@ class Criterion(CountObjective, AnyCriterion):
     def of_graph(self, graph: Graph) -> float:
         """Acquisition value of one graph."""
         return float(self.of_batch(Batch.of([graph]))[0])
+
+    def error_of_solver(self, tolerance: float) -> float:
+        """How far off LCB is where a solver may break the row of the variance by a tolerance."""
+        model = self.posterior.model
+        prior = model.alpha * (model.kernel.largest() or math.inf) + model.beta
+        kappa = self.acquisition.kappa if isinstance(self.acquisition, LCB) else 0.0
+        return kappa * math.sqrt(tolerance * prior)

@@ -12,8 +12,8 @@ from abc import ABC, abstractmethod
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import FloatArray, IntArray
 from ..batch import Batch
 from ..counts import Counts
 from ..space import GraphSpace
@@ -31,9 +31,7 @@ class Searchable(Protocol):
     def n_at_a_time(self, n: int) -> int:
         """How many graphs with n nodes to evaluate at a time."""
 
-    def evaluate(
-        self, batch: Batch, deadline: float = math.inf
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def evaluate(self, batch: Batch, deadline: float = math.inf) -> tuple[FloatArray, IntArray]:
         """Value of each graph (smaller is better), and its number of ordered pairs that a path
         joins.
 
@@ -62,16 +60,14 @@ class CountObjective(ABC):
         """How many numbers the counts of a graph with n nodes become on the way to its value."""
 
     @abstractmethod
-    def of_counts(self, counts: Counts) -> NDArray[np.float64]:
+    def of_counts(self, counts: Counts) -> FloatArray:
         """Value of each row of counts; smaller is better."""
 
     def n_at_a_time(self, n: int) -> int:
         """How many graphs with n nodes fit in memory."""
         return n_at_a_time(n, self.width(n))
 
-    def evaluate(
-        self, batch: Batch, deadline: float = math.inf
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def evaluate(self, batch: Batch, deadline: float = math.inf) -> tuple[FloatArray, IntArray]:
         """Value of each graph, and its number of ordered pairs that a path joins."""
         return evaluate(self, batch, deadline)
 
@@ -83,7 +79,7 @@ def n_at_a_time(n: int, width: int) -> int:
 
 def evaluate(
     objective: CountObjective, batch: Batch, deadline: float = math.inf
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[FloatArray, IntArray]:
     """`Searchable.evaluate` of a function of counts, part by part."""
     n_labels = objective.space.n_labels
     values = np.full(len(batch), np.inf)

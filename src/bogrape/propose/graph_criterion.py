@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..acquisition import Acquisition
+from ..arrays import FloatArray, IntArray
 from ..batch import Batch
 from ..errors import InvalidInputError
 from ..graph import Graph
 from ..space import GraphSpace
 from ..surrogate import FittedSurrogate
-from .criterion import AnyCriterion, FloatArray
+from .criterion import AnyCriterion
 from .units import Observed
 
 _CALL_SECONDS = 0.3  # for one call of `predict`, as far as can be foreseen
@@ -70,9 +70,7 @@ class GraphCriterion(AnyCriterion):
         self._seconds_each[:] = [(time.monotonic() - began) / len(graphs)]
         return values
 
-    def evaluate(
-        self, batch: Batch, deadline: float = math.inf
-    ) -> tuple[FloatArray, NDArray[np.int64]]:
+    def evaluate(self, batch: Batch, deadline: float = math.inf) -> tuple[FloatArray, IntArray]:
         """See `bogrape.propose.evaluation.Searchable`; outside the space, values are infinite."""
         joined = batch.counts(self.space.n_labels, pairs=False).lengths.sum(axis=1)
         values = np.full(len(batch), np.inf)

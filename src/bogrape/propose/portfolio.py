@@ -17,7 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ..acquisition import LCB, Acquisition
-from ..errors import EngineError, InvalidInputError, SearchSpaceExhausted, UnsupportedError
+from ..errors import InvalidInputError, SearchSpaceExhausted, UnsupportedError
 from ..gp import GraphGP
 from ..graph import Graph
 from ..posterior import FunctionPosterior, Posterior, WeightPosterior
@@ -30,8 +30,8 @@ from .local.sampling import propose_sample
 from .local.search import find_any, search
 from .local.ties import break_tie
 from .proposal import Proposal
+from .recheck import recheck
 from .request import Request, Stage
-from .units import RECOMPUTED, room
 
 Proposer = Callable[[AnyCriterion, Request], Proposal]
 Method = Literal["auto", "exact", "mip", "search", "sample", "evolve"]
@@ -201,6 +201,7 @@ def propose(
     proposals: list[Proposal] = []
     for i in range(n):
         objective = _criterion(space, model, chosen_acquisition)
+        objective.check_declared()
         share = (deadline - time.monotonic()) / (n - i)
         request = Request(
             taken,
@@ -216,8 +217,8 @@ def propose(
             request = replace(request, n_evaluations=_PREDICTIONS)
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
             proposal = METHODS[method](objective, request)
-        _recheck(proposal, objective, request)
-        proposals.append(proposal)
+            recheck(proposal, objective, request, method)
+        proposals.append(replace(proposal, graph=space.named(proposal.graph)))
         if request.stop():
             break
         if i + 1 < n:
@@ -267,30 +268,6 @@ def _step_seed(seed: int, i: int) -> int:
     return seed if i == 0 else int(np.random.default_rng([seed, i]).integers(2**31))
 
 
-def _recheck(proposal: Proposal, objective: AnyCriterion, request: Request) -> None:
-    """The last gate: in the space, not excluded, value and bound right. Nothing wrong passes."""
-    broken = objective.space.violations(proposal.graph)
-    if broken:
-        raise EngineError(
-            f"method {proposal.method} returned a graph outside the space ({'; '.join(broken)}); "
-            "please report this"
-        )
-    if objective.space.identity(proposal.graph) in request.excluded:
-        raise EngineError(
-            f"method {proposal.method} returned an excluded graph; please report this"
-        )
-    if isinstance(objective, GraphCriterion):
-        objective.check_numbering([proposal.graph])
-    standard, units = objective.of_graph(proposal.graph), objective.units
-    value = units.value(standard)
-    near = room(RECOMPUTED, standard) + units.rounding(value)
-    if abs(value - proposal.value) > near * units.scale or proposal.bound > proposal.value:
-        raise EngineError(
-            f"method {proposal.method} claimed the value {proposal.value:.17g} and the bound "
-            f"{proposal.bound:.17g}, but its graph has {value:.17g}; please report this"
-        )
-
-
 def _check_parts(space: object, acquisition: object) -> None:
     if not isinstance(space, GraphSpace):
         raise InvalidInputError(f"space must be a GraphSpace, got {type(space).__name__}")
@@ -315,7 +292,7 @@ def check_method(method: object, solver: object, options: object) -> None:
         if given is not None:
             raise InvalidInputError(
                 f"{name} is a choice of method 'mip', got {given!r:.100} with method {method!r}; "
-                f"leave it out, or try method='mip'"
+                f"try {name}=None, or method='mip'"
             )
 
 

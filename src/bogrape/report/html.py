@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..acquisition import EI, LCB
+from ..constraints.rule import capitalised
 from ..errors import InvalidInputError, StudyError
 from ..kernels import Kernel
 from ..study import Study
@@ -62,6 +63,7 @@ def report_html(study: Study, *, source: str = "", refresh: int | None = None) -
         f'<header><h1>{name}</h1><p class="goal">{esc(words.goal_in_words(survey))}</p>'
         f"{_navigation()}</header><main>"
         f"{_summary(survey)}{_settings(survey)}{_charts(survey)}{_graphs(survey)}{_trials(survey)}"
+        f"{survey.look.problems_html()}"
         f"{_space(survey)}{_failures(survey)}{_reproduce(survey, source)}"
         f"</main>{_footer(refresh)}<script>{script}</script></body></html>\n"
     )
@@ -110,9 +112,8 @@ def _summary(survey: Survey) -> str:
         lines.append(blind)
     sure = "".join(f"<p>{esc(line)}</p>" for line in lines)
     picture = best_picture(survey)
-    shown = (
-        f'<div class="box"><h2>Best graph{_which(survey)}</h2>{picture}</div>' if picture else ""
-    )
+    title = f"Best {esc(survey.look.nouns.graph)}{_which(survey)}"
+    shown = f'<div class="box"><h2>{title}</h2>{picture}</div>' if picture else ""
     return (
         f'<section id="summary" class="summary" aria-label="Summary">{shown}<div class="facts">'
         f'<div class="box"><h2>Best value ({kind})</h2><p class="big">{esc(value)}</p>'
@@ -191,8 +192,9 @@ def _charts(survey: Survey) -> str:
 
 
 def _graphs(survey: Survey) -> str:
-    body = gallery_html(survey) or "<p>No graphs yet.</p>"
-    return f'<section id="graphs"><h2>Graphs</h2>{body}</section>'
+    nouns = survey.look.nouns
+    body = gallery_html(survey) or f"<p>No {esc(nouns.graphs)} yet.</p>"
+    return f'<section id="graphs"><h2>{esc(capitalised(nouns.graphs))}</h2>{body}</section>'
 
 
 def _trials(survey: Survey) -> str:
@@ -206,8 +208,9 @@ def _trials(survey: Survey) -> str:
 def _space(survey: Survey) -> str:
     lines = "".join(f"<li>{esc(line)}</li>" for line in words.space_in_words(survey.space))
     return (
-        '<section id="space"><h2>The space and its rules</h2><p>Every graph that is '
-        f"proposed satisfies all of this:</p><ul>{lines}</ul></section>"
+        '<section id="space"><h2>The space and its rules</h2>'
+        f"<p>Every {esc(survey.look.nouns.graph)} that is proposed satisfies all of this:</p>"
+        f"<ul>{lines}</ul></section>"
     )
 
 

@@ -246,12 +246,8 @@ class Survey:
         """
         self._need_small(3, "a comparison of settings")
         _ = self.gp  # settings are those of a Gaussian process
-        some, settings = self.compared, self.settings
-        return scores(
-            [trial.graph for trial in some],
-            self._targets(some),
-            settings,
-        )
+        some = self.compared
+        return scores([trial.graph for trial in some], self._targets(some), self.settings)
 
     @property
     def compared(self) -> list[Trial]:

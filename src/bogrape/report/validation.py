@@ -193,11 +193,7 @@ class Score:
     present: bool  # whether these are the settings of the study
 
 
-def scores(
-    graphs: Sequence[Graph],
-    y: FloatArray,
-    settings: StudySettings,
-) -> list[Score]:
+def scores(graphs: Sequence[Graph], y: FloatArray, settings: StudySettings) -> list[Score]:
     """The present settings first, then fitted noise and the other kernels."""
     present, noise = get_kernel(settings.kernel), settings.noise
     others: list[Kernel] = list(KERNELS.values())

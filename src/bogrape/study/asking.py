@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 _LEAST_SECONDS = 0.05  # for a proposal of a batch whose time is up
 _CONFLICTS = 100  # asks lost to other processes before giving up
-_SILENCE = 2.0  # seconds: quicker answers need no progress
+_DELAY = 2.0  # seconds: quicker answers need no progress
 _PAUSE = 10.0  # seconds between two lines where they cannot be updated in place
 
 
@@ -99,7 +99,7 @@ class Asking:
             f"{ledger.name}, suggestions",
             wish.n,
             show=wish.progress,
-            delay=_SILENCE,
+            delay=_DELAY,
             pause=_PAUSE,
         )
         stopping: AbstractContextManager[Callable[[], bool]]

@@ -28,7 +28,7 @@ from .asking import Asking, Wish
 from .ledger import Ledger
 from .observations import Outside, checked_observation, checked_observations
 from .results import Dataset, TrialList, best_of, dataset_of
-from .settings import StudyOptions, StudySettings, refuse_unknown
+from .settings import StudyOptions, StudySettings, refuse_unknown, shows_settings
 from .transitions import (
     as_reason,
     as_seconds,
@@ -52,7 +52,7 @@ class Study:
         name: of the study within its storage. If it is there already, it is reopened, and its
             settings must be the ones given here; `Study.load` takes them from the storage.
 
-    The other arguments are described in `StudySettings`. A study is for one thread: in others, and
+    The settings are described in `StudySettings`. A study is for one thread: in others, and
     in other processes, open it again.
 
     >>> from bogrape import GraphSpace
@@ -64,6 +64,7 @@ class Study:
     'complete'
     """
 
+    @shows_settings
     def __init__(
         self,
         space: GraphSpace,

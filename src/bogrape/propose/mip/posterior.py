@@ -15,8 +15,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import FloatArray
 from ...errors import UnsupportedError
 from ...kernels import GraphKernel, Kernel, is_published
 from ...posterior import FittedModel, WeightPosterior
@@ -25,7 +25,6 @@ from .linear import Linear, total
 from .program import Program
 from .scaled import Scaled
 
-FloatArray = NDArray[np.float64]
 Counted = list[tuple[Coordinate, Scaled]]
 ENCODED = ("ssp", "sp", "essp", "esp")  # the kernels whose rows are written here
 

@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from ...acquisition import LCB
 from ...errors import (
     BoGrapeError,
     InfeasibleSpaceError,
@@ -39,7 +38,7 @@ from ..local.ties import break_tie
 from ..proposal import Proposal, Status
 from ..request import Request
 from ..units import RECOMPUTED, TIE, room
-from .build import AcquisitionProgram, OutOfTime
+from .build import AcquisitionProgram, OutOfTime, refuse_checked_rules
 from .options import MipOptions
 from .posterior import encodable
 from .runner import ADAPTERS, run
@@ -81,6 +80,7 @@ def propose_mip(objective: Criterion, request: Request) -> Proposal:
     """The graph of least acquisition value, by the paper's mixed-integer program."""
     solver, options = check_choices(request.solver, request.options)
     encodable(objective.posterior.model.kernel)
+    refuse_checked_rules(objective.space)
     best, n_evaluations = _start(objective, request, options)
     method = f"search+{solver}" if best.graph is not None else solver
     bound, finished, allowance = -math.inf, False, 0.0
@@ -89,7 +89,7 @@ def propose_mip(objective: Criterion, request: Request) -> Proposal:
         if options.write is not None:
             encoded.program.write(options.write)
         tolerance = options.tolerance or _DEFAULT_TOLERANCE[encoded.form]
-        allowance = _allowance(objective, tolerance or _SOLVERS_OWN)
+        allowance = objective.error_of_solver(tolerance or _SOLVERS_OWN)
         limits = Limits(
             gap=options.gap,
             threads=options.threads,
@@ -208,13 +208,6 @@ def _misfit(
         claim = encoded.program.value(encoded.lift(graph))
         worst = max(worst, claim - objective.of_graph(graph))
     return worst
-
-
-def _allowance(objective: Criterion, tolerance: float) -> float:
-    model = objective.posterior.model
-    prior = model.alpha * encodable(model.kernel).largest() + model.beta
-    kappa = objective.acquisition.kappa if isinstance(objective.acquisition, LCB) else 0.0
-    return kappa * math.sqrt(tolerance * prior)
 
 
 def _is_sound(objective: Criterion, form: str) -> bool:

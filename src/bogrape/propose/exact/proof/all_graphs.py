@@ -87,6 +87,8 @@ def _bare(structure: Structure) -> Structure:
     """The structure without attributes, under those of its rules that do not speak of them."""
     kept = []
     for rule in structure.rules:
+        if not rule.encoded:
+            continue  # it may well speak of attributes; the caller looks at the whole graphs
         rows = list(rule.rows(structure.shape))
         atoms = [atom for row in rows for atom, _ in (*row.terms, *row.when)]
         if not any(isinstance(atom, (HasLabel, HasFeature)) for atom in atoms):

@@ -1,8 +1,9 @@
 """Proof by looking at every graph: for surrogates, kernels and acquisitions nothing is known about.
 
-Local search finds an incumbent and tells how long a value takes. If all graphs of the space can be
-evaluated in the time that is left, they are, and the best is the optimum. Otherwise the incumbent
-is returned: with the bound that a monotone acquisition has, or without any (``heuristic``).
+A short local search tells how long a value takes. If all graphs of the space can be evaluated in
+the time that is left, they are, and the best is the optimum. Otherwise local search goes on, and
+what it finds is returned: with the bound that a monotone acquisition has, or without any
+(``heuristic``).
 
 Everything happens in this process, so that parts of your own need not be sent to another one.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ....batch import Batch
 from ....encoding import Structure, structures
@@ -28,7 +30,8 @@ from .all_graphs import TooManyGraphs, all_graphs, log_graphs
 from .nothing_left import explain_nothing_left
 from .piece import slack
 
-_SEARCH_SHARE = 0.3  # of the time limit, at most, for the incumbent
+_FIRST_EVALUATIONS = 5_000  # of the search that tells how long a value takes
+_SHARE = 0.7  # of the time that is left, for looking at every graph
 _MOST_LISTED = 5_000_000  # graphs, by a rough estimate
 _AT_ONCE = 4096  # graphs to evaluate at a time: surrogates are slow to call
 _RENUMBERED = 16  # graphs of each structure whose nodes are numbered otherwise, as a check
@@ -36,26 +39,21 @@ _RENUMBERED = 16  # graphs of each structure whose nodes are numbered otherwise,
 
 def prove_by_listing(objective: AnyCriterion, request: Request) -> Proposal:
     """The best graph of the space that is not excluded, proved if all can be looked at."""
-    began = time.monotonic()
-    until = request.deadline
+    first = Elite(request.excluded, identify=objective.space.identity)
     if _can_be_listed(objective, 0.0, request):
-        until = min(until, began + _SEARCH_SHARE * request.time_limit)
-    elite = search(
-        objective,
-        excluded=request.excluded,
-        n_evaluations=request.n_evaluations,
-        deadline=until,
-        seed=request.seed,
-        starts=request.starts,
-        stop=request.stop,
-    )
-    each = (time.monotonic() - began) / max(1, elite.n_evaluations)
-    if isinstance(objective, GraphCriterion):
-        each = max(each, objective.seconds_each)
-    request.report("search", objective.units.value(elite.value), -math.inf, 0)
-    every = _best_of_all(objective, request) if _can_be_listed(objective, each, request) else None
-    if every is not None:
-        return _optimal(objective, request, elite, every)
+        began = time.monotonic()
+        first = _search(objective, replace(request, n_evaluations=_FIRST_EVALUATIONS))
+        each = (time.monotonic() - began) / max(1, first.n_evaluations)
+        every = None
+        if _can_be_listed(objective, each, request):
+            left = request.deadline - time.monotonic()
+            every = _best_of_all(objective, request, request.deadline - (1 - _SHARE) * left)
+        if every is not None:
+            return _optimal(objective, request, first, every)
+    elite = _search(objective, replace(request, starts=[*first.ties.values(), *request.starts]))
+    if first.value < elite.value:  # there was no time to find it again
+        first.n_evaluations += elite.n_evaluations
+        elite = first
     if not elite.ties:
         find_any(objective, elite, request)
     if not elite.ties:
@@ -73,9 +71,23 @@ def prove_by_listing(objective: AnyCriterion, request: Request) -> Proposal:
         bound=min(bound, value),
         status=status,
         seconds=request.seconds,
-        method="search",
+        method="search" if status == "heuristic" else "search+bound",
         n_evaluations=elite.n_evaluations,
     )
+
+
+def _search(objective: AnyCriterion, request: Request) -> Elite:
+    elite = search(
+        objective,
+        excluded=request.excluded,
+        n_evaluations=request.n_evaluations,
+        deadline=request.deadline,
+        seed=request.seed,
+        starts=request.starts,
+        stop=request.stop,
+    )
+    request.report("search", objective.units.value(elite.value), -math.inf, 0)
+    return elite
 
 
 def _optimal(objective: AnyCriterion, request: Request, elite: Elite, every: Elite) -> Proposal:
@@ -111,24 +123,24 @@ def _can_be_listed(objective: AnyCriterion, each: float, request: Request) -> bo
     logs = [log_graphs(structure) for structure in _structures(objective)]
     if max(logs) > math.log(_MOST_LISTED):
         return False
-    left = request.deadline - time.monotonic()
+    left = _SHARE * (request.deadline - time.monotonic())
     return sum(map(math.exp, logs)) < min(_MOST_LISTED, left / max(each, 1e-7))
 
 
-def _best_of_all(objective: AnyCriterion, request: Request) -> Elite | None:
+def _best_of_all(objective: AnyCriterion, request: Request, until: float) -> Elite | None:
     """The best of all graphs of the space that are not excluded; ``None`` if there was no time."""
     space = objective.space
     every = Elite(request.excluded, identify=space.identity)
     try:
         for structure in _structures(objective):
             n_renumbered = 0
-            for batch in _large(all_graphs(structure, request.deadline)):
+            for batch in _large(all_graphs(structure, until)):
                 inside = batch.select(space.excess(batch) == 0)
                 if not len(inside):
                     continue
                 if request.late:
                     return None
-                values, joined = objective.evaluate(inside, request.deadline)
+                values, joined = objective.evaluate(inside, until)
                 if (joined == 0).any():
                     return None
                 if isinstance(objective, GraphCriterion) and n_renumbered < _RENUMBERED:

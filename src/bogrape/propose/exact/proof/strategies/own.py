@@ -1,13 +1,12 @@
 """A kernel or an acquisition of your own that sees a graph through its histogram of distances.
 
 Nothing is known about such values but that equal histograms and attributes have equal ones, and
-that is all that tables need. What is your own may live in a script or a notebook, which a worker
-process cannot import: then pieces are solved in this process, one after another.
+that is all that tables need. What is your own may hold something that cannot be sent to a worker
+process, such as an open file: then pieces are solved in this process, one after another.
 """
 
 from __future__ import annotations
 
-import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
@@ -17,6 +16,7 @@ from typing import Any
 from .....acquisition import EI, LCB
 from .....kernels import is_built_in
 from ....criterion import Criterion
+from ....jobs.messages import packed
 from ....jobs.pool import Job, solve_all
 from .histograms import Histograms
 
@@ -46,13 +46,14 @@ class OwnHistograms(Histograms):
 
 
 def can_be_sent(thing: object) -> bool:
-    """Whether another process can load a thing: pickled, and from a module it can import."""
+    """Whether another process can load a thing: packed by value, or from where it can import it."""
     home = thing if hasattr(thing, "__qualname__") else type(thing)
     package = str(getattr(home, "__module__", "__main__")).partition(".")[0]
-    if package == "__main__" or PathFinder.find_spec(package) is None:
+    by_value = package == "__main__" or "<locals>" in str(getattr(home, "__qualname__", ""))
+    if not by_value and PathFinder.find_spec(package) is None:
         return False
     try:
-        pickle.dumps(thing)
+        packed(thing)
     except Exception:  # whatever its __reduce__ or __getstate__ does
         return False
     return True
