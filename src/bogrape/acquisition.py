@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import FloatArray
 from .errors import InvalidInputError
-
-FloatArray = NDArray[np.float64]
 
 
 class Acquisition(Protocol):

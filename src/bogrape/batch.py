@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .arrays import BoolArray, IntArray
 from .counts import Counts, count_batch, distances_batch
@@ -67,7 +66,7 @@ class Batch:
             self.adjacency, self.labels, self.features, n_labels, pairs=pairs, deadline=deadline
         )
 
-    def select(self, index: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Batch:
+    def select(self, index: IntArray | BoolArray | slice) -> Batch:
         """The graphs at ``index``, in that order."""
         return Batch(
             self.adjacency[index],

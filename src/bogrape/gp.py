@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
+from .arrays import BoolArray, FloatArray, IntArray
 from .counts import Counts, count, n_given
 from .errors import FitError, InvalidInputError
 from .graph import Graph
@@ -18,8 +19,6 @@ from .likelihood import Spectrum
 from .posterior import FittedModel, FunctionPosterior, Posterior, WeightPosterior
 from .standardise import standardise
 from .subset import representative
-
-FloatArray = NDArray[np.float64]
 
 STUDY_CLIP = 1e3  # typical distances from the median: what a study takes for a slip
 STUDY_OBSERVATIONS = 1000  # what a study makes its model from, unless it can take all of them
@@ -85,6 +84,15 @@ class GraphGP:
             raise InvalidInputError(
                 f"most_observations must be an integer >= 4 or None, got {most_observations!r}"
             )
+        if not isinstance(feature_kernel, (bool, np.bool_)):
+            raise InvalidInputError(
+                f"feature_kernel must be True or False, got {feature_kernel!r:.100}"
+            )
+        if beta is not None and not feature_kernel:
+            raise InvalidInputError(
+                f"beta is the amplitude of the feature kernel, got {beta!r} with "
+                "feature_kernel=False; leave one of them out"
+            )
         self.noise = noise
         self.feature_kernel = feature_kernel
         self.n_labels = n_labels
@@ -92,7 +100,7 @@ class GraphGP:
         self.seed = seed
         self.clip = clip
         self.most_observations = most_observations
-        self._fixed = {"alpha": alpha, "beta": beta if feature_kernel else None}
+        self._fixed = {"alpha": alpha, "beta": beta}
         self._posterior: Posterior | None = None
         self._likelihood = math.nan
         self._directed = False
@@ -144,8 +152,8 @@ class GraphGP:
         return self
 
     def _chosen(
-        self, graphs: Sequence[Graph], y: FloatArray, to_beat: NDArray[np.bool_] | None
-    ) -> tuple[NDArray[np.int64], int | None]:
+        self, graphs: Sequence[Graph], y: FloatArray, to_beat: BoolArray | None
+    ) -> tuple[IntArray, int | None]:
         """Positions of the observations to make the model from, and the number of labels."""
         most, everything = self.most_observations, np.arange(len(y))
         if most is None or len(y) <= most:
@@ -174,7 +182,7 @@ class GraphGP:
         return self._clipped
 
     @property
-    def used(self) -> NDArray[np.int64]:
+    def used(self) -> IntArray:
         """Positions of the observations the model is made from (``most_observations``)."""
         if self._posterior is None:
             raise FitError("this GraphGP has no data yet; call fit(graphs, y) first")

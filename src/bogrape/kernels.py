@@ -20,13 +20,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .arrays import IntArray
+from .arrays import FloatArray, IntArray
 from .counts import Counts
 from .errors import InvalidInputError
 
-FloatArray = NDArray[np.float64]
 KernelName = Literal["ssp", "sp", "essp", "esp"]
 
 

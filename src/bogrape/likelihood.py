@@ -24,13 +24,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import FloatArray
 from .counts import Counts
 from .kernels import GraphKernel, node_features
 from .posterior import cholesky, triangular_factor
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,14 +28,13 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import BoolArray, FloatArray
 from .counts import Counts, concatenate, count
 from .errors import FitError, InvalidInputError
 from .graph import Graph
 from .kernels import GraphKernel, feature_cross, feature_diagonal, node_features
 
-FloatArray = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
 _JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
@@ -78,7 +77,7 @@ class FittedModel:
     y_mean: float
     y_scale: float
     n_features: int  # M: number of labels plus further features, as fitted
-    to_beat: NDArray[np.bool_] | None = None  # observations that count for `best`; None for all
+    to_beat: BoolArray | None = None  # observations that count for `best`; None for all
 
     @property
     def standard_best(self) -> float:

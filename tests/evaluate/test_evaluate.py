@@ -385,7 +385,7 @@ def test_a_script_without_terminal_and_logging_prints_some_lines_and_the_last(
     assert last.startswith("edges: 5/5  trial 4: ")
     assert "(best 4" in last
     unhurried = partial(status_line, pause=0.0)
-    monkeypatch.setattr("bogrape.progress.status_line", unhurried)
+    monkeypatch.setattr("bogrape.optimize.status_line", unhurried)
     minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample", name="edges")
     assert len(capsys.readouterr().err.splitlines()) == 5
     minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample", progress=False)

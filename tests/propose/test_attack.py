@@ -242,7 +242,7 @@ def test_a_planted_fault_is_found(
 ) -> None:
     """The package's own last check is out of the way, or it would find most of them first."""
     monkeypatch.setitem(portfolio.METHODS, "exact", fault)
-    monkeypatch.setattr(portfolio, "_recheck", lambda *_: None)
+    monkeypatch.setattr(portfolio, "recheck", lambda *_: None)
     record = attack(_plain_case())
     assert any(words in failure for failure in record.failures), record
 

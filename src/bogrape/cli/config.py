@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -17,7 +17,9 @@ from ..errors import InvalidInputError, SettingsDiffer, StudyError
 from ..space import GraphSpace
 from ..storage.protocol import check_name
 from ..study import Study, StudySettings
-from .formats import Format, get_format, get_module
+from ..study.settings import SETTING_NAMES, unknown_name
+from .formats import Format, get_format
+from .import_folder import import_from
 
 _MAX_BYTES = 1_000_000
 _SQLITE = "sqlite:///"
@@ -25,13 +27,14 @@ _UNITS = {"B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 _TOP = ("name", "storage", "direction", "space", "search", "objective", "evaluation")
 _SPACE = (
     *("n_nodes", "labels", "features", "directed", "connected", "edge_labels", "acyclic"),
-    *("nodes", "rules"),
+    *("nodes", "domain", "rules"),
 )
 _MOLECULES = ("molecules", "n_atoms", "bounds", "scaffold", "keep_rings", "rules")
 _SEARCH = (
-    *("n_initial", "n_iterations", "seed", "kernel", "acquisition", "kappa", "xi", "method"),
-    *("time_limit", "noise", "retries"),
+    *(name for name in SETTING_NAMES if name != "direction"),
+    *("n_iterations", "kappa", "xi"),
 )
+_NONE = "none"  # how a study file turns a setting off: TOML has no null
 _OBJECTIVE = ("command", "function", "format")
 _EVALUATION = ("executor", "n_parallel", "time_limit", "memory_limit", "slurm", "slurm_folder")
 
@@ -80,8 +83,8 @@ class StudyFile:
         return Study.load(self.storage, self.name)
 
 
-def read_study_file(path: Path) -> StudyFile:
-    """Read and check a study file."""
+def read_study_file(path: Path, instead: Sequence[str] = ()) -> StudyFile:
+    """Read and check a study file; ``instead`` are settings given elsewhere as ``name=value``."""
     try:
         size = path.stat().st_size
         data = tomllib.loads(path.read_text(encoding="utf-8")) if size <= _MAX_BYTES else None
@@ -94,6 +97,8 @@ def read_study_file(path: Path) -> StudyFile:
     if data is None:
         raise InvalidInputError(f"{str(path)!r} is too long for a study file")
     try:
+        if instead:
+            data["search"] = {**_table(data, "search", _SEARCH), **_given(instead)}
         return _study_file(path, data)
     except InvalidInputError as error:
         raise type(error)(f"{path}: {error}") from None
@@ -104,9 +109,11 @@ def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
     search = _table(data, "search", _SEARCH)
     objective = _table(data, "objective", _OBJECTIVE)
     evaluation = _table(data, "evaluation", _EVALUATION)
-    settings = {key: search[key] for key in _SEARCH if key in search}
-    for key in ("n_iterations", "kappa", "xi", "acquisition"):
-        settings.pop(key, None)
+    settings: dict[str, Any] = {
+        name: None if value == _NONE else value
+        for name, value in search.items()
+        if name in SETTING_NAMES and name != "acquisition"
+    }
     if "direction" in data:
         settings["direction"] = data["direction"]
     command, function = objective.get("command"), objective.get("function")
@@ -120,6 +127,7 @@ def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
         raise InvalidInputError(
             f"[objective] command must be a text or a list, got {command!r:.100}"
         )
+    import_from(path.parent)  # for a domain that lies beside it
     space = _space(data, path)
     slurm = evaluation.get("slurm", {})
     if not isinstance(slurm, dict):
@@ -140,6 +148,22 @@ def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
         slurm=slurm,
         slurm_folder=_text(evaluation.get("slurm_folder", "slurm-jobs"), "slurm_folder"),
     )
+
+
+def _given(instead: Sequence[str]) -> dict[str, Any]:
+    """Settings of the command line, each ``name=value``; a value that is no TOML is a text."""
+    out: dict[str, Any] = {}
+    for text in instead:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not value or not re.fullmatch(r"\w+", name):
+            raise InvalidInputError(
+                f"--set must be NAME=VALUE, e.g. --set noise=fit, got {text!r:.100}"
+            )
+        try:
+            out[name] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            out[name] = value
+    return out
 
 
 def _space(data: dict[str, Any], path: Path) -> GraphSpace:
@@ -167,7 +191,8 @@ def _space(data: dict[str, Any], path: Path) -> GraphSpace:
 
 def _molecules(space: dict[str, Any], rules: tuple[Rule, ...]) -> GraphSpace:
     """``molecule_space(...)`` with ``rules=[scaffold(...), ...]``, as one writes it in Python."""
-    molecules = get_module("molecules")
+    from .. import molecules  # late: it needs an extra, and says so itself where that is missing
+
     if "scaffold" in space:
         smiles = _text(space["scaffold"], "[space] scaffold")
         fixed = molecules.scaffold(smiles, keep_rings=space.get("keep_rings", False))
@@ -179,9 +204,7 @@ def _molecules(space: dict[str, Any], rules: tuple[Rule, ...]) -> GraphSpace:
     n_atoms = space.get("n_atoms", 10)
     size = tuple(n_atoms) if isinstance(n_atoms, list) else n_atoms
     bounds = space.get("bounds", True)
-    found = molecules.molecule_space(space["molecules"], size, rules, bounds)
-    assert isinstance(found, GraphSpace)
-    return found
+    return molecules.molecule_space(space["molecules"], size, rules, bounds)
 
 
 def _acquisition(search: dict[str, Any]) -> Any:
@@ -208,9 +231,7 @@ def _storage(url: Any, path: Path) -> str:
 def _known(data: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
     unknown = sorted(set(data) - set(known))
     if unknown:
-        raise InvalidInputError(
-            f"{where} has an unknown key {unknown[0]!r:.60}; known are {', '.join(known)}"
-        )
+        raise InvalidInputError(f"{where} has an {unknown_name(unknown[0], known, 'key')}")
 
 
 def _table(data: dict[str, Any], name: str, known: tuple[str, ...]) -> dict[str, Any]:

@@ -30,11 +30,11 @@ fail, and rules that *forbid or bound* something have nothing to say.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib import import_module
 from typing import Any
 
 from ..errors import InvalidSpaceError
 from ..graph import Graph
+from ..import_path import load_object
 from .connectivity import DisjointPaths, MaximumDistance, TwoConnected
 from .cost import TotalCost
 from .edges_and_labels import (
@@ -52,7 +52,7 @@ from .named_nodes import NamedNodes
 from .paths import Acyclic, CycleRange, DiameterRange
 from .registry import PLACE, find_rule, register_rule
 from .rows import Atom, Aux, Edge, EdgeLabel, HasFeature, HasLabel, Row, Shape, Within, edge, within
-from .rule import NamedLabel, NamedNode, Rule
+from .rule import NamedLabel, NamedNode, Rule, in_words
 
 __all__ = [
     "RULES",
@@ -87,6 +87,7 @@ __all__ = [
     "Within",
     "edge",
     "identity_of",
+    "in_words",
     "register_rule",
     "rule_from_dict",
     "within",
@@ -141,11 +142,7 @@ def rule_from_dict(data: Any) -> Rule:
         )
     if isinstance(data["rule"], str) and ":" in data["rule"]:
         return _own_rule(data)
-    kind = _rule_named(data["rule"]) if isinstance(data["rule"], str) else None
-    if kind is None:
-        raise InvalidSpaceError(
-            f"expected the name of a rule, got {data['rule']!r}; try one of {', '.join(RULES)}"
-        )
+    kind = _rule_named(data["rule"])
     body = {key: value for key, value in data.items() if key != "rule"}
     try:
         return kind(**body)
@@ -177,14 +174,19 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
-_PACKAGES = {"molecules"}  # parts of bogrape that bring rules of their own, in a dict ``RULES``
+# Parts of bogrape that bring rules of their own, named "molecules.Valence"; loaded when asked for.
+_PACKAGES = {"molecules": "bogrape.molecules:RULES"}
 
 
-def _rule_named(name: str) -> type[Rule] | None:
-    package, _, short = name.rpartition(".")
-    if not package:
-        return RULES.get(name)
-    if package not in _PACKAGES:
-        return None
-    rules: dict[str, type[Rule]] = import_module(f"bogrape.{package}").RULES
-    return rules.get(short)
+def _rule_named(name: object) -> type[Rule]:
+    """The rule of a name; a wrong name is answered with those there are."""
+    package, _, short = name.rpartition(".") if isinstance(name, str) else ("", "", "")
+    prefix, known = "", RULES
+    if package in _PACKAGES:
+        prefix, known = f"{package}.", load_object(_PACKAGES[package], "the rules")
+    if short not in known or package not in ("", *_PACKAGES):
+        raise InvalidSpaceError(
+            f"expected the name of a rule, got {name!r:.100}; try one of "
+            f"{', '.join(f'{prefix}{rule}' for rule in known)}"
+        )
+    return known[short]

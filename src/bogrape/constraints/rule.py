@@ -8,16 +8,19 @@ its parameters.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from difflib import get_close_matches
-from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import FloatArray
 from ..batch import Batch
+from ..checks import is_number, is_whole
+from ..domain import GRAPHS, Nouns
 from ..errors import InvalidSpaceError, UnsupportedError
 from ..graph import Graph
 from .asked import excess_of
@@ -26,9 +29,8 @@ from .rows import Aux, Row, Shape
 
 Label = int | str
 Node = int | str
-Excess = NDArray[np.float64]
+Excess = FloatArray
 _LARGEST = 2**53  # of a whole number: floats hold all of them up to here
-_LARGEST_NUMBER = float(np.finfo(float).max)
 
 
 class _Named(int):
@@ -70,6 +72,7 @@ class Rule:
     node_fields: ClassVar[tuple[str, ...]] = ()  # parameters that hold one node each
     derives_features: ClassVar[bool] = False  # whether `derive` decides all features
     package: ClassVar[str] = ""  # the part of bogrape that brings the rule, if not this one
+    domain: ClassVar[str | None] = None  # of the spaces with this rule, unless they name another
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -112,6 +115,10 @@ class Rule:
         it, and rule out some graphs early, sets ``encoded = False``.
         """
         return type(self).rows is not Rule.rows
+
+    def describe(self, nouns: Nouns = GRAPHS) -> str:  # noqa: ARG002
+        """The rule as a sentence, for reports and messages; a rule without words gives its name."""
+        return f"Rule: {self.name}."
 
     def nodes(self) -> frozenset[int]:
         """The nodes the rule names; it treats all others alike."""
@@ -323,7 +330,7 @@ class Rule:
         self._set(field, self._whole(value, field))
 
     def _whole(self, value: object, what: str) -> int:
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < 0:
+        if not is_whole(value) or value < 0:
             self.refuse(f"{what} to be an integer >= 0", repr(value), f"{what}=0 or more")
         if int(value) > _LARGEST:
             self.refuse(f"{what} to be at most {_LARGEST}", f"{value!r:.40}", "a smaller number")
@@ -344,7 +351,7 @@ class Rule:
     def _label(self, value: object, what: str) -> Label:
         if isinstance(value, (NamedLabel, str)) and value != "":
             return value
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < 0:
+        if not is_whole(value) or value < 0:
             self.refuse(f"{what} to be a name or an integer >= 0", repr(value), f"{what}=0")
         return int(value)
 
@@ -368,10 +375,56 @@ class Rule:
         return u, v
 
     def _number(self, value: object, what: str) -> int | float:
-        good = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-        if not good or not abs(value) <= _LARGEST_NUMBER:  # type: ignore[arg-type]
+        if not is_number(value) or math.isinf(value):
             self.refuse(f"{what} to be a finite number", repr(value), f"{what} as int or float")
-        return int(value) if isinstance(value, Integral) else float(value)  # type: ignore[arg-type]
+        return int(value) if is_whole(value) else float(value)
+
+
+def in_words(rules: Iterable[Rule], nouns: Nouns = GRAPHS) -> str:
+    """What rules say, one sentence after another; those without words of their own are left out."""
+    spoken = (rule for rule in rules if type(rule).describe is not Rule.describe)
+    return " ".join(dict.fromkeys(rule.describe(nouns) for rule in spoken))
+
+
+def at_least_or_most(low: float | None, high: float | None) -> str:
+    """A range in words; ``None`` on a side without a bound.
+
+    >>> at_least_or_most(None, 3), at_least_or_most(2.5, None), at_least_or_most(2, 2)
+    ('at most 3', 'at least 2.5', 'exactly 2')
+    """
+    lowest, highest = (str(x) if isinstance(x, int) else f"{x or 0:g}" for x in (low, high))
+    if low is None:
+        return f"at most {highest}"
+    if high is None:
+        return f"at least {lowest}"
+    return f"exactly {lowest}" if low == high else f"{lowest} to {highest}"
+
+
+def amount(low: int, high: int | None, one: str, many: str) -> str:
+    """How many of something, e.g. ``at most 3 edges``."""
+    span = at_least_or_most(None if low == 0 and high else low, high)
+    return f"{span} {one if (low if high is None else high) == 1 else many}"
+
+
+def called(thing: Label | Node) -> str:
+    """A label or a node as people call it: by its name, or its number."""
+    return thing.name if isinstance(thing, _Named) else str(thing)
+
+
+def with_article(noun: str) -> str:
+    """The noun after "a" or "an", by its sound as far as its spelling tells.
+
+    >>> with_article("edge"), with_article("bond"), with_article("O"), with_article("C")
+    ('an edge', 'a bond', 'an O', 'a C')
+    """
+    first = noun[:1]
+    vowel = first.upper() in "AEFHILMNORSX" if len(noun) == 1 else first.lower() in tuple("aeiou")
+    return f"{'an' if vowel else 'a'} {noun}"
+
+
+def capitalised(sentence: str) -> str:
+    """The sentence with a capital letter."""
+    return f"{sentence[:1].upper()}{sentence[1:]}"
 
 
 def over(value: NDArray[Any], low: float, high: float | None) -> Excess:

@@ -10,6 +10,7 @@ from typing import Any
 from ortools.sat.python import cp_model
 
 from ..graph import Graph
+from .cpsat import new_solver
 from .graph_encoding import GraphEncoding
 from .structure import Structure
 
@@ -66,11 +67,9 @@ def visit_graphs(
 
 
 def _solver(deadline: float) -> Any:
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
+    # no limit on memory: this runs in the caller's process, too, which may be large already
+    solver = new_solver(deadline - time.monotonic(), limit_memory=False)
     solver.parameters.catch_sigint_signal = False  # Ctrl-C belongs to Python
-    if deadline < math.inf:
-        solver.parameters.max_time_in_seconds = max(0.01, deadline - time.monotonic())
     return solver
 
 

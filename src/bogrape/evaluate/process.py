@@ -117,9 +117,10 @@ class ProcessEvaluator:
     def submit(self, number: int, graph: Graph) -> None:
         """Start a process for the graph."""
         receiver, sender = self._context.Pipe(duplex=False)
+        text = graph.to_json(names=True)
         process: Any = self._context.Process(  # type: ignore[attr-defined]
             target=_work,
-            args=(sender, self._sent, graph.to_json(), self._memory_limit, os.getpid()),
+            args=(sender, self._sent, text, self._memory_limit, os.getpid()),
             daemon=False,
         )
         try:

@@ -13,9 +13,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..acquisition import EI, LCB, Acquisition
+from ..arrays import FloatArray
 from ..batch import Batch
 from ..counts import Counts
 from ..errors import InvalidInputError
@@ -83,24 +83,31 @@ class Criterion:
         centre = float(np.median(known))
         return Units(centre, float(np.abs(known - centre).max()) or abs(centre) or 1.0)
 
-    def _in_own_units(self, counts: Counts) -> NDArray[np.float64]:
+    def _in_own_units(self, counts: Counts) -> FloatArray:
         mean, std = self.posterior.mean_std(counts)
         return self.acquisition(mean, std, self.posterior.model.best)
 
-    def of_counts(self, counts: Counts) -> NDArray[np.float64]:
+    def of_counts(self, counts: Counts) -> FloatArray:
         """Acquisition value of each row of counts."""
         if self.standard_acquisition is None:
             return self.units.standard(self._in_own_units(counts))
         mean, std = self.posterior.standard_mean_std(counts)
         return self.standard_acquisition(mean, std, self.posterior.model.standard_best)
 
-    def of_batch(self, batch: Batch) -> NDArray[np.float64]:
+    def of_batch(self, batch: Batch) -> FloatArray:
         """Acquisition value of each graph of a batch."""
         return evaluate(self, batch)[0]
 
     def of_graph(self, graph: Graph) -> float:
         """Acquisition value of one graph."""
         return float(self.of_batch(Batch.of([graph]))[0])
+
+    def error_of_solver(self, tolerance: float) -> float:
+        """How far off LCB is where a solver may break the row of the variance by a tolerance."""
+        model = self.posterior.model
+        prior = model.alpha * (math.e if model.kernel.exponential else 1.0) + model.beta
+        kappa = self.acquisition.kappa if isinstance(self.acquisition, LCB) else 0.0
+        return kappa * math.sqrt(tolerance * prior)
 
     def proposal(
         self,

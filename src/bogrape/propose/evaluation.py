@@ -11,8 +11,8 @@ import time
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import FloatArray, IntArray
 from ..batch import Batch
 from ..counts import Counts
 from ..space import GraphSpace
@@ -34,7 +34,7 @@ class CountObjective(Protocol):
     def width(self, n: int) -> int:
         """How many numbers the counts of a graph with n nodes become on the way to its value."""
 
-    def of_counts(self, counts: Counts) -> NDArray[np.float64]:
+    def of_counts(self, counts: Counts) -> FloatArray:
         """Value of each row of counts; smaller is better."""
 
 
@@ -45,7 +45,7 @@ def n_at_a_time(n: int, width: int) -> int:
 
 def evaluate(
     objective: CountObjective, batch: Batch, deadline: float = math.inf
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[FloatArray, IntArray]:
     """Value of each graph, and its number of ordered pairs that a path joins.
 
     For graphs that there was no time for, values are infinite and no pairs are counted, not even

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, overload
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ..acquisition import EI, LCB, Acquisition
-from ..errors import EngineError, InvalidInputError, SearchSpaceExhausted
+from ..errors import InvalidInputError, SearchSpaceExhausted
 from ..gp import GraphGP
 from ..graph import Graph
 from ..posterior import Posterior
@@ -27,8 +28,8 @@ from .local.sampling import propose_sample
 from .local.search import find_any, search
 from .local.ties import break_tie
 from .proposal import Proposal
+from .recheck import recheck
 from .request import Request, Stage
-from .units import RECOMPUTED, room
 
 Proposer = Callable[[Criterion, Request], Proposal]
 Method = Literal["auto", "exact", "mip", "search", "sample", "evolve"]
@@ -171,7 +172,8 @@ def propose(
             returned with the bound proved so far, and no further ones are sought.
         watch: called with a `Stage` whenever more is known about the proposal.
     """
-    _check(method, time_limit, n, seed)
+    check_method(method, solver, options)
+    _check(time_limit, n, seed)
     _check_parts(space, gp, acquisition)
     try:
         exclude, pending = list(exclude), list(pending)
@@ -207,8 +209,8 @@ def propose(
         )
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
             proposal = METHODS[method](objective, request)
-        _recheck(proposal, objective, request)
-        proposals.append(proposal)
+            recheck(proposal, objective, request, method)
+        proposals.append(replace(proposal, graph=space.named(proposal.graph)))
         if request.stop():
             break
         if i + 1 < n:
@@ -219,28 +221,6 @@ def propose(
 
 def _step_seed(seed: int, i: int) -> int:
     return seed if i == 0 else int(np.random.default_rng([seed, i]).integers(2**31))
-
-
-def _recheck(proposal: Proposal, objective: Criterion, request: Request) -> None:
-    """The last gate: in the space, not excluded, value and bound right. Nothing wrong passes."""
-    broken = objective.space.violations(proposal.graph)
-    if broken:
-        raise EngineError(
-            f"method {proposal.method} returned a graph outside the space ({'; '.join(broken)}); "
-            "please report this"
-        )
-    if objective.space.identity(proposal.graph) in request.excluded:
-        raise EngineError(
-            f"method {proposal.method} returned an excluded graph; please report this"
-        )
-    standard, units = objective.of_graph(proposal.graph), objective.units
-    value = units.value(standard)
-    near = room(RECOMPUTED, standard) + units.rounding(value)
-    if abs(value - proposal.value) > near * units.scale or proposal.bound > proposal.value:
-        raise EngineError(
-            f"method {proposal.method} claimed the value {proposal.value:.17g} and the bound "
-            f"{proposal.bound:.17g}, but its graph has {value:.17g}; please report this"
-        )
 
 
 def _check_parts(space: object, gp: object, acquisition: object) -> None:
@@ -256,9 +236,26 @@ def _check_parts(space: object, gp: object, acquisition: object) -> None:
         )
 
 
-def _check(method: str, time_limit: float, n: int, seed: int) -> None:
+def check_method(method: object, solver: object, options: object) -> None:
+    """Raise unless the method exists and offers this solver and these options."""
     if not isinstance(method, str) or method not in METHODS:
-        raise InvalidInputError(f"unknown method {method!r}; choose one of {', '.join(METHODS)}")
+        raise InvalidInputError(
+            f"unknown method {method!r:.100}; choose one of {', '.join(METHODS)}"
+        )
+    if method == "mip" and not (solver is None and options is None):
+        from .mip.propose import check_choices  # late: a large package few calls need
+
+        check_choices(solver, options)
+        return
+    for name, given in (("solver", solver), ("options", options)):
+        if given is not None:
+            raise InvalidInputError(
+                f"{name} is a choice of method 'mip', got {given!r:.100} with method {method!r}; "
+                f"try {name}=None, or method='mip'"
+            )
+
+
+def _check(time_limit: float, n: int, seed: int) -> None:
     if not isinstance(time_limit, (int, float)) or not time_limit > 0:
         raise InvalidInputError(f"time_limit must be a number of seconds > 0, got {time_limit!r}")
     if not isinstance(n, int) or isinstance(n, bool) or n < 1:

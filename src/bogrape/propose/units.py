@@ -14,8 +14,7 @@ import sys
 from dataclasses import dataclass
 from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
+from ..arrays import FloatArray
 
 TIE = 1e-9  # values closer than this are one value
 STEP = 1e-12  # what a step of a search must gain
@@ -23,7 +22,7 @@ PROOF = 1e-7  # what rounding may do to a proved bound
 RECOMPUTED = 1e-6  # how far a value may be off that is computed again
 PROGRESS = 1e-3  # a bound that rises by less has not moved
 
-Number = TypeVar("Number", float, NDArray[np.float64])
+Number = TypeVar("Number", float, FloatArray)
 
 
 def room(tolerance: float, value: float) -> float:

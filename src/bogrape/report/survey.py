@@ -14,7 +14,7 @@ from ..arrays import FloatArray
 from ..counts import Counts
 from ..display import finite
 from ..errors import BoGrapeError, StudyError
-from ..gp import STUDY_CLIP, GraphGP
+from ..gp import GraphGP
 from ..study import Study, Trial
 from ..study.results import mean_value
 from .effects import Effect, find_effects
@@ -173,26 +173,20 @@ class Survey:
         """Hyperparameters from the last proposal, or fitted to a part where there are many."""
         settings, trials = self.settings, self.kept
         some = _spread(trials, _MOST_FITTED)
-        n_labels, seed = self.space.n_labels, settings.seed
         try:
             values = _recorded(self.proposals) if len(trials) > _MOST_FITTED else None
             if values is None:
-                found = GraphGP(
-                    settings.kernel, settings.noise, n_labels=n_labels, seed=seed, clip=STUDY_CLIP
-                )
+                found = settings.new_model(most_observations=None)
                 found.fit([t.graph for t in some], self._targets(some))
                 if len(some) == len(trials):
                     return found
                 values = found.hyperparameters
-            fixed = GraphGP(
-                settings.kernel,
+            fixed = settings.new_model(
                 noise=values["noise"],
-                n_labels=n_labels,
                 alpha=values["alpha"],
-                beta=values["beta"],
+                beta=values["beta"] or None,
                 feature_kernel=values["beta"] > 0,
-                seed=seed,
-                clip=STUDY_CLIP,
+                most_observations=None,
             )
             return fixed.fit([t.graph for t in trials], self._targets(trials))
         except BoGrapeError as error:
@@ -223,16 +217,8 @@ class Survey:
         Computed from at most `MOST_COMPARED` observations, spread evenly.
         """
         self._need_small(3, "a comparison of settings")
-        some, settings = self.compared, self.settings
-        return scores(
-            [trial.graph for trial in some],
-            self._targets(some),
-            kernel=settings.kernel,
-            noise=settings.noise,
-            n_labels=self.space.n_labels,
-            seed=settings.seed,
-            sign=self.sign,
-        )
+        some = self.compared
+        return scores([trial.graph for trial in some], self._targets(some), self.settings)
 
     @property
     def compared(self) -> list[Trial]:

@@ -19,10 +19,10 @@ from threadpoolctl import threadpool_limits
 
 from ..arrays import FloatArray
 from ..errors import BoGrapeError
-from ..gp import STUDY_CLIP, GraphGP
 from ..graph import Graph
 from ..kernels import KERNELS, KernelName
 from ..posterior import FittedModel
+from ..study import StudySettings
 
 _INTERVAL = 1.96  # standard deviations on either side that hold 95 % of a normal distribution
 _CHANCE = 0.01  # how often luck alone may look like knowledge, or like bad calibration
@@ -182,29 +182,27 @@ class Score:
     present: bool  # whether these are the settings of the study
 
 
-def scores(
-    graphs: Sequence[Graph],
-    y: FloatArray,
-    *,
-    kernel: KernelName,
-    noise: float | Literal["fit"],
-    n_labels: int,
-    seed: int,
-    sign: float,
-) -> list[Score]:
+def scores(graphs: Sequence[Graph], y: FloatArray, settings: StudySettings) -> list[Score]:
     """The present settings first, then fitted noise and the other kernels."""
+    kernel, noise = settings.kernel, settings.noise
     names: list[KernelName] = [kernel, *(name for name in KERNELS if name != kernel)]
-    if n_labels == 1:  # kernels with and without labels are the same then
+    if settings.space.n_labels == 1:  # kernels with and without labels are the same then
         names = [k for k in names if k == kernel or KERNELS[k].labelled == KERNELS[kernel].labelled]
     out = []
     for name in names:
         for chosen in dict.fromkeys((noise, "fit")):
-            gp = GraphGP(name, chosen, n_labels=n_labels, seed=seed, restarts=3, clip=STUDY_CLIP)
+            gp = settings.new_model(
+                kernel=name,
+                noise=chosen,
+                alpha=settings.alpha if name == kernel else None,  # an amplitude is of one kernel
+                restarts=min(3, settings.restarts),
+                most_observations=None,
+            )
             try:
                 gp.fit(graphs, y)
             except BoGrapeError:  # these settings do not work for these data
                 continue
-            found = LeaveOneOut.of(Inverse(gp.posterior.model), sign)
+            found = LeaveOneOut.of(Inverse(gp.posterior.model), settings.sign)
             present = (name, chosen) == (kernel, noise)
             out.append(Score(name, chosen, found, present))
     return out

@@ -6,16 +6,16 @@ import json
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import MAX_NODES as MAX_GRAPH
+from ..arrays import BoolArray, FloatArray
 from ..batch import Batch
+from ..checks import shown, whole
 from ..constraints import (
     RULES,
     Acyclic,
@@ -23,11 +23,13 @@ from ..constraints import (
     Rule,
     Shape,
     identity_of,
+    in_words,
     rule_from_dict,
 )
 from ..constraints.own import check_own_class, check_own_meaning
 from ..constraints.registry import is_own
 from ..counts import chunks
+from ..domain import DIRECTED_GRAPHS, GRAPHS, Domain, Nouns, find_domain
 from ..errors import (
     InvalidInputError,
     InvalidSpaceError,
@@ -35,6 +37,7 @@ from ..errors import (
     SamplingError,
 )
 from ..graph import Graph
+from ..graph_arrays import MAX_NODES as MAX_GRAPH
 from .checks import (
     MAX_EDGE_LABELS,
     MAX_FEATURES,
@@ -43,9 +46,7 @@ from .checks import (
     checked_named_sizes,
     checked_nodes,
     labels_of_nodes,
-    shown,
     span,
-    whole,
 )
 from .connectivity import unreached
 from .exchange import from_networkx, to_networkx
@@ -80,6 +81,9 @@ class GraphSpace:
             names, and two graphs are the same only if they are equal node by node. Without names,
             isomorphic graphs are the same. Kernels see the labels of nodes, not their names: where
             it matters to the objective which of two sites has an edge, give them different labels.
+        domain: what the graphs stand for: a `bogrape.domain.Domain` or its name. It changes how
+            graphs are shown and written, not which of them are in the space. By default that of the
+            rules, if one of them brings any: `bogrape.molecules.Valence` brings molecules.
 
     >>> from bogrape.constraints import DegreeRange
     >>> space = GraphSpace(4, labels=("C", "O"), rules=[DegreeRange(maximum=2, label="O")])
@@ -105,6 +109,7 @@ class GraphSpace:
     edge_labels: int = 0
     acyclic: bool = False
     nodes: tuple[str, ...] | None = None
+    domain: Domain | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._set("nodes", checked_nodes(self.nodes))
@@ -114,8 +119,8 @@ class GraphSpace:
             alphabet, by_node = labels_of_nodes(self.labels, self.nodes)
             self._set("labels", alphabet)
         self._set("labels", checked_labels(self.labels))
-        self._set("features", whole(self.features, "features", 0, most=MAX_FEATURES))
-        edge_labels = whole(self.edge_labels, "edge_labels", 0, most=MAX_EDGE_LABELS)
+        self._set("features", whole(self.features, "features", 0, InvalidSpaceError, MAX_FEATURES))
+        edge_labels = whole(self.edge_labels, "edge_labels", 0, InvalidSpaceError, MAX_EDGE_LABELS)
         self._set("edge_labels", edge_labels)
         for flag in ("directed", "acyclic"):
             value = getattr(self, flag)
@@ -124,6 +129,7 @@ class GraphSpace:
             self._set(flag, bool(value))
         self._set("connected", checked_connected(self.connected, self.directed))
         self._bind_rules(by_node)
+        self._set("domain", self._checked_domain())
         self._refuse_contradictions()
 
     def _set(self, field: str, value: object) -> None:
@@ -171,6 +177,36 @@ class GraphSpace:
             return kept
         return NamedNodes(self.nodes, by_node or ())
 
+    def _checked_domain(self) -> Domain | None:
+        """The domain that was given or named; else the one that the rules bring."""
+        given: object = self.domain
+        if given is None:
+            return self._domain_of_rules
+        if isinstance(given, str):
+            given = find_domain(given)
+        if not isinstance(given, Domain):
+            raise InvalidSpaceError(
+                f"expected domain to be a Domain or the name of one, got {shown(given)}"
+            )
+        odd = self._names_unknown_to(given)
+        if odd:
+            raise InvalidSpaceError(
+                f"expected labels out of those of the domain {given.name!r} "
+                f"({', '.join(given.label_names)}), got {', '.join(map(repr, odd))}"
+            )
+        return given
+
+    @cached_property
+    def _domain_of_rules(self) -> Domain | None:
+        """The domain that a rule brings, where the names of labels belong to it."""
+        name = next((rule.domain for rule in self.rules if rule.domain is not None), None)
+        found = None if name is None else find_domain(name)
+        return None if found is None or self._names_unknown_to(found) else found
+
+    def _names_unknown_to(self, domain: Domain) -> list[str]:
+        known = domain.label_names
+        return [name for name in self.label_names or () if known and name not in known]
+
     def _refuse_contradictions(self) -> None:
         reasons: set[str] = set()
         for n in reversed(self.sizes):
@@ -178,9 +214,12 @@ class GraphSpace:
             if found is None:
                 return
             reasons |= found
+        nouns = self.nouns
+        said = in_words((rule for rule in self.rules if rule.name in reasons), nouns)
         raise InvalidSpaceError(
-            f"expected rules that can hold together with {span(self.sizes)} nodes, got "
+            f"expected rules that can hold together with {span(self.sizes)} {nouns.nodes}, got "
             f"{' and '.join(sorted(reasons))}; try dropping or loosening one of them"
+            f"{f'. In words: {said}' if said else ''}"
         )
 
     # -- what it is ---------------------------------------------------------------------------
@@ -211,6 +250,24 @@ class GraphSpace:
     def label_names(self) -> tuple[str, ...] | None:
         """Names of the labels, if they have any."""
         return self.labels if isinstance(self.labels, tuple) else None
+
+    @property
+    def nouns(self) -> Nouns:
+        """What its graphs, nodes and edges are called."""
+        if self.domain is not None:
+            return self.domain.nouns
+        return DIRECTED_GRAPHS if self.directed else GRAPHS
+
+    def named(self, graph: Graph) -> Graph:
+        """The graph, equal to the given one, with the names this space has for its labels.
+
+        >>> GraphSpace(2, labels=("C", "O")).named(Graph([[0, 1], [1, 0]])).label_names
+        ('C', 'O')
+        """
+        names, domain = self.label_names, None if self.domain is None else self.domain.name
+        if names is not None and graph.labels.max() >= len(names):
+            return graph  # not of this space, which has no name for such a label
+        return graph.with_names(names, domain)
 
     @property
     def fixed_labels(self) -> tuple[str, ...]:
@@ -312,7 +369,7 @@ class GraphSpace:
         """Whether the graph is in the space."""
         return not self._odd_kind(graph) and self.excess(Batch.of([graph]))[0] == 0
 
-    def contains_each(self, graphs: Sequence[Graph]) -> NDArray[np.bool_]:
+    def contains_each(self, graphs: Sequence[Graph]) -> BoolArray:
         """`contains` for many graphs at once."""
         out = np.zeros(len(graphs), dtype=bool)
         alike: dict[int, list[int]] = {}
@@ -356,20 +413,20 @@ class GraphSpace:
         from ..encoding.structure import structures
 
         if limit is not None:
-            whole(limit, "limit", 0)
+            whole(limit, "limit", 0, InvalidSpaceError)
         out: list[Graph] = []
         for structure in structures(
             [self.shape(n) for n in self.sizes], self.connected, self.rules
         ):
             left = None if limit is None else limit - len(out)
-            out += enumerate_graphs(structure, left)
+            out += map(self.named, enumerate_graphs(structure, left))
         return out
 
     def count(self) -> int:
         """How many graphs `enumerate` finds."""
         return len(self.enumerate())
 
-    def excess(self, batch: Batch, *, deadline: float = math.inf) -> NDArray[np.float64]:
+    def excess(self, batch: Batch, *, deadline: float = math.inf) -> FloatArray:
         """How far each graph is from the space, ``(B,)``: the sum over its rules, 0.0 inside.
 
         Rules that only say whether they hold count where nothing else is wrong.
@@ -386,7 +443,7 @@ class GraphSpace:
             total[part] = self._excess(batch.select(part))
         return total
 
-    def _excess(self, batch: Batch) -> NDArray[np.float64]:
+    def _excess(self, batch: Batch) -> FloatArray:
         total = np.zeros(len(batch))
         for _, excess in self._structural(batch):
             total += excess
@@ -421,7 +478,7 @@ class GraphSpace:
             batch = rule.derive(batch)
         return batch
 
-    def _structural(self, batch: Batch) -> list[tuple[str, NDArray[np.float64]]]:
+    def _structural(self, batch: Batch) -> list[tuple[str, FloatArray]]:
         """Everything but the rules: size, ranges of labels and edge labels, connectivity."""
         n = batch.n_nodes
         ones = np.ones(len(batch))
@@ -450,6 +507,9 @@ class GraphSpace:
             out.append(f"at most {MAX_GRAPH} nodes, got {graph.n_nodes}")
         if graph.labels.max() >= self.n_labels:
             out.append(f"node labels below {self.n_labels}, got {graph.labels.max()}")
+        elif (theirs := graph.label_names) is not None and (mine := self.label_names) is not None:
+            used = sorted({(mine[k], theirs[k]) for k in graph.labels.tolist()})
+            out += [f"a label called {a!r}, got {b!r}" for a, b in used if a != b]
         return out
 
     def _odd_kind(self, graph: Graph) -> list[str]:
@@ -494,13 +554,16 @@ class GraphSpace:
             SamplingError: if too few graphs were found within the budget, or before the deadline;
                 in the latter case ``error.graphs`` holds those that were.
         """
-        k = whole(k, "the number of graphs", 0, InvalidInputError)
-        seed = whole(seed, "seed", 0, InvalidInputError)
+        k = whole(k, "the number of graphs", 0)
+        seed = whole(seed, "seed", 0)
         if not isinstance(distinct, (bool, np.bool_)):
             raise InvalidInputError(f"distinct must be True or False, got {shown(distinct)}")
         if isinstance(exclude, str) or not isinstance(exclude, Iterable):
             raise InvalidInputError(f"exclude must be a list of texts, got {shown(exclude)}")
-        if n_nodes is not None and whole(n_nodes, "n_nodes", 1) not in self.sizes:
+        if (
+            n_nodes is not None
+            and whole(n_nodes, "n_nodes", 1, InvalidSpaceError) not in self.sizes
+        ):
             raise InvalidInputError(
                 f"expected n_nodes to be {span(self.sizes)}, got {n_nodes!r}; try None for all"
             )
@@ -512,8 +575,12 @@ class GraphSpace:
                 f"exclude must hold texts of space.identity, got {shown(exclude)}"
             ) from None
         try:
-            return sample(self, k, seed, sizes, distinct=distinct, exclude=taken, deadline=deadline)
+            drawn = sample(
+                self, k, seed, sizes, distinct=distinct, exclude=taken, deadline=deadline
+            )
+            return [self.named(graph) for graph in drawn]
         except SamplingError as error:
+            error.graphs = tuple(map(self.named, error.graphs))
             if error.found == 0 and not error.out_of_time and not taken and n_nodes is None:
                 from ..encoding.contradiction import refuse_contradiction  # late: loads the solver
 
@@ -529,7 +596,7 @@ class GraphSpace:
         words = [
             "strongly connected" if self.connected == "strong" else how[bool(self.connected)],
             "directed" if self.directed else "undirected",
-            f"graphs with {span(self.sizes)} nodes",
+            f"{self.nouns.graphs} with {span(self.sizes)} {self.nouns.nodes}",
         ]
         lines = [" ".join(filter(None, words)).capitalize()]
         if self.label_names:
@@ -571,7 +638,7 @@ class GraphSpace:
         the space is for `check` to say.
         """
         names, fixed = self.label_names, self.fixed_labels
-        return from_networkx(graph, self.nodes, names, fixed, ignore, edge_label)
+        return self.named(from_networkx(graph, self.nodes, names, fixed, ignore, edge_label))
 
     def to_json(self) -> str:
         """A JSON text that `from_json` reads back as an equal space."""
@@ -585,6 +652,8 @@ class GraphSpace:
             "rules": [rule.to_dict() for rule in rules],
             "edge_labels": self.edge_labels,
         }
+        if self.domain is not None and self.domain != self._domain_of_rules:
+            data["domain"] = self.domain.name
         if self.nodes is not None:
             data["nodes"] = self.nodes
             if fixed := self.fixed_labels:
@@ -599,7 +668,7 @@ class GraphSpace:
         except (ValueError, TypeError, RecursionError) as error:
             raise InvalidSpaceError(f"expected the JSON text of a space: {error}") from None
         known = {"n_nodes", "labels", "features", "directed", "connected", "rules"}
-        known |= {"edge_labels", "nodes"}
+        known |= {"edge_labels", "nodes", "domain"}
         if not isinstance(data, dict) or not set(data) <= known:
             raise InvalidSpaceError(f"expected an object with {', '.join(sorted(known))}")
         rules = data.pop("rules", [])

@@ -19,8 +19,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import BoolArray, FloatArray, IntArray
 from ...batch import Batch
 from ...errors import InfeasibleSpaceError, SamplingError
 from ...graph import Graph
@@ -60,7 +60,7 @@ class Elite:
         """Values closer than this are one value."""
         return room(TIE, self.value) if np.isfinite(self.value) else 0.0
 
-    def offer(self, batch: Batch, values: NDArray[np.float64]) -> None:
+    def offer(self, batch: Batch, values: FloatArray) -> None:
         """Take in the graphs of a batch; infinite values mark those outside the space."""
         room = 4 if len(self.ties) < _TIES_KEPT else 0  # ties are massive: a few a round suffice
         for i in np.argsort(values, kind="stable"):
@@ -224,7 +224,7 @@ class _Chains:
             best = min(best, float(self._score.min()))
         return best
 
-    def _evaluate(self, batch: Batch, elite: Elite) -> NDArray[np.float64]:
+    def _evaluate(self, batch: Batch, elite: Elite) -> FloatArray:
         space = self._objective.space
         values, joined = evaluate(self._objective, batch, self._deadline)
         if space.connected is True and not space.directed and not space.rules:
@@ -261,12 +261,12 @@ class _Chains:
         n, labelled = self._current.n_nodes, self._current.edge_labels is not None
         return min(_CANDIDATES, _MOST_EDGE_LABELS // n**2) if labelled else _CANDIDATES
 
-    def _draw(self, n_chains: int, per_chain: int) -> NDArray[np.int64]:
+    def _draw(self, n_chains: int, per_chain: int) -> IntArray:
         if per_chain == len(self._moves):
             return np.tile(np.arange(per_chain), n_chains)
         return self._moves.draw(n_chains * per_chain, self._rng)
 
-    def _restart(self, stuck: NDArray[np.int64], elite: Elite) -> None:
+    def _restart(self, stuck: IntArray, elite: Elite) -> None:
         """Half the stuck chains restart from a perturbed good chain, half from a fresh sample."""
         rng = self._rng
         good = np.argsort(self._score)[: max(1, len(self._score) // 3)]
@@ -296,7 +296,7 @@ class _Chains:
         self._stuck[stuck] = 0
 
 
-def _smallest(values: NDArray[np.float64], joined: NDArray[np.int64]) -> NDArray[np.int64]:
+def _smallest(values: FloatArray, joined: IntArray) -> IntArray:
     """Where the smallest values are that were evaluated, as many as may start chains."""
     order = np.argsort(values, kind="stable")
     return order[joined[order] > 0][: _CHAINS // 3]
@@ -325,7 +325,7 @@ def _anything(space: GraphSpace, n: int) -> list[Graph]:
     ]
 
 
-def _where(mask: NDArray[np.bool_], yes: Batch, no: Batch) -> Batch:
+def _where(mask: BoolArray, yes: Batch, no: Batch) -> Batch:
     """Graph i of ``yes`` where the mask is set, else of ``no``."""
     wide = mask[:, None, None]
     return Batch(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from os import PathLike
 from typing import Any, Literal
 
 from ...errors import InvalidInputError
@@ -37,7 +38,7 @@ class MipOptions:
     threads: int = 1
     memory: float | None = None
     pool: int = 10
-    write: str | None = None
+    write: str | PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         if self.form not in (None, "function", "weight"):
@@ -55,8 +56,10 @@ class MipOptions:
             _is_number(self.tolerance) and 1e-9 <= self.tolerance <= 1e-2
         ):
             _refuse("tolerance", "a number between 1e-9 and 1e-2, or None", self.tolerance)
-        if self.memory is not None and not (_is_number(self.memory) and self.memory > 0):
+        if self.memory is not None and not (_is_number(self.memory) and 0 < self.memory < math.inf):
             _refuse("memory", "megabytes > 0, or None", self.memory)
+        if self.write is not None and not isinstance(self.write, (str, PathLike)):
+            _refuse("write", "a path or None", self.write)
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | MipOptions | None) -> MipOptions:

@@ -15,15 +15,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import FloatArray
 from ...posterior import FittedModel, WeightPosterior
 from .counting import Coordinate
 from .linear import Linear, total
 from .program import Program
 from .scaled import Scaled
 
-FloatArray = NDArray[np.float64]
 Counted = list[tuple[Coordinate, Scaled]]
 
 

@@ -20,10 +20,10 @@ import logging
 import math
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from ...acquisition import LCB
 from ...errors import (
     BoGrapeError,
     InfeasibleSpaceError,
@@ -65,15 +65,19 @@ class _Best:
             self.graph, self.value = graph, value
 
 
+def check_choices(solver: object, options: Any) -> tuple[str, MipOptions]:
+    """Name of the solver and all options, or an error that says which there are."""
+    name = "scip" if solver is None else str(solver).lower()
+    if name not in ADAPTERS:
+        raise InvalidInputError(
+            f"unknown solver {solver!r:.100} for method 'mip'; choose one of {', '.join(ADAPTERS)}"
+        )
+    return name, MipOptions.of(options)
+
+
 def propose_mip(objective: Criterion, request: Request) -> Proposal:
     """The graph of least acquisition value, by the paper's mixed-integer program."""
-    solver = (request.solver or "scip").lower()
-    if solver not in ADAPTERS:
-        raise InvalidInputError(
-            f"unknown solver {request.solver!r} for method 'mip'; choose one of "
-            f"{', '.join(ADAPTERS)}"
-        )
-    options = MipOptions.of(request.options)
+    solver, options = check_choices(request.solver, request.options)
     refuse_checked_rules(objective.space)
     best, n_evaluations = _start(objective, request, options)
     method = f"search+{solver}" if best.graph is not None else solver
@@ -83,7 +87,7 @@ def propose_mip(objective: Criterion, request: Request) -> Proposal:
         if options.write is not None:
             encoded.program.write(options.write)
         tolerance = options.tolerance or _DEFAULT_TOLERANCE[encoded.form]
-        allowance = _allowance(objective, tolerance or _SOLVERS_OWN)
+        allowance = objective.error_of_solver(tolerance or _SOLVERS_OWN)
         limits = Limits(
             gap=options.gap,
             threads=options.threads,
@@ -202,13 +206,6 @@ def _misfit(
         claim = encoded.program.value(encoded.lift(graph))
         worst = max(worst, claim - objective.of_graph(graph))
     return worst
-
-
-def _allowance(objective: Criterion, tolerance: float) -> float:
-    model = objective.posterior.model
-    prior = model.alpha * (math.e if model.kernel.exponential else 1.0) + model.beta
-    kappa = objective.acquisition.kappa if isinstance(objective.acquisition, LCB) else 0.0
-    return kappa * math.sqrt(tolerance * prior)
 
 
 def _is_sound(objective: Criterion, form: str) -> bool:

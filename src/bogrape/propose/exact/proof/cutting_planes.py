@@ -17,16 +17,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ....arrays import IntArray
 from ..distances.directions import pair_directions, plain_directions
 from ..distances.extremes import Extremes, prove
 from ..distances.facts import Fact
 from .piece import Answer, Question
 from .solve_piece import SolvePiece
 from .strategy import Strategy
-
-IntArray = NDArray[np.int64]
 
 _SECONDS = 10.0  # for one proof; a direction that takes longer is given up
 

@@ -11,6 +11,7 @@ from ortools.sat.python import cp_model
 from ....constraints import Rule
 from ....encoding import GraphEncoding, Structure, structures
 from ....encoding.contradiction import contradiction, smallest_conflict
+from ....encoding.cpsat import has_solution, new_solver
 from ....errors import BoGrapeError, InfeasibleSpaceError, SearchSpaceExhausted
 from ....space import GraphSpace
 from ...jobs.pool import solve_all
@@ -29,11 +30,9 @@ class Feasible:
         deadline = time.monotonic() + self.time_limit
         undecided = False
         for structure in self.structures:
-            solver = cp_model.CpSolver()
-            solver.parameters.num_workers = 1
-            solver.parameters.max_time_in_seconds = max(0.01, deadline - time.monotonic())
+            solver = new_solver(deadline - time.monotonic())
             status = solver.solve(GraphEncoding(structure).model)
-            if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            if has_solution(status):
                 return True
             undecided |= status != cp_model.INFEASIBLE
         return None if undecided else False

@@ -19,9 +19,9 @@ from ortools.sat.python import cp_model
 
 from ....batch import Batch
 from ....encoding import GraphEncoding
+from ....encoding.cpsat import new_solver
 from ....encoding.enumeration import visit_graphs
 from ....graph import Graph
-from ....machine import solver_megabytes
 from ...criterion import Criterion
 from ..distances.coordinates import Position
 from ..distances.count_variables import bare_counts, graph_counts
@@ -29,7 +29,7 @@ from ..distances.free_attributes import FreeAttributes, free_attributes
 from ..distances.inequality import Inequality, distances_by_position
 from ..distances.known import known_of_counts
 from ..distances.layers import put_heaviest_first
-from ..distances.remembered import Rows
+from ..distances.learnt import SmallHistograms
 from .piece import Answer, Question
 
 
@@ -57,7 +57,7 @@ class PieceSolve:
 
     # -- answers ------------------------------------------------------------------------------
 
-    def settled(self, missing: Rows | None = None) -> Answer:
+    def settled(self, missing: SmallHistograms | None = None) -> Answer:
         """Nothing in the piece beats the best graph, and the value it had to beat."""
         return Answer(
             proved=True,
@@ -168,15 +168,8 @@ class PieceSolve:
     def solver(self, *, clauses: bool = False) -> Any:
         """A solver for what is left of the time; with ``clauses`` it makes no linear programs."""
         self.n_solves += 1
-        solver = cp_model.CpSolver()
-        if clauses:
-            solver.parameters.linearization_level = 0
         left = self.deadline - time.monotonic()
-        solver.parameters.max_time_in_seconds = max(0.01, left)
-        solver.parameters.num_workers = 1  # the same answer every time; pieces run side by side
-        solver.parameters.random_seed = self.question.seed
-        solver.parameters.max_memory_in_mb = solver_megabytes()
-        return solver
+        return new_solver(left, seed=self.question.seed, clauses=clauses)
 
     def nothing_is_heavy_enough(self) -> bool:
         """Whether the weights of a case alone rule it out: far easier to see than the posterior."""

@@ -20,7 +20,7 @@ from ....graph import Graph
 from ...criterion import Criterion
 from ...proposal import Status
 from ..bounds.linear_programs import Lines
-from ..bounds.lines_below import Surface
+from ..bounds.lines_below import LcbOverCounts
 from ..bounds.quick_bounds import norm_bound
 from ..distances.coordinates import Coordinates, Position
 from ..distances.inequality import Inequality
@@ -68,10 +68,10 @@ class Strategy(ABC):
 
     def lines(self, piece: Piece, inequalities: Iterable[Inequality[Position]]) -> Lines | None:
         """Linear functions below the values, over counts that obey inequalities, if there are."""
-        surface = self.surface(piece)
-        return None if surface is None else Lines(surface, inequalities)
+        lcb = self.lcb_over_counts(piece)
+        return None if lcb is None else Lines(lcb, inequalities)
 
-    def surface(self, piece: Piece) -> Surface | None:  # noqa: ARG002
+    def lcb_over_counts(self, piece: Piece) -> LcbOverCounts | None:  # noqa: ARG002
         """The values as a function of the counts of a piece, for families with lines below it."""
         return None
 

@@ -1,0 +1,225 @@
+"""The last gate: no proposal leaves `propose` before its promises have been checked.
+
+Nothing is taken from whoever made the proposal but the proposal itself. The graph must be in the
+space and neither excluded nor pending, its value is computed again, and value, bound, status, gap
+and method must agree with one another and with what was asked for. That no graph is better than the
+bound cannot be checked in full, but every graph at hand is a witness against a bound that is too
+high: the neighbours of the proposed graph, starts that are not excluded, and a few random graphs.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from typing import NoReturn, get_args
+
+import numpy as np
+
+from ..batch import Batch
+from ..errors import BoGrapeError, EngineError, InvalidInputError, SamplingError
+from ..graph import Graph
+from .criterion import Criterion
+from .local.moves import MoveTable
+from .proposal import Proposal, Status
+from .request import Request
+from .units import RECOMPUTED, room
+
+HEURISTICS = ("search", "sample", "evolve")  # methods that prove nothing
+
+_MOST_WITNESSES = 512  # of each kind
+_WITNESS_WORK = 2_000_000  # nodes cubed, over all witnesses of a kind: a few milliseconds
+_FEWEST = 16  # of which it is not worth the while
+_SAMPLES = 16
+_SAMPLE_SECONDS = 0.1
+_SOLVERS_OWN = 1e-6  # tolerance of a solver of ``mip`` unless told otherwise
+
+
+def recheck(proposal: Proposal, objective: Criterion, request: Request, asked: str) -> None:
+    """Raise an `EngineError` that names the promise, if the proposal breaks one.
+
+    Args:
+        proposal: what was returned.
+        objective: what was minimised.
+        request: what was asked for.
+        asked: the method that was asked for it.
+    """
+    _Recheck(proposal, objective, request, asked).run()
+
+
+class _Recheck:
+    """The checks of one proposal, in standardised units where numbers are compared."""
+
+    def __init__(
+        self, proposal: Proposal, objective: Criterion, request: Request, asked: str
+    ) -> None:
+        self.proposal = proposal
+        self.objective = objective
+        self.request = request
+        self.asked = asked
+
+    def run(self) -> None:
+        if not isinstance(self.proposal, Proposal) or not isinstance(self.proposal.graph, Graph):
+            self._broken("a Proposal of a Graph", f"{self.proposal!r:.200}")
+        self._check_graph()
+        standard = self._check_value()
+        self._check_bound()
+        self._check_status()
+        self._check_gap()
+        self._check_method()
+        if math.isfinite(self.proposal.bound):
+            self._check_witnesses(standard)
+
+    def _broken(self, promise: str, found: str) -> NoReturn:
+        raise EngineError(
+            f"method {self.asked!r} must return {promise}, but returned {found}; please report this"
+        )
+
+    # -- the graph ------------------------------------------------------------------------------
+
+    def _check_graph(self) -> None:
+        graph, space = self.proposal.graph, self.objective.space
+        try:
+            violations = space.violations(graph)
+        except BoGrapeError as error:  # of another kind than the graphs of the space
+            violations = [str(error)]
+        if violations:
+            self._broken("a graph of the space", f"one that breaks {'; '.join(violations)}")
+        if space.identity(graph) in self.request.excluded:
+            self._broken("a new graph", "one that is excluded or pending")
+
+    # -- the numbers ----------------------------------------------------------------------------
+
+    def _check_value(self) -> float:
+        """Returns the value as computed here, in standardised units."""
+        claimed, units = self.proposal.value, self.objective.units
+        standard = self.objective.of_graph(self.proposal.graph)
+        if math.isnan(standard) and self.objective.standard_acquisition is None:
+            raise InvalidInputError(
+                f"the acquisition function {self.objective.acquisition!r:.100} must return a "
+                "number for every graph of the space, but returned nan for one of them"
+            )
+        value = units.value(standard)
+        near = (room(RECOMPUTED, standard) + units.rounding(value)) * units.scale
+        if not (claimed == value or abs(claimed - value) <= near):
+            self._broken(f"the value of its graph, {value:.17g}", f"{claimed:.17g}")
+        if self.proposal.scale != units.scale:
+            self._broken(f"the scale {units.scale:.17g}", f"{self.proposal.scale:.17g}")
+        return standard
+
+    def _check_bound(self) -> None:
+        value, bound = self.proposal.value, self.proposal.bound
+        if not bound <= value:  # also if it is not a number
+            self._broken(f"a bound that is not above the value {value:.17g}", f"{bound:.17g}")
+
+    @property
+    def _standard_gap(self) -> float:
+        """How far the bound is below the value, as both are written down."""
+        value, bound = self.proposal.value, self.proposal.bound
+        return (value - bound) / self.objective.units.scale if value != bound else 0.0
+
+    @property
+    def _rounding(self) -> float:
+        units = self.objective.units
+        return units.rounding(self.proposal.value) + units.rounding(self.proposal.bound)
+
+    def _tolerance(self, standard: float) -> float:
+        """How far a proved bound may be off: by rounding, or by the tolerance of a solver."""
+        near = room(RECOMPUTED, standard)
+        if self.asked == "mip":
+            told = (self.request.options or {}).get("tolerance") or 0.0
+            near += self.objective.error_of_solver(max(_SOLVERS_OWN, told))
+        return near
+
+    # -- what is claimed of them ----------------------------------------------------------------
+
+    def _check_status(self) -> None:
+        proposal = self.proposal
+        if proposal.status not in get_args(Status):
+            self._broken(f"one of {', '.join(get_args(Status))}", f"the status {proposal.status!r}")
+        if proposal.status == "heuristic":
+            if proposal.bound != -math.inf:
+                self._broken(
+                    "no bound with the status 'heuristic'", f"the bound {proposal.bound:.17g}"
+                )
+            return
+        if self.asked in HEURISTICS:
+            self._broken("the status 'heuristic'", repr(proposal.status))
+        if proposal.status == "optimal":
+            if not math.isfinite(proposal.bound):
+                self._broken(
+                    "a finite bound with the status 'optimal'", f"the bound {proposal.bound}"
+                )
+            standard = self.objective.units.standard(proposal.value)
+            if self._standard_gap > self._tolerance(standard) + self._rounding:
+                self._broken(
+                    "a bound that meets the value with the status 'optimal'",
+                    f"the value {proposal.value:.17g} and the bound {proposal.bound:.17g}",
+                )
+
+    def _check_gap(self) -> None:
+        """The gap in deviations, which is kept for where value and bound are written coarsely."""
+        claimed, gap = self.proposal.standard_gap, self._standard_gap
+        if claimed is None or claimed == gap or not math.isfinite(self.proposal.value):
+            return
+        near = room(RECOMPUTED, gap) + self._rounding if math.isfinite(gap) else 0.0
+        if not abs(claimed - gap) <= near:
+            self._broken(f"the gap between its value and bound, {gap:.17g}", f"{claimed:.17g}")
+
+    def _check_method(self) -> None:
+        method = self.proposal.method
+        if not isinstance(method, str) or not method:
+            self._broken("what found the graph as its method", repr(method))
+        if self.asked in HEURISTICS and method != self.asked:
+            self._broken(f"{self.asked!r} as its method", repr(method))
+        if self.proposal.status != "heuristic" and method in HEURISTICS:
+            self._broken("what proved the bound as its method", repr(method))
+
+    # -- witnesses against the bound ------------------------------------------------------------
+
+    def _check_witnesses(self, standard: float) -> None:
+        units, space = self.objective.units, self.objective.space
+        bound = units.standard(self.proposal.bound)
+        near = self._tolerance(standard) + self._rounding
+        for batch in self._witnesses():
+            values = np.where(space.excess(batch) == 0, self.objective.of_batch(batch), np.inf)
+            for i in np.flatnonzero(values < bound - near):
+                graph = batch.graph(int(i))
+                if space.contains(graph) and space.identity(graph) not in self.request.excluded:
+                    self._broken(
+                        "a bound on all graphs that are not excluded",
+                        f"the bound {self.proposal.bound:.17g}, although there is a graph of value "
+                        f"{units.value(float(values[i])):.17g} ({graph.to_json():.300})",
+                    )
+
+    def _witnesses(self) -> Iterator[Batch]:
+        """Batches of graphs, mostly of the space, that cost little to come by."""
+        space, request = self.objective.space, self.request
+        n = self.proposal.graph.n_nodes
+        rng = np.random.default_rng(request.seed)
+        if self._most(n) and len(moves := MoveTable.of(space, n)):
+            index = np.arange(len(moves))
+            if len(moves) > self._most(n):
+                index = rng.choice(index, self._most(n), replace=False)
+            start = Batch.of([self.proposal.graph])
+            yield moves.apply(start, index, rng, np.zeros(len(index), dtype=np.int64))
+        taken = set(map(id, request.exclude))  # where starts come from, unless they were given
+        known = [graph for graph in request.starts if id(graph) not in taken][:_MOST_WITNESSES]
+        known = [graph for graph in known if self._most(graph.n_nodes) and space.contains(graph)]
+        if all(map(self._most, space.sizes)) and not request.late:
+            known += self._sample()
+        for size in sorted({graph.n_nodes for graph in known}):
+            yield Batch.of([graph for graph in known if graph.n_nodes == size])
+
+    def _sample(self) -> list[Graph]:
+        until = time.monotonic() + _SAMPLE_SECONDS
+        try:
+            return self.objective.space.sample(_SAMPLES, seed=self.request.seed, deadline=until)
+        except SamplingError as error:
+            return list(error.graphs)  # those that there was time for
+
+    @staticmethod
+    def _most(n: int) -> int:
+        """Witnesses of a kind, for graphs with n nodes; none where they would take long."""
+        number = min(_MOST_WITNESSES, _WITNESS_WORK // n**3)
+        return number if number >= _FEWEST else 0

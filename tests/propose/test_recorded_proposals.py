@@ -1,0 +1,100 @@
+"""The same proposals as on record (tests/data/proposals.json), asked in one process.
+
+The record was made by a process for each question, so an answer that depended on what the engine
+remembers of earlier questions would differ here. Where the arithmetic is that of the record (the
+processor, the BLAS, the versions of the solvers), every bit must be the same. Elsewhere other
+rounding moves values by less than a tie is worth, and those of a fitted model by what an optimiser
+leaves open; the graph, the status and the method are the same still.
+
+    python tests/record_proposals.py --against OLD/src
+
+compares two versions in one run, every bit on every machine.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from proposal_instances import INSTANCES, Instance
+from record_proposals import RECORD, arithmetic, differences
+
+SAVED: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
+NEAR = {"fitted": 1e-5}  # the likelihood is flat at its maximum
+USUALLY = 1e-8
+
+QUICK = [
+    name
+    for name, instance in INSTANCES.items()
+    if instance.number % 4 == instance.number // 4 % 4 and "molecules" not in instance.space
+]
+
+
+def asked(instance: Instance) -> list[Any]:
+    if "molecules" in instance.space:
+        pytest.importorskip("rdkit")
+    return instance.answers()
+
+
+def assert_as_recorded(name: str) -> None:
+    instance = INSTANCES[name]
+    near = 0.0 if SAVED["arithmetic"] == arithmetic() else NEAR.get(instance.way, USUALLY)
+    assert differences(SAVED["answers"][name], asked(instance), near) == []
+
+
+def test_all_questions_are_on_record_and_cover_what_they_should() -> None:
+    assert list(SAVED["answers"]) == list(INSTANCES)
+    assert len(INSTANCES) >= 60
+    covered = {(instance.kernel, instance.way) for instance in INSTANCES.values()}
+    assert len(covered) == 20  # four kernels, asked in five ways
+    answers = [answer for found in SAVED["answers"].values() for answer in found]
+    assert {answer["status"] for answer in answers} == {"optimal", "heuristic"}
+    assert sum(answer["status"] == "optimal" for answer in answers) >= 100
+    assert {answer["method"] for answer in answers} >= {"search+cp-sat", "cp-sat", "search+scip"}
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_proposal_is_the_one_on_record(name: str) -> None:
+    assert_as_recorded(name)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", [name for name in reversed(INSTANCES) if name not in QUICK])
+def test_every_other_proposal_is_the_one_on_record(name: str) -> None:
+    assert_as_recorded(name)
+
+
+SOUND = {
+    "value": -1.5,
+    "bound": -1.6,
+    "status": "optimal",
+    "method": "cp-sat",
+    "n_evaluations": 7,
+    "identity": "a",
+    "graph": "{}",
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "near", "n_differences"),
+    [
+        ({}, 0.0, 0),
+        ({"value": -1.5000000000000002}, 0.0, 1),
+        ({"bound": -1.6000000000000003}, 0.0, 1),
+        ({"n_evaluations": 8}, 0.0, 1),
+        ({"graph": "[]"}, 0.0, 1),
+        ({"value": -1.5000000000000002, "n_evaluations": 8, "graph": "[]"}, 1e-8, 0),
+        ({"value": -1.5 - 1e-7}, 1e-8, 1),
+        ({"bound": None}, 1e-8, 1),
+        ({"status": "time_limit", "method": "search", "identity": "b"}, 1e-8, 3),
+    ],
+    ids=str,
+)
+def test_the_comparison_tells_answers_apart(
+    change: dict[str, Any], near: float, n_differences: int
+) -> None:
+    assert len(differences([SOUND], [{**SOUND, **change}], near)) == n_differences
+    assert len(differences([{**SOUND, **change}], [SOUND], near)) == n_differences
+    assert len(differences([SOUND, SOUND], [SOUND], near)) == 1
