@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
 import networkx as nx
@@ -347,6 +348,7 @@ def test_scripts_in_a_drawing_are_part_of_an_image() -> None:
     inner = SVG.format("x").replace("<text>", "<script>alert(1)</script><text onclick='f()'>")
     made = ET.fromstring(embedded_svg(f"<?xml version='1.0' encoding='latin-1'?>{inner}", 60, "<"))
     assert made.tag == "img"
+    assert unquote(made.get("src", "").removeprefix("data:image/svg+xml,")) == inner
     assert (made.get("width"), made.get("height"), made.get("alt")) == ("60", "30", "<")
     assert len(made) == 0
 
@@ -410,6 +412,16 @@ def test_molecules_of_any_space_need_no_second_argument(tmp_path: Path) -> None:
     assert molecules.to_smiles(trial.graph) == space.identity(trial.graph)
 
 
+def test_an_oracle_refuses_molecules_of_another_data_set() -> None:
+    molecules = pytest.importorskip("bogrape.molecules")
+    oracle = molecules.load_oracle("qm7")
+    graph = molecules.from_smiles("CO", "qm7")
+    assert oracle(graph) == oracle(graph.with_names())
+    assert oracle(graph) == oracle(graph.with_names(("C", "N", "O")))
+    with pytest.raises(InvalidInputError, match="labels stand for C, N, O, F"):
+        oracle(molecules.from_smiles("CO", "qm9"))
+
+
 def test_a_graph_that_names_other_elements_is_not_taken_for_another_molecule() -> None:
     molecules = pytest.importorskip("bogrape.molecules")
     graph = molecules.from_smiles("CCl", ("C", "Cl"))
@@ -418,12 +430,17 @@ def test_a_graph_that_names_other_elements_is_not_taken_for_another_molecule() -
         molecules.to_smiles(graph, ("C", "F"))
 
 
+OLD = (  # as studies stored it before there were domains
+    '{"n_nodes":3,"labels":["C","N","O","F"],"features":11,"directed":false,"connected":true,'
+    '"rules":[{"rule":"molecules.Valence","valences":[4,3,2,1]}],"edge_labels":3}'
+)
+
+
 def test_spaces_stored_before_there_were_domains_are_of_molecules() -> None:
     molecules = pytest.importorskip("bogrape.molecules")
-    space = molecules.molecule_space("qm9", n_atoms=3)
-    assert "domain" not in json.loads(space.to_json())
-    read = GraphSpace.from_json(space.to_json())
-    assert read.domain == molecules.MOLECULES
+    space = molecules.molecule_space("qm9", n_atoms=3, bounds=False)
+    assert space.to_json() == OLD
+    assert GraphSpace.from_json(OLD).domain == molecules.MOLECULES
     bare = GraphSpace(3, labels=("x", "y"), features=11, edge_labels=3)
     assert bare.with_rules([molecules.Valence([4, 3])]).domain is None  # no elements
     only = space.with_rules([])
@@ -469,6 +486,15 @@ def test_the_command_line_speaks_the_text_format_of_a_domain(
     page = tmp_path / "page.html"
     call("report", study, "-o", page)
     assert "connected circuits with 4 components" in page.read_text(encoding="utf-8")
+    done = subprocess.run(  # from the database alone, in the folder of the module
+        [sys.executable, "-m", "bogrape", "report", "study.db", "-o", "alone.html"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Best circuit" in (folder / "alone.html").read_text(encoding="utf-8")
     bad = CliRunner().invoke(main, ["import", str(study), str(_row(tmp_path)), "--preview"])
     assert "cannot read this circuit: ValueError" in bad.output
 

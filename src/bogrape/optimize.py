@@ -35,7 +35,7 @@ from .statusline import status_line
 from .storage import Storage
 from .study import Study
 from .study.ahead import Ahead
-from .study.settings import SearchOptions, refuse_unknown
+from .study.settings import SearchOptions, refuse_unknown, shows_settings
 from .trial import Trial
 
 logger = logging.getLogger(__name__)
@@ -47,6 +47,7 @@ _NOTICEABLE = 0.05  # share of an evaluation's time; a place may be empty for th
 _LOOK = 0.05  # seconds between looks at a proposal that is being computed
 
 
+@shows_settings
 def minimize(
     objective: Objective,
     space: GraphSpace,

@@ -113,11 +113,18 @@ def test_columns_that_would_be_empty_are_left_out_of_the_table() -> None:
 
 @pytest.mark.parametrize("called", [GraphGP.__init__, Study.__init__, StudySettings, minimize])
 def test_editors_can_complete_kernels_methods_and_directions(called: Any) -> None:
-    hints = typing.get_type_hints(called)
-    assert hints["kernel"] == KernelName
+    shown = inspect.signature(called, eval_str=True).parameters
+    assert shown["kernel"].annotation == KernelName
     for name, kind in (("method", Method), ("direction", Direction)):
-        if name in inspect.signature(called).parameters:
-            assert hints[name] == kind
+        if called is not GraphGP.__init__:
+            assert shown[name].annotation == kind
+
+
+@pytest.mark.parametrize("called", [Study, minimize])
+def test_notebooks_show_every_setting_with_its_default(called: Any) -> None:
+    shown, settings = inspect.signature(called), inspect.signature(StudySettings)
+    for name, parameter in settings.parameters.items():
+        assert shown.parameters[name].default == parameter.default
 
 
 def test_the_types_list_what_there_is() -> None:

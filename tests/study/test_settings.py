@@ -227,7 +227,7 @@ def test_a_study_names_the_nearest_argument(wrong: dict[str, Any], near: str) ->
     with pytest.raises(InvalidInputError, match=f"unknown setting .*did you mean '{near}'"):
         Study(SPACE, **wrong)
     with pytest.raises(
-        InvalidInputError, match="unknown setting 'colour'; known are space, storage, name, k"
+        InvalidInputError, match="unknown setting 'colour'; known are space, storage"
     ):
         Study(SPACE, colour=3)  # type: ignore[call-arg]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -127,7 +128,7 @@ def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
             f"[objective] command must be a text or a list, got {command!r:.100}"
         )
     import_from(path.parent)  # for a domain that lies beside it
-    space = _space(data)
+    space = _space(data, path)
     slurm = evaluation.get("slurm", {})
     if not isinstance(slurm, dict):
         raise InvalidInputError("[evaluation.slurm] must be a table of parameters")
@@ -165,7 +166,7 @@ def _given(instead: Sequence[str]) -> dict[str, Any]:
     return out
 
 
-def _space(data: dict[str, Any]) -> GraphSpace:
+def _space(data: dict[str, Any], path: Path) -> GraphSpace:
     if "space" not in data:
         raise InvalidInputError("a study file needs a table [space]; see 'bogrape init'")
     molecular = isinstance(data["space"], dict) and "molecules" in data["space"]
@@ -173,6 +174,10 @@ def _space(data: dict[str, Any]) -> GraphSpace:
     rules = space.pop("rules", [])
     if not isinstance(rules, list):
         raise InvalidInputError("rules must be written as [[space.rules]] tables")
+    folder = str(path.parent.resolve())
+    own = any(isinstance(rule, dict) and ":" in str(rule.get("rule")) for rule in rules)
+    if own and folder not in sys.path:
+        sys.path.append(folder)  # a module beside the file is found, and stands in for no other
     made = tuple(map(rule_from_dict, rules))
     if molecular:
         return _molecules(space, made)

@@ -50,6 +50,7 @@ from .edges_and_labels import (
 from .linear import LinearRule
 from .named_nodes import NamedNodes
 from .paths import Acyclic, CycleRange, DiameterRange
+from .registry import PLACE, find_rule, register_rule
 from .rows import Atom, Aux, Edge, EdgeLabel, HasFeature, HasLabel, Row, Shape, Within, edge, within
 from .rule import NamedLabel, NamedNode, Rule, in_words
 
@@ -87,6 +88,7 @@ __all__ = [
     "edge",
     "identity_of",
     "in_words",
+    "register_rule",
     "rule_from_dict",
     "within",
 ]
@@ -138,6 +140,8 @@ def rule_from_dict(data: Any) -> Rule:
             f"expected a rule as {{'rule': name, parameter: value, ...}}, got {data!r}; "
             f"names are {', '.join(RULES)}"
         )
+    if isinstance(data["rule"], str) and ":" in data["rule"]:
+        return _own_rule(data)
     kind = _rule_named(data["rule"])
     body = {key: value for key, value in data.items() if key != "rule"}
     try:
@@ -147,6 +151,27 @@ def rule_from_dict(data: Any) -> Rule:
         raise InvalidSpaceError(
             f"{kind.__name__}: expected parameters out of {valid}, got {sorted(body)}"
         ) from None
+
+
+def _own_rule(data: dict[str, Any]) -> Rule:
+    """A rule that is no part of this package, from its import path and parameters."""
+    kind = find_rule(data)
+    if not isinstance(kind, type) or not issubclass(kind, Rule):
+        raise InvalidSpaceError(
+            f"expected {data['rule']!r:.100} to be a rule, got {type(kind).__name__}; try a class "
+            "that derives from bogrape.constraints.Rule"
+        )
+    body = {key: _tuples(value) for key, value in data.items() if key not in ("rule", PLACE)}
+    try:
+        return kind(**body)
+    except (TypeError, ValueError) as error:
+        raise InvalidSpaceError(
+            f"{data['rule']}: expected parameters it takes, got {body}: {error}"
+        ) from None
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 # Parts of bogrape that bring rules of their own, named "molecules.Valence"; loaded when asked for.

@@ -23,11 +23,6 @@ _NUMBERS = 20  # of edges that are tried, at most
 _EACH = 2  # graphs of each number
 
 
-def is_own(kind: type[Rule]) -> bool:
-    """Whether the class of a rule is not one of this package's."""
-    return kind.__module__.partition(".")[0] != __name__.partition(".")[0]
-
-
 def check_own_class(rule: Rule) -> None:
     """Raise `InvalidSpaceError` unless the rule is plain data that cannot change."""
     remedy = f"@dataclass(frozen=True) above class {type(rule).__name__}, with tuples for lists"

@@ -7,6 +7,7 @@ its parameters.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
@@ -20,9 +21,10 @@ from ..arrays import FloatArray
 from ..batch import Batch
 from ..checks import is_number, is_whole
 from ..domain import GRAPHS, Nouns
-from ..errors import InvalidSpaceError
+from ..errors import InvalidSpaceError, UnsupportedError
 from ..graph import Graph
 from .asked import excess_of
+from .registry import is_own, stored_name
 from .rows import Aux, Row, Shape
 
 Label = int | str
@@ -295,9 +297,26 @@ class Rule:
 
     def to_dict(self) -> dict[str, Any]:
         """Type and parameters as plain JSON values; ``rule_from_dict`` reads them back."""
+        if is_own(type(self)):
+            return {**stored_name(type(self)), **self._stored_parameters()}
         body = {key: _plain(value) for key, value in self.parameters().items()}
         prefix = f"{self.package}." if self.package else ""
         return {"rule": prefix + type(self).__name__, **body}
+
+    def _stored_parameters(self) -> dict[str, Any]:
+        """All of them: defaults in code of the user's own may change without notice."""
+        if not is_dataclass(self):
+            return {}
+        names = [field.name for field in fields(self) if field.init]
+        body = {name: _plain(getattr(self, name)) for name in names}
+        try:
+            json.dumps(body)
+        except (TypeError, ValueError) as error:
+            raise UnsupportedError(
+                f"{self.name}: expected parameters that can be stored (numbers, texts, tuples of "
+                f"these), got {error}; try such parameters, or a study without storage"
+            ) from None
+        return body
 
     # -- checks, called from __post_init__ ----------------------------------------------------
 

@@ -26,7 +26,8 @@ from ..constraints import (
     in_words,
     rule_from_dict,
 )
-from ..constraints.own import check_own_class, check_own_meaning, is_own
+from ..constraints.own import check_own_class, check_own_meaning
+from ..constraints.registry import is_own
 from ..counts import chunks
 from ..domain import DIRECTED_GRAPHS, GRAPHS, Domain, Nouns, find_domain
 from ..errors import (

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from os import PathLike, fspath
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Literal, TypedDict, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from ..propose.portfolio import Method, check_method
 from ..space import GraphSpace
 
 Direction = Literal["minimize", "maximize"]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 ACQUISITIONS = ("lcb", "lcb-growing", "ei")
 FIXED = ("seed", "direction")  # the trials so far depend on them; of the space, rules can be added
 
@@ -198,7 +199,7 @@ class StudySettings:
 
     def changed(self, add_rules: tuple[Rule, ...], changes: Mapping[str, Any]) -> StudySettings:
         """These settings with some changed; those that cannot change are refused."""
-        refuse_unknown(name for name in changes if name != "space")
+        refuse_unknown(changes, of=StudySettings)
         space = self.space.with_rules([*self.space.rules, *add_rules]) if add_rules else self.space
         new = replace(self, **{"space": space, **changes})
         self.check_successor(new)
@@ -234,12 +235,22 @@ _FIRST_RECORDED = (
 )
 
 
-def refuse_unknown(given: Iterable[str], *, of: Callable[..., Any] | None = None) -> None:
-    """Raise if a name is none of a setting; the parameters ``of`` a function are welcome, too."""
-    known = list(SETTING_NAMES)
-    if of is not None:
-        parameters = inspect.signature(of).parameters.values()
-        known = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD] + known
+def shows_settings(function: _Function) -> _Function:
+    """Let ``help`` and notebooks show what ``**settings`` of a function are, with defaults."""
+    signature = inspect.signature(function)
+    own = {name: p for name, p in signature.parameters.items() if p.kind is not p.VAR_KEYWORD}
+    types, defaults = get_type_hints(StudySettings), inspect.signature(StudySettings).parameters
+    shown = [
+        defaults[name].replace(annotation=types[name]) for name in SETTING_NAMES if name not in own
+    ]
+    whole = signature.replace(parameters=[*own.values(), *shown])
+    function.__signature__ = whole  # type: ignore[attr-defined]
+    return function
+
+
+def refuse_unknown(given: Iterable[str], *, of: Callable[..., Any]) -> None:
+    """Raise if a name is none of the arguments of a function that shows its settings."""
+    known = list(inspect.signature(of).parameters)
     for name in given:
         if name not in known:
             raise InvalidInputError(unknown_name(name, known))

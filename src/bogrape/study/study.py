@@ -28,7 +28,7 @@ from .asking import Asking, Wish
 from .ledger import Ledger
 from .observations import Outside, checked_observation, checked_observations
 from .results import Dataset, TrialList, best_of, dataset_of
-from .settings import StudyOptions, StudySettings, refuse_unknown
+from .settings import StudyOptions, StudySettings, refuse_unknown, shows_settings
 from .transitions import (
     as_reason,
     as_seconds,
@@ -64,6 +64,7 @@ class Study:
     'complete'
     """
 
+    @shows_settings
     def __init__(
         self,
         space: GraphSpace,
