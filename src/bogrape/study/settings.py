@@ -16,9 +16,8 @@ from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from os import PathLike, fspath
 from typing import Any, Literal, TypedDict, TypeVar, get_args, get_type_hints
 
-import numpy as np
-
 from ..acquisition import EI, LCB, Acquisition
+from ..checks import whole
 from ..constraints import Rule
 from ..errors import BoGrapeError, InvalidInputError, StudyError, UnsupportedError
 from ..gp import STUDY_CLIP, STUDY_OBSERVATIONS, GraphGP
@@ -112,14 +111,12 @@ class StudySettings:
                 f"space must be a GraphSpace, got {type(self.space).__name__}; "
                 "try GraphSpace(n_nodes=10)"
             )
-        for name, least in (("n_initial", 2), ("seed", 0), ("retries", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-                hint = "; a Gaussian process needs two observations" if least == 2 else ""
-                raise InvalidInputError(
-                    f"{name} must be an integer >= {least}, got {value!r}{hint}"
-                )
-            object.__setattr__(self, name, int(value))
+        for name, least, why in (
+            ("n_initial", 2, " (a Gaussian process needs two observations)"),
+            ("seed", 0, ""),
+            ("retries", 0, ""),
+        ):
+            object.__setattr__(self, name, whole(getattr(self, name), name + why, least))
         self.new_model()  # checks what is for `GraphGP`
         check_method(self.method, self.solver, self.options)
         if self.options is not None:
