@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import types
 from collections.abc import Callable
@@ -557,7 +558,8 @@ def test_a_process_that_cannot_be_started_was_not_evaluated(
 
 
 def test_an_objective_that_cannot_reach_its_process_was_not_evaluated() -> None:
-    evaluator = ProcessEvaluator(lambda _: 1.0, start_method="spawn")
+    lock = threading.Lock()
+    evaluator = ProcessEvaluator(lambda _: float(lock.locked()), start_method="spawn")
     evaluator.submit(0, PATH)
     ((_, outcome),) = evaluator.wait()
     assert outcome.kind == "not started"

@@ -16,9 +16,8 @@ from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from os import PathLike, fspath
 from typing import Any, Literal, TypedDict, TypeVar, get_args, get_type_hints
 
-import numpy as np
-
 from ..acquisition import EI, LCB, Acquisition
+from ..checks import whole
 from ..constraints import Rule
 from ..errors import BoGrapeError, InvalidInputError, StudyError
 from ..gp import STUDY_CLIP, STUDY_OBSERVATIONS, GraphGP
@@ -120,16 +119,14 @@ class StudySettings:
                 f"space must be a GraphSpace, got {type(self.space).__name__}; "
                 "try GraphSpace(n_nodes=10)"
             )
-        for name, least in (("n_initial", 2), ("seed", 0), ("retries", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-                hint = "; a Gaussian process needs two observations" if least == 2 else ""
-                raise InvalidInputError(
-                    f"{name} must be an integer >= {least}, got {value!r}{hint}"
-                )
-            object.__setattr__(self, name, int(value))
+        for name, least, why in (
+            ("n_initial", 2, " (a Gaussian process needs two observations)"),
+            ("seed", 0, ""),
+            ("retries", 0, ""),
+        ):
+            object.__setattr__(self, name, whole(getattr(self, name), name + why, least))
         kernel = self.new_model().kernel  # checks what is for `GraphGP`
-        if kernel == RBF():
+        if isinstance(kernel, RBF) and kernel == RBF():
             object.__setattr__(self, "kernel", kernel.name)  # as it is stored and compared
         elif not is_published(kernel):
             object.__setattr__(self, "kernel", kernel)
