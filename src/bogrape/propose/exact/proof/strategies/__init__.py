@@ -8,12 +8,14 @@ from .exponential import ExponentialLabelledLCB, ExponentialLCB
 from .histograms import Histograms
 from .linear import LinearLabelledLCB, LinearLCB
 from .own import OwnHistograms
+from .rbf import RbfLCB
 
 STRATEGIES: tuple[type[Strategy], ...] = (  # the first that accepts a criterion is taken
     LinearLCB,
     LinearLabelledLCB,
     ExponentialLCB,
     ExponentialLabelledLCB,
+    RbfLCB,
     Histograms,
     OwnHistograms,
 )

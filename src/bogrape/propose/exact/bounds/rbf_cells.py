@@ -1,0 +1,179 @@
+r"""The exponents of the kernel ``rbf`` as sums of squares of linear functions of the counts.
+
+With ``k(x, x_i) = exp(-u_i / 2)`` for the i-th observation,
+
+.. math:: u_i(x) = a_i + \sum_j d_j (C_j(x) - t_{ij})^2 ,
+
+where every *cell* ``C_j`` is a sum of some counts of one type (pairs with given labels within so
+many steps, or farther apart; nodes with a feature), and ``a_i`` is what does not vary in the piece:
+the numbers of nodes with each label, pairs with labels that no node of the piece has, and, in
+connected graphs, pairs joined by a path.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from ....arrays import FloatArray
+from ....groups import PATH_GROUPS, divisors, group_counts, path_layers
+from ....kernels import RBF
+from ....posterior import FittedModel
+from ..distances.coordinates import Coordinates, LabelledDistance
+from .lines_below import Box
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RbfCells:
+    """The cells ``rows @ x``, and where the observations lie among them."""
+
+    coordinates: Coordinates
+    rows: FloatArray  # (J, counts), entries 0 and 1
+    weights: FloatArray  # (J,): d above
+    targets: FloatArray  # (T, J): t above
+    apart: FloatArray  # (T,): a above
+    # what the counts of a cell and those of its type beside it add up to: all pairs of the type,
+    # or no more than that
+    beside: FloatArray  # (J, counts)
+    least_together: FloatArray  # (J,)
+    most_together: FloatArray
+
+    @classmethod
+    def of(cls, fitted: FittedModel, coordinates: Coordinates, *, connected: bool) -> RbfCells:
+        """The cells of a piece with a composition; all pairs of nodes are ``connected``, or not."""
+        made = _Maker(fitted, coordinates, connected)
+        made.labels()
+        made.paths()
+        made.features()
+        return made.cells()
+
+    def exponents(self, x: FloatArray) -> FloatArray:
+        """``u_i(x)`` for one x."""
+        return self.apart + (self.rows @ x - self.targets) ** 2 @ self.weights
+
+    def ranges(self, box: Box) -> tuple[FloatArray, FloatArray]:
+        """The least and the largest value of each cell."""
+        low = np.maximum(self.rows @ box.low, self.least_together - self.beside @ box.high)
+        high = np.minimum(self.rows @ box.high, self.most_together - self.beside @ box.low)
+        return low, np.maximum(low, high)  # a box without any counts has no other way out
+
+    def alike(self) -> FloatArray:
+        """The kernel between the observations, over the cells alone."""
+        scaled = self.targets * np.sqrt(self.weights)
+        squares = ((scaled[:, None] - scaled[None]) ** 2).sum(axis=2)
+        return np.asarray(np.exp(-0.5 * squares))
+
+
+class _Maker:
+    def __init__(self, fitted: FittedModel, coordinates: Coordinates, connected: bool) -> None:
+        if coordinates.composition is None:
+            raise ValueError("expected a piece with a composition, got one without")
+        self._composition = coordinates.composition
+        self._coordinates, self._connected = coordinates, connected
+        self._kernel_weights = cast("RBF", fitted.kernel).weights
+        n_lengths = max(coordinates.longest + 1, fitted.counts.lengths.shape[1])
+        n_labels = max(coordinates.shape.n_labels, fitted.counts.n_labels)
+        self._n_labels = n_labels
+        self._layers = path_layers(n_lengths)
+        observed = fitted.counts.padded(n_lengths, n_labels)
+        self._observed = {
+            group: rows / divisors(observed, group)[:, None]
+            for group, rows in group_counts(observed, self._kernel_weights).items()
+        }
+        self._apart = np.zeros(len(observed))
+        # by which counts a cell adds up: its weight, the weighted targets, and their squares
+        self._found: dict[tuple[int, ...], tuple[float, FloatArray]] = {}
+        self._types: dict[tuple[int, ...], tuple[int, ...] | None] = {}
+
+    def labels(self) -> None:
+        numbers = np.zeros(self._n_labels)
+        numbers[: len(self._composition)] = self._composition
+        self._constant("labels", numbers / self._coordinates.shape.n_nodes**2)
+
+    def paths(self) -> None:
+        n, directed = self._coordinates.shape.n_nodes, self._coordinates.shape.directed
+        at = self._coordinates.at_labelled_distance
+        for group in PATH_GROUPS[1:]:
+            layers = self._layers[group]
+            shape = (len(layers), self._n_labels, self._n_labels)
+            for (layer, a, b), target in zip(
+                np.ndindex(shape), self._observed[group].T, strict=True
+            ):
+                first, last = (a, b) if directed or a <= b else (b, a)
+                lengths = np.flatnonzero(layers[layer])
+                members = [at.get(LabelledDistance(int(s), first, last)) for s in lengths]
+                places = tuple(sorted(i for i in members if i is not None))
+                # an unordered pair of equal labels is two ordered ones
+                each = (2 if a == b and not directed else 1) / n**2
+                nodes = self._composition[a] if a == b and a < len(self._composition) else 0
+                fixed = layers[layer, 0] * nodes / n**2
+                self._add(group, places, (first, last), each, target - fixed)
+
+    def features(self) -> None:
+        if "features" not in self._kernel_weights:
+            return
+        n = self._coordinates.shape.n_nodes
+        first = len(self._coordinates.paths)
+        for m, target in enumerate(self._observed["features"].T):
+            self._add("features", (first + m,), None, 1 / n, target)
+
+    def _constant(self, group: str, value: FloatArray) -> None:
+        squares = (value - self._observed[group]) ** 2
+        self._apart += self._kernel_weights[group] * squares.sum(axis=1)
+
+    def _add(
+        self,
+        group: str,
+        places: tuple[int, ...],
+        kind: tuple[int, ...] | None,
+        each: float,
+        target: FloatArray,
+    ) -> None:
+        """The square of ``each * (sum of the counts at these places) - target``."""
+        weight = self._kernel_weights[group]
+        if not places:
+            self._apart += weight * target**2
+            return
+        if kind is not None and self._connected and len(places) == self._coordinates.longest:
+            total = self._coordinates.n_pairs(*kind)
+            self._apart += weight * (each * total - target) ** 2
+            return
+        weight, target = weight * each**2, target / each
+        self._types[places] = kind
+        if places in self._found:  # two squares of one variable are one, and a constant
+            other, beside = self._found[places]
+            both = weight + other
+            self._apart += weight * other / both * (target - beside) ** 2
+            weight, target = both, (weight * target + other * beside) / both
+        self._found[places] = weight, target
+
+    def cells(self) -> RbfCells:
+        coordinates = self._coordinates
+        shape = len(self._found), len(coordinates)
+        rows, beside = np.zeros(shape), np.zeros(shape)
+        least, most = np.full(shape[0], -math.inf), np.full(shape[0], math.inf)
+        of_type: dict[tuple[int, ...], list[int]] = {}
+        for i, path in enumerate(coordinates.paths):
+            of_type.setdefault(path[1:], []).append(i)
+        for j, places in enumerate(self._found):
+            rows[j, list(places)] = 1.0
+            kind = self._types[places]
+            if kind is not None:
+                beside[j, of_type[kind]] = 1.0
+                beside[j, list(places)] = 0.0
+                most[j] = coordinates.n_pairs(*kind)
+                least[j] = most[j] if self._connected else -math.inf
+        targets = [target for _, target in self._found.values()]
+        return RbfCells(
+            coordinates=coordinates,
+            rows=rows,
+            weights=np.array([weight for weight, _ in self._found.values()]),
+            targets=np.array(targets).reshape(shape[0], len(self._apart)).T,
+            apart=self._apart,
+            beside=beside,
+            least_together=least,
+            most_together=most,
+        )

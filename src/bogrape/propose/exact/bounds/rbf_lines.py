@@ -1,0 +1,243 @@
+r"""Lines below LCB with the kernel ``rbf``, over the counts of a piece with a composition.
+
+For any vector c and any :math:`\tau > 0` the variance is at most
+:math:`\alpha - 2 c^\top k(x) + c^\top K c` and :math:`\sigma \le (\sigma^2 + \tau^2) / 2\tau`, so
+
+.. math:: LCB(x) \ge F(x) - \frac{\kappa}{2\tau} (\alpha + c^\top K c + \tau^2), \qquad
+          F(x) = \sum_i v_i e^{-u_i(x) / 2}, \quad
+          v = \alpha \Bigl(K^{-1} y + \frac{\kappa}{\tau} c\Bigr) .
+
+The exponents are sums of squares over cells (`rbf_cells` beside), with the same quadratic part
+for all observations. With :math:`\delta` the cells less those at some point x0 and
+:math:`q = \sum_j d_j \delta_j^2`, F is above
+
+* *chords and tangents*: an exponential is above its tangent, and below its chord over the range of
+  its exponent; the sign of ``v_i`` tells which one it takes. What is left is linear, except for q.
+* *Taylor*: F is a function in the Hilbert space of the Gaussian kernel over the cells, of norm N.
+  Along any direction its second derivative is at most :math:`\sqrt3 N q` and its third at most
+  :math:`\sqrt{15} N q^{3/2}` (derivatives of the kernel on its diagonal), so F is above its tangent
+  less :math:`\tfrac{\sqrt3}{2} N q`, and, with :math:`\lambda` the smallest eigenvalue of its second
+  derivative at x0, less :math:`(\max(0, -\lambda) / 2 + \tfrac{\sqrt{15}}{6} N \sqrt q)\, q`.
+
+In a box of counts the cells have ranges, and q, where its sign asks for it, is below its secant.
+Weights of observations that are close together are large and of both signs: N, unlike their sum,
+stays small. Chords are better in wide boxes, where kernels fall to nothing. Whichever line is
+higher is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from ....arrays import FloatArray, IntArray
+from ....kernels import RBF
+from ....posterior import FunctionPosterior
+from ..distances.coordinates import Coordinates
+from .lines_below import Box, Line
+from .rbf_cells import RbfCells
+
+_ROOM = 1e-9  # for the rounding of what does not depend on the counts
+_ROUNDING = 64 * float(np.finfo(float).eps)  # relative, of the sums a line is made of
+_SECOND = math.sqrt(3.0) / 2
+_THIRD = math.sqrt(15.0) / 6
+_AT_ONCE = 1000  # compositions
+_LEAST_VARIANCE = 1e-9  # of the prior's: where lines may touch
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class At:
+    """Where a line touches, and the function F above that it is below."""
+
+    cells: FloatArray
+    exponents: FloatArray  # u there
+    values: FloatArray  # exp(-u / 2)
+    weights: FloatArray  # v
+    beside: float  # LCB is at least F and this
+    norm: float  # N
+    bend: float  # max(0, -lambda)
+
+
+@dataclass(frozen=True, eq=False)
+class _Around:
+    """The cells in a box, less those at a point: ranges, and the secant of q."""
+
+    low: FloatArray
+    high: FloatArray
+    weights: FloatArray
+
+    @property
+    def most(self) -> float:
+        """The largest q."""
+        return float(self.weights @ np.maximum(self.low**2, self.high**2))
+
+    def line(self, base: float, slope: FloatArray, squares: float) -> tuple[float, FloatArray]:
+        """A line below ``base + slope . delta - squares * q``; q is not negative."""
+        if squares <= 0:
+            return base, slope
+        share = squares * self.weights
+        return base + float(share @ (self.low * self.high)), slope - share * (self.low + self.high)
+
+    def least(self, base: float, slope: FloatArray) -> float:
+        """The least of a line, if every cell could be anything in its range."""
+        return base + float(np.minimum(slope * self.low, slope * self.high).sum())
+
+
+class RbfLcbOverCounts:
+    """LCB with the kernel ``rbf`` over the counts of a piece with a composition."""
+
+    def __init__(
+        self,
+        posterior: FunctionPosterior,
+        coordinates: Coordinates,
+        kappa: float,
+        *,
+        connected: bool,
+    ) -> None:
+        self.coordinates = coordinates
+        self._kappa = kappa
+        self._cells = RbfCells.of(posterior.model, coordinates, connected=connected)
+        self._alike = self._cells.alike()
+        self._far = np.exp(-0.5 * self._cells.apart)
+        self._alpha = posterior.model.alpha
+        self._weights = posterior.weights
+        self._factor = posterior.factor
+
+    def lowest_mean(self) -> Line:
+        """Downhill from the middle of what there is."""
+        cells = self._cells
+        box = Box(np.zeros(len(self.coordinates)), self.coordinates.upper().astype(float))
+        low, high = cells.ranges(box)
+        away = cells.targets - (low + high) / 2
+        values = np.exp(-0.5 * (cells.apart + away**2 @ cells.weights))
+        slope = (self._weights * values) @ away * cells.weights
+        return Line(self._alpha * slope @ cells.rows, 0.0)
+
+    def touching(self, x: FloatArray, box: Box) -> At:
+        from scipy.linalg import cho_solve
+
+        at = self._cells.rows @ x
+        exponents = self._cells.exponents(x)
+        values = np.exp(-0.5 * exponents)
+        c = cho_solve((self._factor, True), self._alpha * values)
+        spread = self._factor.T @ c
+        square = float(spread @ spread)
+        known = 2 * self._alpha * c
+        around = self._around(at, box)
+        offset, _ = around.line(0.0, np.zeros_like(at), _SECOND * self._norm(known) / 2)
+        variance = self._alpha - float(known @ values) + square - min(0.0, offset)
+        tau = math.sqrt(min(max(variance, _LEAST_VARIANCE * self._alpha), self._alpha))
+        share = self._kappa / (2 * tau)
+        rounding = _ROUNDING * self._alpha * (1 + float(np.abs(c).sum())) ** 2
+        weights = self._alpha * self._weights + share * known
+        return At(
+            cells=at,
+            exponents=exponents,
+            values=values,
+            weights=weights,
+            beside=-share * (self._alpha + square + tau**2 + rounding),
+            norm=self._norm(weights),
+            bend=self._bend(weights * values, self._cells.targets - at),
+        )
+
+    def below(self, tangent: At, box: Box) -> Line:
+        around = self._around(tangent.cells, box)
+        base, slope = max(
+            (self._by_chords(tangent, around), self._by_taylor(tangent, around)),
+            key=lambda line: around.least(*line),
+        )
+        offset = base - float(slope @ tangent.cells) + tangent.beside - _ROOM
+        return Line(slope @ self._cells.rows, offset)
+
+    def off(self, x: FloatArray, box: Box) -> FloatArray:
+        low, high = self._cells.ranges(box)
+        inside = self._cells.weights * np.maximum(high - low, 0.0) ** 2
+        return np.where(box.high > box.low, inside @ self._cells.rows, 0.0)
+
+    def _around(self, at: FloatArray, box: Box) -> _Around:
+        low, high = self._cells.ranges(box)
+        return _Around(low - at, high - at, self._cells.weights)
+
+    def _norm(self, weights: FloatArray) -> float:
+        """At least the norm of F in its Hilbert space."""
+        near = weights * self._far
+        room = _ROUNDING * float(np.abs(near).sum()) ** 2
+        return math.sqrt(max(0.0, float(near @ self._alike @ near)) + room)
+
+    def _bend(self, terms: FloatArray, away: FloatArray) -> float:
+        """How much F bends down where it has these terms, at most."""
+        from scipy.linalg import eigvalsh
+
+        scaled = away * np.sqrt(self._cells.weights)
+        second = (scaled.T * terms) @ scaled
+        size = np.abs(terms) @ (1 + (scaled**2).sum(axis=1))
+        if not len(second):
+            return 0.0
+        least = float(eigvalsh(second, subset_by_index=(0, 0), check_finite=False)[0])
+        return max(0.0, float(terms.sum()) - least + _ROUNDING * len(second) * float(size))
+
+    def _by_taylor(self, at: At, around: _Around) -> tuple[float, FloatArray]:
+        terms = at.weights * at.values
+        most = around.most
+        away = self._cells.targets - at.cells
+        slope = terms @ away * self._cells.weights
+        squares = min(_SECOND * at.norm, at.bend / 2 + _THIRD * at.norm * math.sqrt(most))
+        room = _ROUNDING * (float(np.abs(terms) @ (1 + at.exponents + most)) + squares * most)
+        return around.line(float(terms.sum()) - room, slope, squares)
+
+    def _by_chords(self, at: At, around: _Around) -> tuple[float, FloatArray]:
+        cells = self._cells
+        away = cells.targets - at.cells
+        outside = np.maximum(np.maximum(around.low - away, away - around.high), 0.0)
+        farthest = np.maximum(np.abs(around.low - away), np.abs(around.high - away))
+        low = cells.apart + outside**2 @ cells.weights
+        high = cells.apart + farthest**2 @ cells.weights
+        most = around.most
+        touch = np.clip(at.exponents, low, high)
+        is_tangent = at.weights > 0
+        start = np.where(is_tangent, touch, low)
+        value = np.exp(-0.5 * start)
+        slopes = np.where(is_tangent, -0.5 * value, _chord_slopes(low, high))
+        terms = at.weights * slopes
+        base = float(at.weights @ value + terms @ (at.exponents - start))
+        size = np.abs(at.weights) @ value + 2 * np.abs(terms) @ (at.exponents + start + most)
+        slope = -2 * (terms @ away) * cells.weights
+        return around.line(base - _ROUNDING * float(size), slope, -float(terms.sum()))
+
+
+def _chord_slopes(low: FloatArray, high: FloatArray) -> FloatArray:
+    """Slopes of lines through ``exp(-u / 2)`` at both ends of ranges, with room for rounding."""
+    width = np.maximum(high - low, 1e-9)
+    return np.asarray(np.exp(-0.5 * low) * np.expm1(-0.5 * width) / width * (1 - 1e-12))
+
+
+def rbf_composition_bounds(
+    posterior: FunctionPosterior, table: IntArray, kappa: float
+) -> FloatArray:
+    r"""Lower bounds on LCB, one for each row of numbers of nodes with each label.
+
+    Given the labels, ``k(x, x_i)`` is a number and the kernel of the other groups. So the mean is a
+    function in the Hilbert space of those groups, and no value is larger than its norm.
+    """
+    fitted = posterior.model
+    kernel = cast("RBF", fitted.kernel)
+    squares = kernel.squares(fitted.counts, fitted.counts)
+    others = [weight * squares[g] for g, weight in kernel.weights.items() if g != "labels"]
+    alike = np.exp(-0.5 * np.sum(others, axis=0))
+    n_labels = max(table.shape[1], fitted.counts.n_labels)
+    ours, theirs = np.zeros((len(table), n_labels)), np.zeros((len(fitted.y), n_labels))
+    ours[:, : table.shape[1]] = table / table.sum(axis=1, keepdims=True) ** 2
+    observed = fitted.counts.features[:, : fitted.counts.n_labels]
+    theirs[:, : fitted.counts.n_labels] = observed / fitted.counts.sizes[:, None] ** 2
+    out = []
+    for some in np.array_split(ours, max(1, len(ours) // _AT_ONCE)):
+        apart = ((some[:, None] - theirs) ** 2).sum(axis=2)
+        near = posterior.weights * np.exp(-0.5 * kernel.weights["labels"] * apart)
+        room = _ROUNDING * np.abs(near).sum(axis=1) ** 2
+        out.append(np.sqrt(np.maximum(((near @ alike) * near).sum(axis=1), 0.0) + room))
+    norms = np.concatenate(out)
+    bounds = -fitted.alpha * norms - kappa * math.sqrt(fitted.alpha)
+    return np.asarray(bounds - _ROOM * (1.0 + np.abs(bounds)))

@@ -1,0 +1,69 @@
+"""LCB with the kernel ``rbf``: pieces by composition and diameter, bounded by linear programs.
+
+Within a composition the numbers of nodes with each label are given, and the exponents of the kernel
+are sums of squares of linear functions of the counts (`bounds.rbf_lines`). Where the kernel compares
+labels of edges, graphs with equal counts may have different values: such spaces have no strategy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+
+from .....acquisition import LCB
+from .....encoding import Structure
+from .....kernels import RBF
+from .....posterior import FunctionPosterior
+from ....criterion import Criterion
+from ...bounds.rbf_lines import RbfLcbOverCounts, rbf_composition_bounds
+from ..all_graphs import few_graphs
+from ..by_integers import solve_by_integers, wants_lines
+from ..by_listing import solve_by_listing
+from ..piece import Answer, Piece
+from ..piece_solve import PieceSolve
+from ..strategy import Strategy
+
+
+class RbfLCB(Strategy):
+    """LCB with the kernel ``rbf`` in spaces without edge labels."""
+
+    by_composition = True
+
+    def __init__(self, criterion: Criterion) -> None:
+        super().__init__(criterion)
+        self._posterior = cast("FunctionPosterior", criterion.posterior)
+        self._kappa = cast("LCB", criterion.acquisition).kappa
+
+    @classmethod
+    def accepts(cls, criterion: Criterion) -> bool:
+        """LCB with the kernel ``rbf``, unless it compares labels of edges."""
+        model = criterion.posterior.model
+        of_functions = isinstance(criterion.posterior, FunctionPosterior)
+        known = type(model.kernel) is RBF and not model.beta and not criterion.edge_labelled
+        return type(criterion.acquisition) is LCB and of_functions and known
+
+    def composition_bounds(
+        self, structure: Structure, compositions: Sequence[tuple[int, ...]]
+    ) -> Sequence[float] | None:
+        """By the numbers of labels alone; where graphs are few, to look at all is quicker."""
+        if few_graphs(structure):
+            return None
+        table = np.array(compositions)
+        return rbf_composition_bounds(self._posterior, table, self._kappa).tolist()
+
+    def lcb_over_counts(self, piece: Piece) -> RbfLcbOverCounts:
+        """LCB over the counts of a piece."""
+        return RbfLcbOverCounts(
+            self._posterior,
+            self.coordinates(piece),
+            self._kappa,
+            connected=piece.structure.connectivity == "strong",
+        )
+
+    def solve(self, state: PieceSolve) -> Answer:
+        """By lines below LCB in a composition, else by looking at all graphs."""
+        if state.piece.composition is not None and wants_lines(state):
+            return solve_by_integers(state, lcb=self.lcb_over_counts(state.piece))
+        return state.open() if state.question.relaxed else solve_by_listing(state)
