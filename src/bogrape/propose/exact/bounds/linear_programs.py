@@ -221,7 +221,8 @@ class Lines:
         if off.max(initial=0.0) <= 0:
             return None
         i = int(np.argmax(off))
-        return i, min(max(math.floor(x[i] + 1e-6), box.low[i]), box.high[i] - 1)
+        at = (box.low[i] + box.high[i]) / 2 if self._lcb.in_the_middle else x[i]
+        return i, min(max(math.floor(at + 1e-6), box.low[i]), box.high[i] - 1)
 
     def _at_lowest_mean(self, box: Box, deadline: float) -> list[Any]:
         mean = self._lcb.lowest_mean()

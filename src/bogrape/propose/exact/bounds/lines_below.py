@@ -83,6 +83,7 @@ class LcbOverCounts(Protocol):
     """LCB, standardised, over the counts of a piece."""
 
     coordinates: Coordinates
+    in_the_middle: bool  # where ranges are halved; else where lines are lowest
 
     def lowest_mean(self) -> Line:
         """A line with a direction in which the mean falls."""
@@ -107,6 +108,8 @@ class _At:
 
 class LinearLcbOverCounts:
     """LCB with a kernel that is linear in the counts."""
+
+    in_the_middle = False
 
     def __init__(self, posterior: PosteriorOverCounts, kappa: float) -> None:
         self.coordinates = posterior.coordinates
@@ -144,6 +147,8 @@ class _AtExponents:
 
 class ExponentialLcbOverCounts:
     """LCB with ESP, the exponential of a kernel that is linear in the counts."""
+
+    in_the_middle = False
 
     def __init__(
         self,

@@ -52,6 +52,8 @@ _LEAST_VARIANCE = 1e-9  # of the prior's: where lines may touch
 class At:
     """Where a line touches, and the function F above that it is below."""
 
+    coordinates: Coordinates
+    x: FloatArray
     cells: FloatArray
     exponents: FloatArray  # u there
     values: FloatArray  # exp(-u / 2)
@@ -89,6 +91,8 @@ class _Around:
 class RbfLcbOverCounts:
     """LCB with the kernel ``rbf`` over the counts of a piece with a composition."""
 
+    in_the_middle = True
+
     def __init__(
         self,
         posterior: FunctionPosterior,
@@ -105,6 +109,7 @@ class RbfLcbOverCounts:
         self._alpha = posterior.model.alpha
         self._weights = posterior.weights
         self._factor = posterior.factor
+        self._moved: dict[int, tuple[At, At]] = {}
 
     def lowest_mean(self) -> Line:
         """Downhill from the middle of what there is."""
@@ -134,6 +139,8 @@ class RbfLcbOverCounts:
         rounding = _ROUNDING * self._alpha * (1 + float(np.abs(c).sum())) ** 2
         weights = self._alpha * self._weights + share * known
         return At(
+            coordinates=self.coordinates,
+            x=x,
             cells=at,
             exponents=exponents,
             values=values,
@@ -144,6 +151,7 @@ class RbfLcbOverCounts:
         )
 
     def below(self, tangent: At, box: Box) -> Line:
+        tangent = self._here(tangent, box)
         around = self._around(tangent.cells, box)
         base, slope = max(
             (self._by_chords(tangent, around), self._by_taylor(tangent, around)),
@@ -152,10 +160,20 @@ class RbfLcbOverCounts:
         offset = base - float(slope @ tangent.cells) + tangent.beside - _ROOM
         return Line(slope @ self._cells.rows, offset)
 
-    def off(self, x: FloatArray, box: Box) -> FloatArray:
-        low, high = self._cells.ranges(box)
-        inside = self._cells.weights * np.maximum(high - low, 0.0) ** 2
-        return np.where(box.high > box.low, inside @ self._cells.rows, 0.0)
+    def off(self, x: FloatArray, box: Box) -> FloatArray:  # noqa: ARG002
+        """What squares of a count's range matter: remainders do not vanish at its ends."""
+        return np.asarray((self._cells.weights @ self._cells.rows) * (box.high - box.low) ** 2)
+
+    def _here(self, tangent: At, box: Box) -> At:
+        """The same place, if it was found among graphs of another diameter: cells differ."""
+        if tangent.coordinates is self.coordinates:
+            return tangent
+        if id(tangent) not in self._moved:
+            there = dict(zip(tangent.coordinates.paths, tangent.x, strict=False))
+            x = np.array([there.get(path, 0.0) for path in self.coordinates.paths])
+            x = np.append(x, tangent.x[len(there) :])
+            self._moved[id(tangent)] = tangent, self.touching(np.clip(x, box.low, box.high), box)
+        return self._moved[id(tangent)][1]
 
     def _around(self, at: FloatArray, box: Box) -> _Around:
         low, high = self._cells.ranges(box)

@@ -21,7 +21,7 @@ from ..distances.coordinates import Position
 from ..distances.facts import Fact
 from ..distances.free_attributes import compositions, count_compositions
 from ..distances.inequality import Inequality
-from ..distances.known import known_of_counts, shared_out
+from ..distances.known import known_of_counts
 from ..distances.learnt import learnt
 from .piece import Open, Piece, with_room
 from .strategy import Strategy
@@ -116,7 +116,7 @@ class SplitByDiameter:
         if piece.composition is not None:
             bound = max(bound, strategy.quick_bound(piece, self.value))
             if bound < self.value < math.inf:
-                known = shared_out(piece.structure, strategy.coordinates(piece))
+                known = strategy.known_of_whole(piece)
                 linear, tangents = self._by_programs(piece, known, deadline)
                 bound = max(bound, linear)
         for structure in self.facts if bound < self.value else ():

@@ -24,6 +24,7 @@ from ..bounds.lines_below import LcbOverCounts
 from ..bounds.quick_bounds import norm_bound
 from ..distances.coordinates import Coordinates, Position
 from ..distances.inequality import Inequality
+from ..distances.known import shared_out
 from .piece import Answer, Piece
 from .piece_solve import PieceSolve
 
@@ -73,6 +74,10 @@ class Strategy(ABC):
     def lcb_over_counts(self, piece: Piece) -> LcbOverCounts | None:  # noqa: ARG002
         """The values as a function of the counts of a piece, for families with lines below it."""
         return None
+
+    def known_of_whole(self, piece: Piece) -> Iterator[Inequality[Position]]:
+        """What programs are told of a piece before it is split by diameter."""
+        return shared_out(piece.structure, self.coordinates(piece))
 
     # -- pieces -------------------------------------------------------------------------------
 

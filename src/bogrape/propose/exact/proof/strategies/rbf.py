@@ -7,7 +7,7 @@ labels of edges, graphs with equal counts may have different values: such spaces
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 import numpy as np
@@ -18,6 +18,9 @@ from .....kernels import RBF
 from .....posterior import FunctionPosterior
 from ....criterion import Criterion
 from ...bounds.rbf_lines import RbfLcbOverCounts, rbf_composition_bounds
+from ...distances.coordinates import Position
+from ...distances.inequality import Inequality
+from ...distances.known import known_of_counts
 from ..all_graphs import few_graphs
 from ..by_integers import solve_by_integers, wants_lines
 from ..by_listing import solve_by_listing
@@ -61,6 +64,10 @@ class RbfLCB(Strategy):
             self._kappa,
             connected=piece.structure.connectivity == "strong",
         )
+
+    def known_of_whole(self, piece: Piece) -> Iterator[Inequality[Position]]:
+        """All there is: a composition is mostly settled at once, and not diameter by diameter."""
+        return known_of_counts(piece.structure, self.coordinates(piece), None)
 
     def solve(self, state: PieceSolve) -> Answer:
         """By lines below LCB in a composition, else by looking at all graphs."""
