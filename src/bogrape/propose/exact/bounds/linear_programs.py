@@ -30,6 +30,7 @@ from .lines_below import Box, LcbOverCounts, Line
 MOST_LINES = 12  # at a time
 _WORTH_IT = 0.02  # of what is missing: a program that gains less is the last one
 _ROUNDING = 1e-11  # relative, of the sums a bound is made of
+_WARM_SECONDS = 1.0  # for a solve that starts where the last one ended: it may go in circles
 _ELASTIC = 1e3  # inequalities may be missed by this much where it is asked if they can hold
 
 
@@ -85,9 +86,8 @@ class Program:
             constraint.SetCoefficient(self._largest, -1.0)
         self._objective = self._solver.Objective()
         self._objective.SetMinimization()
-        self._settings = settings = pywraplp.MPSolverParameters()
-        settings.SetIntegerParam(settings.PRESOLVE, settings.PRESOLVE_OFF)
-        settings.SetIntegerParam(settings.INCREMENTALITY, settings.INCREMENTALITY_ON)
+        self._settings = pywraplp.MPSolverParameters()
+        self._settings.SetIntegerParam(self._settings.PRESOLVE, self._settings.PRESOLVE_OFF)
 
     def minimise(
         self, lines: Sequence[Line], box: Box, seconds: float
@@ -99,9 +99,10 @@ class Program:
             constraint.SetBounds(-math.inf, math.inf if line is None else -line.offset)
             for variable, c in zip(self._counts, () if line is None else line.cost, strict=False):
                 constraint.SetCoefficient(variable, float(c))
+        # never reached, but without it GLOP may call a program unbounded
+        self._largest.SetLb(min(_least(line, box) for line in lines) - 1.0)
         self._objective.SetCoefficient(self._largest, 1.0)
-        self._solver.SetTimeLimit(max(1, int(1000 * seconds)))
-        status = self._solver.Solve(self._settings)
+        status = self._solve(seconds)
         if status == pywraplp.Solver.OPTIMAL:
             x = np.array([variable.solution_value() for variable in self._counts])
             weights = np.maximum([-line.dual_value() for line in self._lines[: len(lines)]], 0.0)
@@ -115,12 +116,26 @@ class Program:
         empty = status == pywraplp.Solver.INFEASIBLE and self._is_empty(box)
         return Lowest(math.inf if empty else -math.inf), np.zeros(len(lines))
 
+    def _solve(self, seconds: float) -> int:
+        """Solve from where the last solve ended; from scratch if that leads nowhere."""
+        status, settings = -1, self._settings
+        for how, limit in (
+            (settings.INCREMENTALITY_ON, min(seconds, _WARM_SECONDS)),
+            (settings.INCREMENTALITY_OFF, seconds),
+        ):
+            settings.SetIntegerParam(settings.INCREMENTALITY, how)
+            self._solver.SetTimeLimit(max(1, int(1000 * limit)))
+            status = self._solver.Solve(settings)
+            if status in (pywraplp.Solver.OPTIMAL, pywraplp.Solver.INFEASIBLE):
+                break
+        return int(status)
+
     def _is_empty(self, box: Box) -> bool:
         """Whether the least by which inequalities are missed is proved to be more than nothing."""
         self._objective.SetCoefficient(self._largest, 0.0)
         self._objective.SetCoefficient(self._missed, 1.0)
         self._missed.SetBounds(0.0, _ELASTIC)
-        status = self._solver.Solve(self._settings)
+        status = self._solve(_WARM_SECONDS)
         least = -math.inf
         if status == pywraplp.Solver.OPTIMAL:
             least = self._by_duals(np.zeros(len(self._counts)), box, elastic=True)
@@ -138,6 +153,12 @@ class Program:
             parts = np.append(parts, min(0.0, _ELASTIC * (1.0 + dual.sum())))
         size = np.abs(parts).sum() + np.abs(cost) @ box.high + np.abs(dual) @ self._reach
         return float(parts.sum() - _ROUNDING * size)
+
+
+def _least(line: Line, box: Box) -> float:
+    """The least of a line in a box, whatever the inequalities say."""
+    lowest = np.minimum(line.cost * box.low, line.cost * box.high)
+    return line.offset + float(lowest.sum())
 
 
 def _tightened(upper: FloatArray, sides: Iterable[Inequality[Position]]) -> FloatArray:

@@ -44,6 +44,7 @@ _ROOM = 1e-9  # for the rounding of what does not depend on the counts
 _ROUNDING = 64 * float(np.finfo(float).eps)  # relative, of the sums a line is made of
 _SECOND = math.sqrt(3.0) / 2
 _THIRD = math.sqrt(15.0) / 6
+_TINY = 1e-11  # what a count may add to a line and yet be left out
 _AT_ONCE = 1000  # compositions
 _LEAST_VARIANCE = 1e-9  # of the prior's: where lines may touch
 
@@ -158,7 +159,10 @@ class RbfLcbOverCounts:
             key=lambda line: around.least(*line),
         )
         offset = base - float(slope @ tangent.cells) + tangent.beside - _ROOM
-        return Line(slope @ self._cells.rows, offset)
+        cost = slope @ self._cells.rows
+        # numbers as small as these lead solvers in circles
+        tiny = np.abs(cost) * box.high < _TINY
+        return Line(np.where(tiny, 0.0, cost), offset - _TINY * float(tiny.sum()))
 
     def off(self, x: FloatArray, box: Box) -> FloatArray:  # noqa: ARG002
         """What squares of a count's range matter: remainders do not vanish at its ends."""

@@ -1,0 +1,180 @@
+"""Lines below LCB with the kernel ``rbf``: below the value of every graph there is."""
+
+from __future__ import annotations
+
+import math
+import time
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from bogrape import LCB, GraphGP, GraphSpace
+from bogrape.arrays import FloatArray
+from bogrape.batch import Batch
+from bogrape.counts import count
+from bogrape.encoding import Structure, structures
+from bogrape.graph import Graph
+from bogrape.posterior import FunctionPosterior
+from bogrape.propose.criterion import Criterion
+from bogrape.propose.exact.bounds.linear_programs import Lines
+from bogrape.propose.exact.bounds.lines_below import Box
+from bogrape.propose.exact.bounds.rbf_cells import RbfCells
+from bogrape.propose.exact.bounds.rbf_lines import RbfLcbOverCounts, rbf_composition_bounds
+from bogrape.propose.exact.distances.known import known_of_counts
+from bogrape.propose.exact.proof.piece import Piece
+from exhaustive import DATASETS, everything, fitted
+
+SPACES = {
+    "labels": GraphSpace(5, labels=2),
+    "three labels": GraphSpace(4, labels=3),
+    "sizes": GraphSpace((3, 4), labels=2),
+    "disconnected": GraphSpace(4, labels=2, connected=False),
+    "directed": GraphSpace(3, labels=2, directed=True),
+    "strongly connected": GraphSpace(3, labels=2, directed=True, connected="strong"),
+    "features": GraphSpace(4, labels=2, features=1),
+    "paths": GraphSpace(6),
+}
+NOISES = (1e-6, 1e-3, "fit")
+Key = tuple[Structure, tuple[int, ...]]
+
+
+@lru_cache(maxsize=64)
+def _gp(space: str, kind: str, seed: int, noise: float | str) -> GraphGP:
+    return fitted(SPACES[space], "rbf", kind, seed, noise=noise)
+
+
+@lru_cache(maxsize=64)
+def _pieces(name: str) -> dict[Key, list[Graph]]:
+    """All graphs by size, diameter and composition; and once more whatever the diameter."""
+    space = SPACES[name]
+    out: dict[Key, list[Graph]] = {}
+    for whole in structures([space.shape(n) for n in space.sizes], space.connected, space.rules):
+        for structure in {whole, *whole.by_diameter()}:
+            for graph in everything(space):
+                numbers = tuple(np.bincount(graph.labels, minlength=space.n_labels).tolist())
+                if Piece(structure, numbers).matches(graph):
+                    out.setdefault((structure, numbers), []).append(graph)
+    return out
+
+
+def _over_counts(gp: GraphGP, key: Key, kappa: float) -> RbfLcbOverCounts:
+    structure, composition = key
+    posterior = gp.posterior
+    assert isinstance(posterior, FunctionPosterior)
+    coordinates = Piece(structure, composition).coordinates(labelled=True)
+    connected = structure.connectivity == "strong"
+    return RbfLcbOverCounts(posterior, coordinates, kappa, connected=connected)
+
+
+def _counts(lcb: RbfLcbOverCounts, graphs: list[Graph]) -> NDArray[np.int64]:
+    values = [lcb.coordinates.values(graph) for graph in graphs]
+    return np.array(values, dtype=np.int64).reshape(len(graphs), len(lcb.coordinates))
+
+
+def _values(name: str, gp: GraphGP, graphs: list[Graph], kappa: float) -> FloatArray:
+    return Criterion(SPACES[name], gp.posterior, LCB(kappa)).of_batch(Batch.of(graphs))
+
+
+def _some_piece(name: str, rng: np.random.Generator) -> tuple[Key, list[Graph]]:
+    pieces = list(_pieces(name).items())
+    return pieces[int(rng.integers(len(pieces)))]
+
+
+def _instance(name: str, seed: int) -> tuple[GraphGP, np.random.Generator]:
+    rng = np.random.default_rng(seed)
+    kind = str(rng.choice(DATASETS))
+    noise = NOISES[int(rng.integers(len(NOISES)))]
+    return _gp(name, kind, int(rng.integers(3)), noise), rng
+
+
+@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize("kind", ["random", "sizes", "one label"])
+def test_sums_of_squares_over_cells_are_the_exponents_of_the_kernel(name: str, kind: str) -> None:
+    gp = _gp(name, kind, 0, 1e-3)
+    model = gp.posterior.model
+    for (structure, composition), graphs in _pieces(name).items():
+        coordinates = Piece(structure, composition).coordinates(labelled=True)
+        connected = structure.connectivity == "strong"
+        cells = RbfCells.of(model, coordinates, connected=connected)
+        counts = count(graphs, SPACES[name].n_labels, edges=True)
+        expected = model.kernel.cross(counts, model.counts)
+        found = [cells.exponents(np.array(coordinates.values(graph))) for graph in graphs]
+        np.testing.assert_allclose(np.exp(-0.5 * np.array(found)), expected, atol=1e-12)
+
+
+@given(st.sampled_from(list(SPACES)), st.integers(0, 10**6))
+@settings(max_examples=150, deadline=None)
+def test_any_point_gives_a_line_below_the_values_of_all_graphs_of_a_box(
+    name: str, seed: int
+) -> None:
+    gp, rng = _instance(name, seed)
+    kappa = float(rng.choice([0.0, 1.0, 3.0]))
+    key, graphs = _some_piece(name, rng)
+    lcb = _over_counts(gp, key, kappa)
+    every, values = _counts(lcb, graphs), _values(name, gp, graphs, kappa)
+    ends = every[rng.integers(len(every), size=int(rng.integers(1, 4)))]
+    box = Box(ends.min(axis=0).astype(float), ends.max(axis=0).astype(float))
+    inside = ((every >= box.low) & (every <= box.high)).all(axis=1)
+    elsewhere = rng.uniform(0, 4, len(lcb.coordinates))
+    for x in (ends[0].astype(float), rng.uniform(box.low, box.high), elsewhere):
+        at = lcb.touching(x, box)
+        line = lcb.below(at, box)
+        assert (line(every[inside]) <= values[inside]).all()
+        around = lcb._around(at.cells, box)
+        for base, slope in (lcb._by_taylor(at, around), lcb._by_chords(at, around)):
+            offsets = every[inside] @ lcb._cells.rows.T - at.cells
+            assert (base + offsets @ slope + at.beside - 1e-9 <= values[inside]).all()
+
+
+@given(st.sampled_from(list(SPACES)), st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_a_line_touches_the_value_of_a_graph_alone_in_its_box(name: str, seed: int) -> None:
+    """Below it by no more than rounding, and never above: the room for rounding is needed."""
+    gp, rng = _instance(name, seed)
+    key, graphs = _some_piece(name, rng)
+    graph = graphs[int(rng.integers(len(graphs)))]
+    lcb = _over_counts(gp, key, 1.0)
+    x = _counts(lcb, [graph])[0].astype(float)
+    box = Box(x, x)
+    value = float(_values(name, gp, [graph], 1.0)[0])
+    found = float(lcb.below(lcb.touching(x, box), box)(x))
+    assert found <= value
+    assert found >= value - 1e-4 * (1 + abs(value))
+
+
+@given(st.sampled_from(list(SPACES)), st.integers(0, 10**6))
+@settings(max_examples=40, deadline=None)
+def test_programs_bound_all_graphs_of_a_piece(name: str, seed: int) -> None:
+    gp, rng = _instance(name, seed)
+    key, graphs = _some_piece(name, rng)
+    lcb = _over_counts(gp, key, 1.0)
+    least = float(_values(name, gp, graphs, 1.0).min())
+    lines = Lines(lcb, list(known_of_counts(key[0], lcb.coordinates, None)))
+    soon = time.monotonic() + 60
+    first = lines.best(math.inf, soon)
+    halved = lines.branched(math.inf, soon, 30)
+    assert first.bound <= halved.bound <= least
+    # what was found among graphs of another diameter is a place to start from here, too
+    for other in _pieces(name):
+        if other[0].shape == key[0].shape and other[1] == key[1]:
+            there = _over_counts(gp, other, 1.0)
+            x = _counts(there, _pieces(name)[other])[0].astype(float)
+            tangent = there.touching(x, Box(x, x))
+            started = lines.best(math.inf, soon, [tangent])
+            assert -math.inf < started.bound <= least
+
+
+@given(st.sampled_from(list(SPACES)), st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_bounds_of_compositions_bound_all_graphs_with_these_labels(name: str, seed: int) -> None:
+    gp, rng = _instance(name, seed)
+    kappa = float(rng.choice([0.0, 1.0]))
+    posterior = gp.posterior
+    assert isinstance(posterior, FunctionPosterior)
+    for (_, composition), graphs in _pieces(name).items():
+        (bound,) = rbf_composition_bounds(posterior, np.array([composition]), kappa)
+        assert bound <= _values(name, gp, graphs, kappa).min()
