@@ -52,6 +52,7 @@ class Remainder:
     box: Box | None  # holds all counts of interest; there are none if it is None
     tangents: tuple[Any, ...]
     counts: FloatArray | None  # where LCB is smallest, as far as is known
+    parts: tuple[tuple[Box, Line], ...] = ()  # of the box, each with a line; none if not all have
 
 
 class Program:
@@ -225,7 +226,14 @@ class Lines:
             return Remainder(value, None, root.tangents, None)
         low = np.min([box.low for _, _, box, _ in left], axis=0)
         high = np.max([box.high for _, _, box, _ in left], axis=0)
-        return Remainder(left[0][0], Box(low, high), root.tangents, left[0][-1].x)
+        parts = tuple((part, found.line) for _, _, part, found in left if found.line is not None)
+        return Remainder(
+            left[0][0],
+            Box(low, high),
+            root.tangents,
+            left[0][-1].x,
+            parts if len(parts) == len(left) else (),
+        )
 
     def lowest(self, left: Remainder, deadline: float) -> Line | None:
         """The best line below LCB for all counts of interest."""

@@ -15,9 +15,10 @@ for all observations. With :math:`\delta` the cells less those at some point x0 
   its exponent; the sign of ``v_i`` tells which one it takes. What is left is linear, except for q.
 * *Taylor*: F is a function in the Hilbert space of the Gaussian kernel over the cells, of norm N.
   Along any direction its second derivative is at most :math:`\sqrt3 N q` and its third at most
-  :math:`\sqrt{15} N q^{3/2}` (derivatives of the kernel on its diagonal), so F is above its tangent
-  less :math:`\tfrac{\sqrt3}{2} N q`, and, with :math:`\lambda` the smallest eigenvalue of its second
-  derivative at x0, less :math:`(\max(0, -\lambda) / 2 + \tfrac{\sqrt{15}}{6} N \sqrt q)\, q`.
+  :math:`\sqrt{15} N q^{3/2}` (derivatives of the kernel on its diagonal). So F is above its
+  tangent less :math:`\tfrac{\sqrt3}{2} N q`, and, with :math:`\lambda` the smallest eigenvalue
+  of its second derivative at x0, above its tangent less
+  :math:`(\max(0, -\lambda) / 2 + \tfrac{\sqrt{15}}{6} N \sqrt q)\, q`.
 
 In a box of counts the cells have ranges, and q, where its sign asks for it, is below its secant.
 Weights of observations that are close together are large and of both signs: N, unlike their sum,

@@ -7,6 +7,7 @@ lines below LCB are solved over the best of those lines, and every graph offered
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,14 @@ from ortools.sat.python import cp_model
 from ....encoding.cpsat import has_solution, objective_bound
 from ..bounds.integer_lcb import IntegerLcb, IntegerLine
 from ..bounds.linear_programs import Lines
-from ..bounds.lines_below import LcbOverCounts
+from ..bounds.lines_below import Box, LcbOverCounts, Line
 from ..distances.count_variables import graph_counts
 from .piece import Answer, with_room
 from .piece_solve import PieceSolve
 
 _HALVED_FIRST = 300  # boxes of counts, before graphs are asked about
 _MOST_HALVED = 20_000
+_MOST_PARTS = 400  # boxes that one model is told of
 
 
 def wants_lines(state: PieceSolve) -> bool:
@@ -37,6 +39,7 @@ def solve_by_integers(
     """The best graph of a piece, by LCB in integers, by lines below it, or by both."""
     relaxed = state.question.relaxed
     bound, line = -math.inf, None
+    parts: Sequence[tuple[Box, Line]] = ()
     if lcb is not None:
         lines = Lines(lcb, state.inequalities())
         n_most = _MOST_HALVED if relaxed else _HALVED_FIRST
@@ -49,6 +52,7 @@ def solve_by_integers(
             return state.open(bound, None if at is None else tuple(int(c) for c in np.rint(at)))
         state.of_interest = left.box.inequalities()
         line = lines.lowest(left, state.deadline)
+        parts = left.parts if exact is None else ()
     if exact is None and line is None:  # out of time
         return state.open(bound)
     encoding = None if relaxed else state.encoding()
@@ -67,10 +71,15 @@ def solve_by_integers(
     forms += [exact] if exact is not None else []
     objectives = [form.objective(model, counts) for form in forms]
     model.minimize(objectives[0])
+    in_part = _divide(model, counts, parts)
+    told = math.inf
     while True:
-        if math.isfinite(state.best_value):
+        if state.best_value < told:
+            told = state.best_value
             for form, objective in zip(forms, objectives, strict=True):
-                model.add(objective <= form.at_most(state.best_value))
+                model.add(objective <= form.at_most(told))
+            for literal, form, objective in in_part:
+                model.add(objective <= form.at_most(told)).only_enforce_if(literal)
         solver = state.solver(clauses=clauses)
         status = solver.solve(model)
         if status == cp_model.INFEASIBLE:
@@ -85,6 +94,26 @@ def solve_by_integers(
         if status != cp_model.OPTIMAL:
             return state.open(bound)
         _forbid(model, counts, found)
+
+
+def _divide(
+    model: Any, counts: list[Any], parts: Sequence[tuple[Box, Line]]
+) -> list[tuple[Any, IntegerLine, Any]]:
+    """The counts are in one of these parts: for each a literal, and the line below LCB there."""
+    if not 1 < len(parts) <= _MOST_PARTS:
+        return []
+    out = []
+    for i, (_, line) in enumerate(parts):
+        form = IntegerLine.of(line.cost, line.offset)
+        out.append((model.new_bool_var(f"part{i}"), form, form.objective(model, counts)))
+    model.add_exactly_one(literal for literal, _, _ in out)
+    low, high = (np.array([getattr(box, end) for box, _ in parts]) for end in ("low", "high"))
+    for i, (literal, _, _) in enumerate(out):
+        for j in np.flatnonzero((low[i] > low.min(axis=0)) | (high[i] < high.max(axis=0))):
+            model.add_linear_constraint(counts[j], int(low[i, j]), int(high[i, j])).only_enforce_if(
+                literal
+            )
+    return out
 
 
 def _forbid(model: Any, counts: list[Any], values: tuple[int, ...]) -> None:

@@ -1,8 +1,9 @@
 """LCB with the kernel ``rbf``: pieces by composition and diameter, bounded by linear programs.
 
 Within a composition the numbers of nodes with each label are given, and the exponents of the kernel
-are sums of squares of linear functions of the counts (`bounds.rbf_lines`). Where the kernel compares
-labels of edges, graphs with equal counts may have different values: such spaces have no strategy.
+are sums of squares of linear functions of the counts (`bounds.rbf_lines`). Where the kernel
+compares labels of edges, graphs with equal counts may have different values, so such spaces have no
+strategy.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ class RbfLCB(Strategy):
         if few_graphs(structure):
             return None
         table = np.array(compositions)
-        return rbf_composition_bounds(self._posterior, table, self._kappa).tolist()
+        bounds = rbf_composition_bounds(self._posterior, table, self._kappa)
+        return [float(bound) for bound in bounds]
 
     def lcb_over_counts(self, piece: Piece) -> RbfLcbOverCounts:
         """LCB over the counts of a piece."""
