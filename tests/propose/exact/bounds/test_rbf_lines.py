@@ -155,6 +155,7 @@ def test_programs_bound_all_graphs_of_a_piece(name: str, seed: int) -> None:
     least = float(_values(name, gp, graphs, 1.0).min())
     lines = Lines(lcb, list(known_of_counts(key[0], lcb.coordinates, None)))
     soon = time.monotonic() + 60
+    assert lcb.quick_bound() <= least
     first = lines.best(math.inf, soon)
     halved = lines.branched(math.inf, soon, 30)
     assert first.bound <= halved.bound <= least

@@ -102,15 +102,17 @@ class _Maker:
             for (layer, a, b), target in zip(
                 np.ndindex(shape), self._observed[group].T, strict=True
             ):
-                first, last = (a, b) if directed or a <= b else (b, a)
+                if a > b and not directed:
+                    continue  # the same as (b, a), which counts twice
                 lengths = np.flatnonzero(layers[layer])
-                members = [at.get(LabelledDistance(int(s), first, last)) for s in lengths]
+                members = [at.get(LabelledDistance(int(s), a, b)) for s in lengths]
                 places = tuple(sorted(i for i in members if i is not None))
-                # an unordered pair of equal labels is two ordered ones
+                # an unordered pair is two ordered ones: in one cell, or in two
                 each = (2 if a == b and not directed else 1) / n**2
+                weight = self._kernel_weights[group] * (2 if a < b and not directed else 1)
                 nodes = self._composition[a] if a == b and a < len(self._composition) else 0
                 fixed = layers[layer, 0] * nodes / n**2
-                self._add(group, places, (first, last), each, target - fixed)
+                self._add(weight, places, (a, b), each, target - fixed)
 
     def features(self) -> None:
         if "features" not in self._kernel_weights:
@@ -118,7 +120,8 @@ class _Maker:
         n = self._coordinates.shape.n_nodes
         first = len(self._coordinates.paths)
         for m, target in enumerate(self._observed["features"].T):
-            self._add("features", (first + m,), None, 1 / n, target)
+            weight = self._kernel_weights["features"]
+            self._add(weight, (first + m,), None, 1 / n, target)
 
     def _constant(self, group: str, value: FloatArray) -> None:
         squares = (value - self._observed[group]) ** 2
@@ -126,14 +129,13 @@ class _Maker:
 
     def _add(
         self,
-        group: str,
+        weight: float,
         places: tuple[int, ...],
         kind: tuple[int, ...] | None,
         each: float,
         target: FloatArray,
     ) -> None:
-        """The square of ``each * (sum of the counts at these places) - target``."""
-        weight = self._kernel_weights[group]
+        """The square of ``each * (sum of the counts at these places) - target``, weighted."""
         if not places:
             self._apart += weight * target**2
             return

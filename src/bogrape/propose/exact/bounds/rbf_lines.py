@@ -46,6 +46,7 @@ _ROUNDING = 64 * float(np.finfo(float).eps)  # relative, of the sums a line is m
 _SECOND = math.sqrt(3.0) / 2
 _THIRD = math.sqrt(15.0) / 6
 _TINY = 1e-11  # what a count may add to a line and yet be left out
+_QUICK_LINES = 3
 _AT_ONCE = 1000  # compositions
 _LEAST_VARIANCE = 1e-9  # of the prior's: where lines may touch
 
@@ -105,6 +106,7 @@ class RbfLcbOverCounts:
     ) -> None:
         self.coordinates = coordinates
         self._kappa = kappa
+        self._connected = connected
         self._cells = RbfCells.of(posterior.model, coordinates, connected=connected)
         self._alike = self._cells.alike()
         self._far = np.exp(-0.5 * self._cells.apart)
@@ -168,6 +170,34 @@ class RbfLcbOverCounts:
     def off(self, x: FloatArray, box: Box) -> FloatArray:  # noqa: ARG002
         """What squares of a count's range matter: remainders do not vanish at its ends."""
         return np.asarray((self._cells.weights @ self._cells.rows) * (box.high - box.low) ** 2)
+
+    def quick_bound(self) -> float:
+        """A bound on all counts there are, by a few lines and without a program."""
+        box = Box(np.zeros(len(self.coordinates)), self.coordinates.upper().astype(float))
+        n_paths = len(self.coordinates.paths)
+        x = box.high / 2
+        x[:n_paths] = box.high[:n_paths] / max(1, self.coordinates.longest)
+        bound = -math.inf
+        for _ in range(_QUICK_LINES):
+            line = self.below(self.touching(x, box), box)
+            lowest = self._lowest(line.cost, box)
+            size = float(np.abs(line.cost) @ box.high) + abs(line.offset)
+            bound = max(bound, float(line(lowest)) - _ROUNDING * len(x) * size)
+            x = (x + lowest) / 2
+        return bound
+
+    def _lowest(self, cost: FloatArray, box: Box) -> FloatArray:
+        """Where costs are least if all pairs of a type may be at any one distance, or at none."""
+        out = np.where(cost < 0, box.high, 0.0)
+        by_type: dict[tuple[int, ...], list[int]] = {}
+        for i, path in enumerate(self.coordinates.paths):
+            by_type.setdefault(path[1:], []).append(i)
+        for members in by_type.values():
+            best = members[int(np.argmin(cost[members]))]
+            out[members] = 0.0
+            if self._connected or cost[best] < 0:
+                out[best] = box.high[best]
+        return out
 
     def _here(self, tangent: At, box: Box) -> At:
         """The same place, if it was found among graphs of another diameter: cells differ."""

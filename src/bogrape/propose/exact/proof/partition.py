@@ -28,7 +28,6 @@ from .strategy import Strategy
 
 _MOST_COMPOSITIONS = 200_000
 _COMPOSITION_SECONDS = 5e-5  # that a piece takes at least, whatever becomes of it
-_MOST_HALVED = 300  # boxes of counts, in one piece
 _TIME_SHARE = 0.5  # of the time left, at most
 
 
@@ -142,5 +141,5 @@ class SplitByDiameter:
         lines = self.strategy.lines(piece, known)
         if lines is None:
             return -math.inf, start
-        left = lines.branched(with_room(self.value), deadline, _MOST_HALVED, start)
+        left = lines.branched(with_room(self.value), deadline, self.strategy.most_halved, start)
         return left.bound, left.tangents

@@ -34,6 +34,7 @@ class Strategy(ABC):
 
     by_composition: ClassVar[bool] = False  # pieces fix how many nodes have each label
     bounds_counts: ClassVar[bool] = False  # counts alone are bounded well: facts cut that down
+    most_halved: ClassVar[int] = 300  # boxes of counts, when a piece is first looked at
     has_cases: ClassVar[bool] = False  # pieces fall into cases by the layers around a node
 
     def __init__(self, criterion: Criterion) -> None:
