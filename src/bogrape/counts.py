@@ -60,7 +60,7 @@ class Counts:
         lengths, features = self.lengths[:0].copy(), self.features[:0].copy()
         return Counts(self.sizes[:0].copy(), lengths, pairs, features, self.n_labels)
 
-    def rows(self, index: NDArray[np.int64]) -> Counts:
+    def rows(self, index: IntArray) -> Counts:
         """The counts of some of the graphs."""
         pairs = None if self.pairs is None else self.pairs[index]
         lengths, features = self.lengths[index], self.features[index]

@@ -235,9 +235,9 @@ def test_a_study_names_the_nearest_argument(wrong: dict[str, Any], near: str) ->
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"alpha": -1.0}, "alpha must be a finite number > 0, got -1.0"),
-        ({"restarts": 0}, "restarts must be an integer >= 1, got 0"),
-        ({"most_observations": 2}, "most_observations must be an integer >= 4"),
+        ({"alpha": -1.0}, "expected alpha to be a finite number > 0, got -1.0"),
+        ({"restarts": 0}, "expected restarts to be an integer >= 1, got 0"),
+        ({"most_observations": 2}, "expected most_observations to be an integer >= 4"),
         ({"feature_kernel": "no"}, "feature_kernel must be True or False, got 'no'"),
         ({"feature_kernel": False, "beta": 1.0}, "leave one of them out"),
         ({"solver": "scip"}, "solver is a choice of method 'mip', got 'scip' with method 'auto'"),

@@ -17,7 +17,7 @@ from os import PathLike, fspath
 from typing import Any, Literal, TypedDict, TypeVar, get_args, get_type_hints
 
 from ..acquisition import EI, LCB, Acquisition
-from ..checks import whole
+from ..checks import seconds, whole
 from ..constraints import Rule
 from ..errors import BoGrapeError, InvalidInputError, StudyError
 from ..gp import STUDY_CLIP, STUDY_OBSERVATIONS, GraphGP
@@ -149,7 +149,7 @@ class StudySettings:
         named = {"lcb": LCB(), "ei": EI()}
         if isinstance(self.acquisition, str) and self.acquisition in named:
             object.__setattr__(self, "acquisition", named[self.acquisition])
-        object.__setattr__(self, "time_limit", as_time_limit(self.time_limit))
+        object.__setattr__(self, "time_limit", seconds(self.time_limit, "time_limit"))
 
     def new_model(self, **instead: Any) -> GraphGP:
         """A Gaussian process as the settings say, to be fitted; ``instead`` of some of them."""
@@ -275,17 +275,6 @@ def unknown_name(name: object, known: Sequence[str], what: str = "setting") -> s
     near = difflib.get_close_matches(str(name).lower(), known, n=1)
     hint = f"did you mean {near[0]!r}? Known" if near else "known"
     return f"unknown {what} {name!r:.60}; {hint} are {', '.join(known)}"
-
-
-def as_time_limit(value: object) -> float:
-    """A number of seconds > 0, which may be infinite."""
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not value > 0:  # type: ignore[operator]
-        raise InvalidInputError(f"time_limit must be a number of seconds > 0, got {value!r:.100}")
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except OverflowError:  # an integer beyond the range of floats
-        return math.inf
 
 
 def _fixed(names: Sequence[str]) -> StudyError:
