@@ -88,6 +88,13 @@ class Batch:
             self.directed,
         )
 
+    def raw(self, i: int) -> bytes:
+        """The bytes of the i-th graph as it is numbered; far cheaper than the graph."""
+        parts = [self.adjacency[i], self.labels[i], self.features[i]]
+        if self.edge_labels is not None:
+            parts.append(self.edge_labels[i])
+        return b"".join(part.tobytes() for part in parts)
+
     def graph(self, i: int) -> Graph:
         """The i-th graph, checked and frozen."""
         return Graph(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from .errors import BoGrapeError, InvalidInputError
@@ -14,6 +16,14 @@ _PATH = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 def is_import_path(text: object) -> bool:
     """Whether a text reads ``package.module:name``."""
     return isinstance(text, str) and _PATH.fullmatch(text) is not None
+
+
+def running_script() -> str:
+    """The script or session that runs, by a name that other machines know."""
+    file = getattr(sys.modules["__main__"], "__file__", None)
+    return (
+        "a notebook or an interactive session" if file is None else f"the script {Path(file).name}"
+    )
 
 
 def load_object(path: str, what: str) -> Any:

@@ -20,6 +20,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import Any, Unpack
 
+from .checks import whole
 from .errors import (
     BudgetSpent,
     EvaluationNotStarted,
@@ -96,7 +97,7 @@ def minimize(
         EvaluationNotStarted: if the objective cannot be called, three times in a row.
         TooManyFailures: if most of the latest evaluations failed. After either the study can go on.
     """
-    _check_number(n_iterations, "n_iterations")
+    n_iterations = whole(n_iterations, "n_iterations", 0)
     refuse_unknown(settings, of=minimize)
     study = Study(space, storage, name, n_initial=n_initial, **settings)
     evaluator = make_evaluator(objective, executor, n_parallel, evaluation_time_limit, memory_limit)
@@ -140,7 +141,7 @@ def run(
             because a program is missing. Their trials wait in the queue, and the study can go on
             once that is mended.
     """
-    _check_number(n_trials, "n_trials")
+    n_trials = whole(n_trials, "n_trials", 0)
     if not 0 < max_failure_share <= 1:
         raise InvalidInputError(
             f"max_failure_share must be above 0 and at most 1, got {max_failure_share!r}"
@@ -375,8 +376,3 @@ class _Outcomes:
                     times,
                     reason[:300],
                 )
-
-
-def _check_number(value: object, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidInputError(f"{name} must be an integer >= 0, got {value!r}")

@@ -13,7 +13,7 @@ import numpy as np
 
 from .arrays import BoolArray, FloatArray, IntArray
 from .counts import Counts
-from .kernels import get_kernel, node_features
+from .kernels import node_features, path_features
 
 _CANDIDATES_EACH = 4  # considered for each one that fills the space
 
@@ -65,5 +65,5 @@ def squared_distances(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _coordinates(counts: Counts) -> FloatArray:
-    paths = get_kernel("ssp").features(counts)
+    paths = path_features(counts, labelled=False)
     return np.concatenate([paths, node_features(counts, counts.features.shape[1])], axis=1)

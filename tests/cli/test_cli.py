@@ -443,7 +443,7 @@ def test_changed_settings_end_with_2(write: Callable[..., Path]) -> None:
         ('"sqlite:///study.db"', "5", "storage must be a text"),
         ("[search]", "[search]\nkernel = 'rbf'", "kernel"),
         ("[search]", "[search]\nkappa = 1\nacquisition = 'ei'", "belongs to acquisition = 'lcb'"),
-        ("n_iterations = 2", "n_iterations = -2", "n_iterations must be an integer"),
+        ("n_iterations = 2", "n_iterations = -2", "n_iterations to be an integer"),
         ("[search]", "[[space.rules]]\nrule = 'NoSuch'\n[search]", "name of a rule"),
         ("[search]", "[[space.rules]]\nrule = 'DegreeRange'\nmax = 3\n[search]", "parameters"),
         ("[objective]", "[objective]\nfunction = 'a:b'", "got both"),

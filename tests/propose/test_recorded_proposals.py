@@ -18,30 +18,43 @@ from typing import Any
 
 import pytest
 
-from proposal_instances import INSTANCES, Instance
-from record_proposals import RECORD, arithmetic, differences
+from bogrape import Graph
+
+from proposal_instances import INSTANCES, SPACES, Instance
+from record_proposals import RECORD, arithmetic, differences, the_clock_had_a_say
 
 SAVED: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
 NEAR = {"fitted": 1e-5}  # the likelihood is flat at its maximum
 USUALLY = 1e-8
 
+FURTHER = (14, 29, 68, 75)  # batches, a molecule, the mixed-integer program
 QUICK = [
     name
     for name, instance in INSTANCES.items()
-    if instance.number % 4 == instance.number // 4 % 4 and "molecules" not in instance.space
-]
-
-
-def asked(instance: Instance) -> list[Any]:
-    if "molecules" in instance.space:
-        pytest.importorskip("rdkit")
-    return instance.answers()
+    if instance.number in FURTHER
+    or (instance.number % 4 == instance.number // 4 % 4 and "molecules" not in instance.space)
+]  # every space once, every kernel four times
 
 
 def assert_as_recorded(name: str) -> None:
     instance = INSTANCES[name]
-    near = 0.0 if SAVED["arithmetic"] == arithmetic() else NEAR.get(instance.way, USUALLY)
-    assert differences(SAVED["answers"][name], asked(instance), near) == []
+    if "molecules" in instance.space:
+        pytest.importorskip("rdkit")
+    saved, found = SAVED["answers"][name], instance.answers()
+    near = NEAR.get(instance.way, USUALLY)
+    if the_clock_had_a_say(found):  # what is proved is the same still
+        compared = ("value", "bound", "status")
+        assert differences(saved, found, near, compared) == []
+    elif SAVED["arithmetic"] == arithmetic():
+        assert differences(saved, found) == []
+    else:
+        assert differences(_named_here(instance, saved), found, near) == []
+
+
+def _named_here(instance: Instance, saved: list[Any]) -> list[Any]:
+    """The answers with identities as this version of igraph or RDKit writes them."""
+    identity = SPACES[instance.space]().identity
+    return [{**answer, "identity": identity(Graph.from_json(answer["graph"]))} for answer in saved]
 
 
 def test_all_questions_are_on_record_and_cover_what_they_should() -> None:

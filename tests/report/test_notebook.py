@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bogrape import GraphGP, GraphSpace, Study, Trial, minimize, propose
-from bogrape.kernels import KERNELS, KernelName
+from bogrape.kernels import KERNELS, Kernel, KernelName
 from bogrape.propose import Method
 from bogrape.propose.portfolio import METHODS
 from bogrape.report import report_html
@@ -114,7 +114,7 @@ def test_columns_that_would_be_empty_are_left_out_of_the_table() -> None:
 @pytest.mark.parametrize("called", [GraphGP.__init__, Study.__init__, StudySettings, minimize])
 def test_editors_can_complete_kernels_methods_and_directions(called: Any) -> None:
     shown = inspect.signature(called, eval_str=True).parameters
-    assert shown["kernel"].annotation == KernelName
+    assert shown["kernel"].annotation == KernelName | Kernel
     for name, kind in (("method", Method), ("direction", Direction)):
         if called is not GraphGP.__init__:
             assert shown[name].annotation == kind

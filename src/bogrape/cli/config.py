@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, final
 
 from ..acquisition import EI, LCB
+from ..checks import positive, whole
 from ..constraints import Rule, rule_from_dict
 from ..errors import InvalidInputError, SettingsDiffer, StudyError
 from ..space import GraphSpace
@@ -137,13 +138,13 @@ def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
         name=check_name(data.get("name", "study")),
         storage=_storage(data.get("storage", "sqlite:///study.db"), path),
         settings=StudySettings(space=space, acquisition=_acquisition(search), **settings),
-        n_iterations=_whole(search.get("n_iterations", 50), "[search] n_iterations", 0),
+        n_iterations=whole(search.get("n_iterations", 50), "[search] n_iterations", 0),
         command=tuple(command) if isinstance(command, list) else command,
         function=function,
         format=get_format(objective.get("format", "json"), space),
         executor=_text(evaluation.get("executor", "process"), "[evaluation] executor"),
-        n_parallel=_whole(evaluation.get("n_parallel", 1), "[evaluation] n_parallel", 1),
-        time_limit=_positive(evaluation.get("time_limit"), "[evaluation] time_limit"),
+        n_parallel=whole(evaluation.get("n_parallel", 1), "[evaluation] n_parallel", 1),
+        time_limit=_limit(evaluation.get("time_limit"), "[evaluation] time_limit"),
         memory_limit=_bytes(evaluation.get("memory_limit")),
         slurm=slurm,
         slurm_folder=_text(evaluation.get("slurm_folder", "slurm-jobs"), "slurm_folder"),
@@ -248,27 +249,17 @@ def _text(value: Any, what: str) -> str:
     return value
 
 
-def _whole(value: Any, what: str, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InvalidInputError(f"{what} must be an integer >= {least}, got {value!r:.100}")
-    return value
-
-
-def _positive(value: Any, what: str) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-        raise InvalidInputError(f"{what} must be a number > 0, got {value!r:.100}")
-    return float(value)
+def _limit(value: Any, what: str) -> float | None:
+    return None if value is None else positive(value, what, finite=False)
 
 
 def _bytes(value: Any) -> float | None:
     """A number of bytes, or a text such as ``4 GB``."""
     if not isinstance(value, str):
-        return _positive(value, "[evaluation] memory_limit")
+        return _limit(value, "[evaluation] memory_limit")
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?B)\s*", value, re.IGNORECASE)
     if match is None:
         raise InvalidInputError(
             f"[evaluation] memory_limit must be a number of bytes or like '4 GB', got {value!r:.60}"
         )
-    return _positive(float(match[1]) * _UNITS[match[2].upper()], "[evaluation] memory_limit")
+    return _limit(float(match[1]) * _UNITS[match[2].upper()], "[evaluation] memory_limit")

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import InvalidInputError, InvalidSpaceError
-from ..import_path import is_import_path, load_object
+from ..import_path import is_import_path, load_object, running_script
 
 PLACE = "defined in"  # beside "rule" in stored data; no parameter can have a name with a space
 _MAIN = "__main__"
-_SESSION = "a notebook or an interactive session"
 
 _registered: dict[str, type] = {}  # by import path, and by the name of the class alone
 _stored_as: dict[type, dict[str, str]] = {}  # classes that were found under another name
@@ -49,7 +47,7 @@ def stored_name(kind: type) -> dict[str, str]:
     """What stored data say of the class of a rule."""
     if kind in _stored_as:
         return dict(_stored_as[kind])
-    note = {PLACE: _running()} if kind.__module__ == _MAIN else {}
+    note = {PLACE: running_script()} if kind.__module__ == _MAIN else {}
     return {"rule": _path(kind), **note}
 
 
@@ -74,7 +72,7 @@ def _found(path: str, place: object) -> Any:
             return substitute
     if substitute is not None:
         return substitute
-    here = _running()
+    here = running_script()
     running = sys.modules[_MAIN] if place == here and is_import_path(path) else None
     for part in name.split("."):
         running = getattr(running, part, None)
@@ -88,12 +86,6 @@ def _found(path: str, place: object) -> Any:
 
 def _path(kind: type) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
-
-
-def _running() -> str:
-    """The script or session that runs, by a name that other machines know."""
-    file = getattr(sys.modules[_MAIN], "__file__", None)
-    return _SESSION if file is None else f"the script {Path(file).name}"
 
 
 def _remedy(name: str) -> str:

@@ -14,6 +14,8 @@ import sys
 from dataclasses import dataclass
 from typing import TypeVar
 
+import numpy as np
+
 from ..arrays import FloatArray
 
 TIE = 1e-9  # values closer than this are one value
@@ -28,6 +30,29 @@ Number = TypeVar("Number", float, FloatArray)
 def room(tolerance: float, value: float) -> float:
     """A tolerance near a value."""
     return tolerance * max(1.0, abs(value))
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a standardised mean and deviation mean in the objective's own units."""
+
+    mean: float  # of the observed values
+    scale: float  # their standard deviation
+    standard_best: float  # the smallest that counts, standardised
+
+    @property
+    def best(self) -> float:
+        """Smallest observed value that counts, in the objective's own units."""
+        return self.mean + self.scale * self.standard_best
+
+    def in_units(self, mean: FloatArray, std: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Standardised means and deviations in the objective's own units."""
+        with np.errstate(over="ignore"):  # beyond the largest number there is only infinity
+            return self.mean + self.scale * mean, self.scale * std
+
+    def standard(self, mean: FloatArray, std: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Means and deviations in standardised units."""
+        return (mean - self.mean) / self.scale, std / self.scale
 
 
 @dataclass(frozen=True)

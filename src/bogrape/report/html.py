@@ -20,8 +20,10 @@ from typing import Any
 from ..acquisition import EI, LCB
 from ..constraints.rule import capitalised
 from ..errors import InvalidInputError, StudyError
+from ..kernels import Kernel
 from ..study import Study
 from ..study.settings import SETTING_NAMES
+from ..surrogate import Surrogate
 from ..trial import package_version
 from . import words
 from .draw import has_matplotlib
@@ -251,7 +253,9 @@ def _as_python(value: Any) -> str:
     """The value of a setting as one writes it."""
     if isinstance(value, float) and math.isinf(value):
         return 'float("inf")'
-    return "your_own" if callable(value) and not isinstance(value, (LCB, EI)) else repr(value)
+    if isinstance(value, (Kernel, Surrogate)) or callable(value):
+        return repr(value) if isinstance(value, (LCB, EI)) else "your_own"
+    return repr(value)
 
 
 def _footer(refresh: int | None) -> str:

@@ -20,8 +20,9 @@ from threadpoolctl import threadpool_limits
 from ..arrays import FloatArray
 from ..errors import BoGrapeError
 from ..graph import Graph
-from ..kernels import KERNELS, KernelName
+from ..kernels import KERNELS, get_kernel
 from ..posterior import FittedModel
+from ..standardise import standardise
 from ..study import StudySettings
 
 _INTERVAL = 1.96  # standard deviations on either side that hold 95 % of a normal distribution
@@ -74,6 +75,16 @@ class LeaveOneOut:
         diagonal = inverse.diagonal
         mu = model.y - (inverse @ model.y) / diagonal
         return cls(model.y, mu, 1.0 / np.sqrt(diagonal), model.y_mean, model.y_scale, sign)
+
+    @classmethod
+    def of_predictions(
+        cls, values: FloatArray, mean: FloatArray, std: FloatArray, sign: float
+    ) -> LeaveOneOut:
+        """From predictions that were made before the values were known, in the user's units."""
+        standard = standardise(sign * values)
+        mu, sigma = (sign * mean - standard.mean) / standard.scale, std / standard.scale
+        sigma = np.maximum(sigma, _ROUNDING)
+        return cls(standard.y, mu, sigma, standard.mean, standard.scale, sign)
 
     def _in_units(self, standard: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
@@ -176,7 +187,7 @@ class LeaveOneOut:
 class Score:
     """Settings of a Gaussian process, and how it predicts left-out observations with them."""
 
-    kernel: KernelName
+    kernel: str  # its name
     noise: float | Literal["fit"]
     left_out: LeaveOneOut
     present: bool  # whether these are the settings of the study
@@ -184,17 +195,17 @@ class Score:
 
 def scores(graphs: Sequence[Graph], y: FloatArray, settings: StudySettings) -> list[Score]:
     """The present settings first, then fitted noise and the other kernels."""
-    kernel, noise = settings.kernel, settings.noise
-    names: list[KernelName] = [kernel, *(name for name in KERNELS if name != kernel)]
+    present, noise = get_kernel(settings.kernel), settings.noise
+    others = [kernel for kernel in KERNELS.values() if kernel != present]
     if settings.space.n_labels == 1:  # kernels with and without labels are the same then
-        names = [k for k in names if k == kernel or KERNELS[k].labelled == KERNELS[kernel].labelled]
+        others = [kernel for kernel in others if kernel.labelled == present.labelled]
     out = []
-    for name in names:
+    for kernel in (present, *others):
         for chosen in dict.fromkeys((noise, "fit")):
             gp = settings.new_model(
-                kernel=name,
+                kernel=kernel,
                 noise=chosen,
-                alpha=settings.alpha if name == kernel else None,  # an amplitude is of one kernel
+                alpha=settings.alpha if kernel is present else None,  # it belongs to one kernel
                 restarts=min(3, settings.restarts),
                 most_observations=None,
             )
@@ -203,8 +214,8 @@ def scores(graphs: Sequence[Graph], y: FloatArray, settings: StudySettings) -> l
             except BoGrapeError:  # these settings do not work for these data
                 continue
             found = LeaveOneOut.of(Inverse(gp.posterior.model), settings.sign)
-            present = (name, chosen) == (kernel, noise)
-            out.append(Score(name, chosen, found, present))
+            is_present = kernel is present and chosen == noise
+            out.append(Score(kernel.name, chosen, found, is_present))
     return out
 
 

@@ -16,6 +16,7 @@ from typing import final
 
 import numpy as np
 
+from ..checks import whole
 from ..errors import (
     BudgetSpent,
     InvalidInputError,
@@ -54,11 +55,10 @@ class Wish:
     stop: Callable[[], bool] | None
 
     def __post_init__(self) -> None:
-        n, most, worker = self.n, self.most, self.worker
-        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise InvalidInputError(f"n must be an integer >= 1, got {n!r:.100}")
-        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 0):
-            raise InvalidInputError(f"most must be an integer >= 0 or None, got {most!r:.100}")
+        worker = self.worker
+        object.__setattr__(self, "n", whole(self.n, "n", 1))
+        if self.most is not None:
+            object.__setattr__(self, "most", whole(self.most, "most (None for no limit)", 0))
         if self.stop is not None and not callable(self.stop):
             raise InvalidInputError(f"stop must be a function or None, got {self.stop!r:.100}")
         if worker is not None and not (

@@ -11,8 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, final
 
-import numpy as np
-
+from ..checks import is_whole
 from ..errors import InvalidInputError, SettingsDiffer, StorageError, StudyError, UnsupportedError
 from ..graph import Graph
 from ..space import GraphSpace
@@ -144,7 +143,7 @@ class Ledger:
     def find(self, trial: Trial | int) -> Trial:
         """The trial as it is now, by itself or by its id."""
         number = trial.id if isinstance(trial, Trial) else trial
-        if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
+        if not is_whole(number):
             raise InvalidInputError(f"trial must be a Trial or its id, got {trial!r}")
         trials = self.trials()
         if not 0 <= number < len(trials):

@@ -16,6 +16,7 @@ from ..errors import SamplingError, StudyError
 from ..gp import GraphGP
 from ..graph import Graph
 from ..propose import MOST_STARTS, Proposal, Stage, propose
+from ..surrogate import FittedSurrogate
 from ..trial import Origin, Trial, observed
 from .design import Design, random_graph
 from .settings import StudySettings
@@ -53,7 +54,7 @@ class Planner:
     def __init__(self, settings: StudySettings) -> None:
         self.settings = settings
         self._design: Design | None = None
-        self._fitted: tuple[tuple[Any, ...], GraphGP] | None = None
+        self._fitted: tuple[tuple[Any, ...], GraphGP | FittedSurrogate] | None = None
         self._inside: dict[int, bool] = {}  # by trial; its graph never changes
         self._named: set[int] = set()  # trials whose values were said to be clipped
         self._said_how_many = False
@@ -78,13 +79,13 @@ class Planner:
         if len(complete) < 2:
             return self._random(trials, seed, deadline)
         fit_began = time.monotonic()
-        gp = self._fit(complete)
+        model = self._fit(complete)
         fit_seconds = time.monotonic() - fit_began
         step = sum(trial.origin == "proposal" for trial in trials)
         try:
             proposal = propose(
                 settings.space,
-                gp,
+                model,
                 acquisition=settings.acquisition_at(step),
                 method=settings.method,
                 solver=settings.solver,
@@ -102,16 +103,17 @@ class Planner:
                 raise
             logger.debug("%s", error)
             return self._random(trials, seed, deadline)
-        mean, std = gp.predict([proposal.graph])
+        mean, std = model.predict([proposal.graph])
         certificate = {
             **_certificate(proposal, settings.sign),
             "mean": settings.sign * float(mean[0]),
             "std": float(std[0]),
             "fit_seconds": fit_seconds,
             "n_observations": len(complete),
-            "n_used": len(gp.used),
+            "n_used": len(model.used) if isinstance(model, GraphGP) else len(complete),
         }
-        return Plan(proposal.graph, "proposal", certificate, gp.hyperparameters)
+        values = model.hyperparameters if isinstance(model, GraphGP) else {}
+        return Plan(proposal.graph, "proposal", certificate, values)
 
     def _starts(self, trials: Sequence[Trial]) -> list[Graph] | None:
         """Where local search may begin: the best and the latest trials, unless there is no need
@@ -161,18 +163,22 @@ class Planner:
         mean, std = self._fit(complete).predict(graphs)
         return self.settings.sign * mean, std
 
-    def _fit(self, complete: Sequence[Trial]) -> GraphGP:
-        """The Gaussian process of these observations; kept until there are new ones."""
+    def _fit(self, complete: Sequence[Trial]) -> GraphGP | FittedSurrogate:
+        """The model of these observations; kept until there are new ones."""
         ids = tuple((trial.id, trial.value) for trial in complete)  # values can be corrected
         if self._fitted is None or self._fitted[0] != ids:
             settings = self.settings
-            gp = settings.new_model()
-            y = settings.sign * np.array(observed(complete))
-            gp.fit([trial.graph for trial in complete], y, to_beat=self._are_inside(complete))
-            self._fitted = ids, gp
-            self._say_how_many(len(gp.used), len(complete))
-            for i in gp.clipped:
-                self._name_far_value(complete[i])
+            graphs, y = [t.graph for t in complete], settings.sign * np.array(observed(complete))
+            inside = self._are_inside(complete)
+            if settings.surrogate is None:
+                gp = settings.new_model().fit(graphs, y, to_beat=inside)
+                self._fitted = ids, gp
+                self._say_how_many(len(gp.used), len(complete))
+                for i in gp.clipped:
+                    self._name_far_value(complete[i])
+            else:
+                model = FittedSurrogate.fit(settings.surrogate, graphs, y, to_beat=inside)
+                self._fitted = ids, model
         return self._fitted[1]
 
     def _are_inside(self, trials: Sequence[Trial]) -> list[bool]:

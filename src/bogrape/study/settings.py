@@ -16,15 +16,16 @@ from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from os import PathLike, fspath
 from typing import Any, Literal, TypedDict, TypeVar, get_args, get_type_hints
 
-import numpy as np
-
 from ..acquisition import EI, LCB, Acquisition
+from ..checks import whole
 from ..constraints import Rule
-from ..errors import BoGrapeError, InvalidInputError, StudyError, UnsupportedError
+from ..errors import BoGrapeError, InvalidInputError, StudyError
 from ..gp import STUDY_CLIP, STUDY_OBSERVATIONS, GraphGP
-from ..kernels import KernelName
+from ..kernels import Kernel, KernelName, is_published
 from ..propose.portfolio import Method, check_method
+from ..references import reference_to, resolve
 from ..space import GraphSpace
+from ..surrogate import SurrogateLike, unfitted
 
 Direction = Literal["minimize", "maximize"]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -35,7 +36,8 @@ FIXED = ("seed", "direction")  # the trials so far depend on them; of the space,
 class SearchOptions(TypedDict, total=False):
     """The settings of a study as keyword arguments, without its space and its initial design."""
 
-    kernel: KernelName
+    kernel: KernelName | Kernel
+    surrogate: SurrogateLike | None
     noise: float | Literal["fit"]
     feature_kernel: bool
     alpha: float | None
@@ -65,7 +67,10 @@ class StudySettings:
 
     Attributes:
         space: the graphs to choose from.
-        kernel: ``ssp``, ``sp``, ``essp`` or ``esp``.
+        kernel: ``ssp``, ``sp``, ``essp``, ``esp``, or one of your own (`bogrape.kernels.Kernel`).
+        surrogate: a model of your own in place of the Gaussian process, or a class or function
+            without arguments that makes one (`bogrape.surrogate`). A copy of it is fitted for
+            every proposal. What follows up to ``most_observations`` is then of no concern.
         noise: noise variance of the standardised values, or ``"fit"`` for noisy objectives.
         feature_kernel: whether labels and features of nodes count by themselves; see `GraphGP`.
         alpha, beta: amplitudes of the kernel and of the feature kernel, to fix them instead of
@@ -75,8 +80,8 @@ class StudySettings:
             are taken for the nearest value that does not; ``None`` takes all as they are.
         most_observations: how many observations to make the model from, where the cost grows with
             their cube; ``None`` for all. See `GraphGP`.
-        acquisition: ``"lcb"``, ``"lcb-growing"``, ``"ei"``, ``LCB(kappa)``, ``EI(xi)``, or, in
-            memory only, any acquisition function of your own.
+        acquisition: ``"lcb"``, ``"lcb-growing"``, ``"ei"``, ``LCB(kappa)``, ``EI(xi)``, or any
+            function of your own of the mean, the deviation and the best observed value.
         method: how proposals are found; see `propose`.
         solver: ``"scip"`` or ``"gurobi"``, for ``method="mip"``.
         options: further choices for ``method="mip"``; see `bogrape.propose.mip.MipOptions`.
@@ -88,7 +93,8 @@ class StudySettings:
     """
 
     space: GraphSpace
-    kernel: KernelName = "ssp"
+    kernel: KernelName | Kernel = "ssp"
+    surrogate: SurrogateLike | None = None
     noise: float | Literal["fit"] = 1e-6
     feature_kernel: bool = True
     alpha: float | None = None
@@ -112,15 +118,17 @@ class StudySettings:
                 f"space must be a GraphSpace, got {type(self.space).__name__}; "
                 "try GraphSpace(n_nodes=10)"
             )
-        for name, least in (("n_initial", 2), ("seed", 0), ("retries", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-                hint = "; a Gaussian process needs two observations" if least == 2 else ""
-                raise InvalidInputError(
-                    f"{name} must be an integer >= {least}, got {value!r}{hint}"
-                )
-            object.__setattr__(self, name, int(value))
-        self.new_model()  # checks what is for `GraphGP`
+        for name, least, why in (
+            ("n_initial", 2, " (a Gaussian process needs two observations)"),
+            ("seed", 0, ""),
+            ("retries", 0, ""),
+        ):
+            object.__setattr__(self, name, whole(getattr(self, name), name + why, least))
+        kernel = self.new_model().kernel  # checks what is for `GraphGP`
+        if not is_published(kernel):
+            object.__setattr__(self, "kernel", kernel)
+        if self.surrogate is not None:
+            unfitted(self.surrogate)  # checks it
         check_method(self.method, self.solver, self.options)
         if self.options is not None:
             object.__setattr__(self, "options", _as_dict(self.options))
@@ -164,6 +172,10 @@ class StudySettings:
         data = {field.name: getattr(self, field.name) for field in fields(self)}
         data["space"] = json.loads(self.space.to_json())
         data["acquisition"] = _acquisition_to_data(self.acquisition)
+        if isinstance(self.kernel, Kernel):
+            data["kernel"] = reference_to(self.kernel, "kernel")
+        if self.surrogate is not None:
+            data["surrogate"] = reference_to(self.surrogate, "surrogate")
         data["time_limit"] = None if math.isinf(self.time_limit) else self.time_limit
         return data
 
@@ -188,6 +200,8 @@ class StudySettings:
                 **{
                     **data,
                     "space": GraphSpace.from_json(json.dumps(data["space"])),
+                    "kernel": _kernel_from_data(data["kernel"]),
+                    "surrogate": _surrogate_from_data(data.get("surrogate")),
                     "acquisition": _acquisition_from_data(data["acquisition"]),
                     "time_limit": math.inf if limit is None else limit,
                 }
@@ -291,6 +305,14 @@ def _as_dict(options: object) -> dict[str, Any]:
     return {name: fspath(v) if isinstance(v, PathLike) else v for name, v in options.items()}
 
 
+def _kernel_from_data(data: Any) -> Any:
+    return resolve(data, "kernel") if isinstance(data, dict) else data
+
+
+def _surrogate_from_data(data: Any) -> Any:
+    return None if data is None else resolve(data, "surrogate")
+
+
 def _acquisition_to_data(acquisition: Acquisition | str) -> Any:
     if isinstance(acquisition, str):
         return {"name": acquisition}
@@ -298,10 +320,7 @@ def _acquisition_to_data(acquisition: Acquisition | str) -> Any:
         return {"name": "lcb", "kappa": acquisition.kappa}
     if isinstance(acquisition, EI):
         return {"name": "ei", "xi": acquisition.xi}
-    raise UnsupportedError(
-        f"an acquisition function of your own ({type(acquisition).__name__}) cannot be stored; use "
-        "LCB, EI or 'lcb-growing', or a study without storage"
-    )
+    return reference_to(acquisition, "acquisition")
 
 
 def _acquisition_from_data(data: Any) -> Acquisition | str:
@@ -312,4 +331,7 @@ def _acquisition_from_data(data: Any) -> Acquisition | str:
             return EI(xi)
         case {"name": "lcb-growing"}:
             return "lcb-growing"
+        case {"import": _}:
+            found: Acquisition = resolve(data, "acquisition")
+            return found
     raise StudyError(f"unknown acquisition in the settings of the study: {str(data)[:100]}")

@@ -25,7 +25,7 @@ from ...batch import Batch
 from ...errors import InfeasibleSpaceError, SamplingError
 from ...graph import Graph
 from ...space import GraphSpace
-from ..evaluation import CountObjective, evaluate, n_at_a_time
+from ..evaluation import Searchable
 from ..request import Request
 from ..units import STEP, TIE, room
 from .landmarks import Landmarks, landmarks
@@ -70,7 +70,7 @@ class Elite:
             if not better and (not room or values[i] > self.value + self.tolerance):
                 return
             room -= not better  # known and excluded ties count too: keys are slow
-            if (raw := _raw(batch, int(i))) in self._passed:
+            if (raw := batch.raw(int(i))) in self._passed:
                 continue
             graph = batch.graph(int(i))
             key = self.identify(graph)
@@ -85,15 +85,8 @@ class Elite:
                 self.ties[key] = graph
 
 
-def _raw(batch: Batch, i: int) -> bytes:
-    """The bytes of the i-th graph as it is numbered; far cheaper than the graph."""
-    edge_labels = b"" if batch.edge_labels is None else batch.edge_labels[i].tobytes()
-    parts = batch.adjacency[i], batch.labels[i], batch.features[i]
-    return b"".join(part.tobytes() for part in parts) + edge_labels
-
-
 def search(
-    objective: CountObjective,
+    objective: Searchable,
     *,
     excluded: Collection[str] = (),
     n_evaluations: int = 300_000,
@@ -130,7 +123,7 @@ def search(
     return elite
 
 
-def find_any(objective: CountObjective, elite: Elite, request: Request) -> bool:
+def find_any(objective: Searchable, elite: Elite, request: Request) -> bool:
     """Offer a random graph, found in a last moment, to an elite that is empty at the deadline.
 
     Returns whether there was time: if so and none was found, there may well be none.
@@ -148,7 +141,7 @@ def find_any(objective: CountObjective, elite: Elite, request: Request) -> bool:
         return not error.out_of_time
     batch = Batch.of(graphs)
     elite.n_evaluations += 1
-    elite.offer(batch, evaluate(objective, batch)[0])
+    elite.offer(batch, objective.evaluate(batch)[0])
     return True
 
 
@@ -157,7 +150,7 @@ class _Chains:
 
     def __init__(
         self,
-        objective: CountObjective,
+        objective: Searchable,
         n: int,
         rng: np.random.Generator,
         starts: Sequence[Graph],
@@ -197,7 +190,7 @@ class _Chains:
         """The most promising of some graphs."""
         if not alike or self._late:
             return []
-        values, joined = evaluate(self._objective, Batch.of(alike), self._deadline)
+        values, joined = self._objective.evaluate(Batch.of(alike), self._deadline)
         return [alike[i] for i in _smallest(values, joined)]
 
     def _best_of(self, marks: Landmarks) -> list[Graph]:
@@ -205,13 +198,13 @@ class _Chains:
         n, now = self._moves.n_nodes, time.monotonic()
         until = now + _LANDMARK_SHARE * (self._deadline - now)
         values, joined = np.full(len(marks), np.inf), np.zeros(len(marks), dtype=np.int64)
-        step = n_at_a_time(n, self._objective.width(n))
+        step = self._objective.n_at_a_time(n)
         n_parts = -(-len(marks) // step)
         for first in range(n_parts):
             if time.monotonic() >= until:
                 break
             some = np.arange(first, len(marks), n_parts)  # of all kinds, not the first ones
-            values[some], joined[some] = evaluate(self._objective, marks.batch(some), until)
+            values[some], joined[some] = self._objective.evaluate(marks.batch(some), until)
         chosen = marks.batch(_smallest(values, joined))
         return [chosen.graph(i) for i in range(len(chosen))]
 
@@ -226,13 +219,13 @@ class _Chains:
 
     def _evaluate(self, batch: Batch, elite: Elite) -> FloatArray:
         space = self._objective.space
-        values, joined = evaluate(self._objective, batch, self._deadline)
+        values, joined = self._objective.evaluate(batch, self._deadline)
         if space.connected is True and not space.directed and not space.rules:
             # nothing can be wrong but missing paths, and the counts tell how many are missing
             excess = (batch.n_nodes**2 - joined).astype(float)
         else:
             excess = space.excess(batch, deadline=self._deadline)
-        elite.n_evaluations += int((joined > 0).sum())
+        elite.n_evaluations += int(np.isfinite(values).sum())
         elite.offer(batch, np.where(excess == 0, values, np.inf))
         return np.where(excess == 0, values, _PENALTY * (1.0 + excess))
 

@@ -15,7 +15,7 @@ from .attributes import Attributes, WeakConnectivity
 from .counting import Distances, LabelledPaths, coordinates
 from .options import MipOptions
 from .paths import Paths, mip_sp, mip_sp_plus, reachability
-from .posterior import FunctionForm, WeightForm
+from .posterior import FunctionForm, WeightForm, encodable
 from .program import Point, Program
 from .rules import Rules, Symmetry, forbid
 from .scaled import Scaled
@@ -75,7 +75,7 @@ class AcquisitionProgram:
             )
         space, model = objective.space, objective.posterior.model
         refuse_checked_rules(space)
-        kernel = model.kernel
+        kernel = encodable(model.kernel)
         form = options.form or ("function" if kernel.exponential else "weight")
         if form == "weight" and kernel.exponential:
             raise UnsupportedError(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from os import PathLike
 from typing import Any, Literal
 
+from ...checks import is_number, whole
 from ...errors import InvalidInputError
 
 
@@ -47,16 +48,14 @@ class MipOptions:
             if not isinstance(getattr(self, name), bool):
                 _refuse(name, "True or False", getattr(self, name))
         for name, least in (("warm_start", 0), ("threads", 1), ("pool", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                _refuse(name, f"an integer >= {least}", value)
-        if not _is_number(self.gap) or not 0 <= self.gap < math.inf:
+            object.__setattr__(self, name, whole(getattr(self, name), name, least))
+        if not is_number(self.gap) or not 0 <= self.gap < math.inf:
             _refuse("gap", "a number >= 0", self.gap)
         if self.tolerance is not None and not (
-            _is_number(self.tolerance) and 1e-9 <= self.tolerance <= 1e-2
+            is_number(self.tolerance) and 1e-9 <= self.tolerance <= 1e-2
         ):
             _refuse("tolerance", "a number between 1e-9 and 1e-2, or None", self.tolerance)
-        if self.memory is not None and not (_is_number(self.memory) and 0 < self.memory < math.inf):
+        if self.memory is not None and not (is_number(self.memory) and 0 < self.memory < math.inf):
             _refuse("memory", "megabytes > 0, or None", self.memory)
         if self.write is not None and not isinstance(self.write, (str, PathLike)):
             _refuse("write", "a path or None", self.write)
@@ -73,10 +72,6 @@ class MipOptions:
         if odd:
             raise InvalidInputError(f"unknown option {odd[0]!r}; choose out of {', '.join(known)}")
         return cls(**dict(given or {}))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _refuse(name: str, expected: str, got: object) -> None:

@@ -40,6 +40,7 @@ from ..request import Request
 from ..units import RECOMPUTED, TIE, room
 from .build import AcquisitionProgram, OutOfTime, refuse_checked_rules
 from .options import MipOptions
+from .posterior import encodable
 from .runner import ADAPTERS, run
 from .solution import Limits, Solution
 
@@ -78,6 +79,7 @@ def check_choices(solver: object, options: Any) -> tuple[str, MipOptions]:
 def propose_mip(objective: Criterion, request: Request) -> Proposal:
     """The graph of least acquisition value, by the paper's mixed-integer program."""
     solver, options = check_choices(request.solver, request.options)
+    encodable(objective.posterior.model.kernel)
     refuse_checked_rules(objective.space)
     best, n_evaluations = _start(objective, request, options)
     method = f"search+{solver}" if best.graph is not None else solver

@@ -5,10 +5,11 @@ each attribute. All h that satisfy the conditions of `distances.histograms` are 
 evaluated at once; nothing needs to be linear. The solver is then asked for a graph among the best.
 
 With free attributes (`FreeAttributes`) the table lists h alone, valued at its best N. For LCB and
-EI the acquisition is concave in N once h is given: the mean is linear in N, the deviation is the
-norm of an affine function of N and so convex, and both acquisitions fall with the deviation and are
-concave in (mean, deviation). So, without rules on the N, its best N is a corner: one label for all
-nodes, and each feature on all nodes or on none.
+EI with SSP or ESSP the acquisition is concave in N once h is given: the mean is linear in N, the
+deviation is the norm of an affine function of N and so convex, and both acquisitions fall with the
+deviation and are concave in (mean, deviation). So, without rules on the N, its best N is a corner:
+one label for all nodes, and each feature on all nodes or on none. Nothing of the kind is known of
+an acquisition or a kernel of your own: there every N is tried.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from itertools import product
 
 import numpy as np
 
+from ....acquisition import EI, LCB
 from ....arrays import BoolArray, FloatArray, IntArray
 from ....constraints import Shape
 from ....counts import Counts
 from ....encoding import Structure
+from ....kernels import is_published
 from ...criterion import Criterion
 from ..distances import histograms
 from ..distances.coordinates import Coordinates
@@ -31,6 +34,7 @@ from ..distances.free_attributes import FreeAttributes
 
 MOST_HISTOGRAMS = 3_000_000
 _CHUNK = 100_000
+_MOST_VALUES = 100_000_000  # to evaluate for one table
 
 
 class TooManyHistograms(Exception):
@@ -95,8 +99,9 @@ def table_of_histograms(
     if all_sums is None:
         raise TooManyHistograms
     if free is not None:
-        choices = attribute_choices(shape, free, MOST_HISTOGRAMS)
-        if choices is None:
+        concave = is_concave(objective)
+        choices = attribute_choices(shape, free, MOST_HISTOGRAMS) if concave else all_sums
+        if choices is None or len(choices) * len(paths) > _MOST_VALUES:
             raise TooManyHistograms
         values = at_best_attributes(objective, shape, choices)(paths)
         counts, sums_left = paths, all_sums
@@ -122,8 +127,14 @@ def table_of_histograms(
     )
 
 
+def is_concave(objective: Criterion) -> bool:
+    """Whether values are known to be concave in the N once h is given."""
+    known = isinstance(objective.acquisition, (LCB, EI))
+    return known and is_published(objective.posterior.model.kernel)
+
+
 def attribute_choices(shape: Shape, free: FreeAttributes, limit: int) -> IntArray | None:
-    """The N among which the best one of any h is; ``None`` if there are more than so many."""
+    """The N among which the best one of any h is, for concave values; ``None`` if too many."""
     if free.inequalities:
         return free.sums(limit)
     if shape.n_labels * 2**shape.n_features > limit:

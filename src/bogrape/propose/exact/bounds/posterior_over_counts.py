@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....arrays import FloatArray, IntArray
-from ....kernels import node_features
+from ....kernels import node_features, path_features
 from ....posterior import FittedModel, WeightPosterior
 from ..distances.coordinates import Coordinates
 
@@ -94,7 +94,7 @@ def cell_columns(fitted: FittedModel, coordinates: Coordinates) -> tuple[FloatAr
 
 def observed_cells(fitted: FittedModel, coordinates: Coordinates) -> tuple[FloatArray, FloatArray]:
     """The same of the observations, over all cells a graph of this shape can have."""
-    paths = fitted.kernel.features(fitted.counts)
+    paths = path_features(fitted.counts, labelled=fitted.kernel.labelled)
     rows = paths.reshape(len(paths), -1)
     if fitted.beta:
         nodes = math.sqrt(fitted.beta) * node_features(fitted.counts, fitted.n_features)

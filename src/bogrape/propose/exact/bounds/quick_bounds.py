@@ -19,12 +19,14 @@ from itertools import product
 
 import numpy as np
 
-from ....acquisition import EI, LCB
+from ....acquisition import EI, LCB, name_of
 from ....arrays import FloatArray, IntArray
 from ....constraints import Shape
 from ....encoding import Structure
+from ....errors import InvalidInputError
 from ....posterior import WeightPosterior
 from ...criterion import Criterion
+from ...units import PROOF, room
 from ..distances import histograms
 from ..distances.coordinates import Coordinates
 from .posterior_over_counts import PosteriorOverCounts, embedded
@@ -153,7 +155,9 @@ def norm_bound(objective: Criterion) -> float:
     """A lower bound on the acquisition of every graph."""
     fitted = objective.posterior.model
     norm = objective.posterior.norm * (1 + 1e-3)
-    top = math.e if fitted.kernel.exponential else 1.0
+    top = fitted.kernel.largest()
+    if top is None:
+        return -math.inf
     n_extra = objective.space.n_features
     largest = math.sqrt(
         fitted.alpha * top + fitted.beta * (1 + n_extra) / max(1, fitted.n_features)
@@ -164,4 +168,16 @@ def norm_bound(objective: Criterion) -> float:
     if isinstance(acquisition, EI):
         gain = max(0.0, fitted.standard_best - acquisition.xi + largest * norm)
         return -(gain + 0.4 * largest)
-    return -math.inf
+    return objective.lower_bound(-largest * norm, largest)
+
+
+def refuse_false_bound(objective: Criterion, bound: float, value: float) -> None:
+    """Raise if a graph is below a bound on all graphs: what was declared cannot be true."""
+    if value >= bound - room(PROOF, bound):
+        return
+    raise InvalidInputError(
+        f"acquisition {name_of(objective.acquisition)} (monotone = True) and kernel "
+        f"{objective.posterior.model.kernel.name!r} (largest) declare that no value is below "
+        f"{objective.units.value(bound):.6g}, but a graph has {objective.units.value(value):.6g}; "
+        "remove the declaration that is not true"
+    )

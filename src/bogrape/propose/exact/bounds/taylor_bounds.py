@@ -29,6 +29,7 @@ import numpy as np
 from ....acquisition import LCB
 from ....arrays import FloatArray, IntArray
 from ....encoding import Structure
+from ....kernels import is_published, path_features
 from ....posterior import FittedModel, FunctionPosterior, Posterior
 from ...criterion import Criterion
 from ...units import room
@@ -61,7 +62,7 @@ class EsspMean:
     def of(cls, posterior: Posterior, diameter: int) -> EsspMean:
         assert isinstance(posterior, FunctionPosterior)
         fitted = posterior.model
-        raw = fitted.kernel.features(fitted.counts)
+        raw = path_features(fitted.counts, labelled=False)
         points = np.zeros((len(raw), diameter + 1))
         width = min(raw.shape[1], diameter + 1)
         points[:, :width] = raw[:, :width]
@@ -106,7 +107,8 @@ def has_boxes(structure: Structure, objective: Criterion) -> bool:
     """Whether boxes can be bounded: LCB with ESSP, on connected undirected graphs."""
     kernel = objective.posterior.model.kernel
     return (
-        kernel.exponential
+        is_published(kernel)
+        and kernel.exponential
         and not kernel.labelled
         and isinstance(objective.acquisition, LCB)
         and structure.diameter is not None

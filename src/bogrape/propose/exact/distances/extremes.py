@@ -21,6 +21,7 @@ from ....encoding import GraphEncoding, Structure
 from ....encoding.cpsat import has_solution, new_solver
 from ....graph import Graph
 from ....space import GraphSpace
+from ...evaluation import CountObjective
 from ...local.landmarks import brooms
 from ...local.search import search
 from .coordinates import Coordinates
@@ -66,7 +67,7 @@ class Extremes:
         return int((self.seen @ np.array(weights)).max())
 
 
-class _Direction:
+class _Direction(CountObjective):
     """Minus a weighted number of pairs, with a price for the wrong diameter.
 
     It keeps the histograms it sees.

@@ -198,7 +198,8 @@ class Rounds:
             for item in items:
                 item.tried = limit
         jobs = _MadeInTurn(items, lambda item: self._job(item, limit, relaxed))
-        self._absorb(items, dict(solve_all(jobs, self.request.deadline, self.request.stop)))
+        answers = self.strategy.run(jobs, self.request.deadline, self.request.stop)
+        self._absorb(items, dict(answers))
         return bool(items)
 
     def _limit(self, n_items: int, share: float, relaxed: bool, most: float) -> float:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import ClassVar, Self
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, Self
 
 from ....arrays import FloatArray
 from ....encoding import Structure
 from ....graph import Graph
 from ...criterion import Criterion
+from ...jobs.pool import Job, solve_all
 from ...proposal import Status
 from ..bounds.linear_programs import Lines
 from ..bounds.lines_below import LcbOverCounts
@@ -40,8 +40,7 @@ class Strategy(ABC):
 
     def condensed(self) -> Self:
         """The same strategy without data it does without: every job carries it to a worker."""
-        posterior = self.criterion.posterior.condensed()
-        return type(self)(replace(self.criterion, posterior=posterior))
+        return type(self)(self.criterion.condensed())
 
     @classmethod
     @abstractmethod
@@ -85,6 +84,12 @@ class Strategy(ABC):
         """The counts of a graph of the piece."""
         return self.coordinates(piece).values(graph)
 
+    def run(
+        self, jobs: Sequence[Job], deadline: float, stop: Callable[[], bool]
+    ) -> Iterator[tuple[int, Any]]:
+        """Do jobs about pieces, as `jobs.pool.solve_all` does: in workers."""
+        return solve_all(jobs, deadline, stop)
+
     @abstractmethod
     def solve(self, state: PieceSolve) -> Answer:
         """Answer the question about a piece, or as much as there is time for."""
@@ -104,6 +109,8 @@ class Strategy(ABC):
 
     # -- certificate --------------------------------------------------------------------------
 
-    def claim(self, *, proved: bool) -> Status:
+    def claim(self, *, proved: bool, bound: float) -> Status:
         """What may be said of the answer, if all pieces were settled or if some were not."""
-        return "optimal" if proved else "time_limit"
+        if proved:
+            return "optimal"
+        return "heuristic" if bound == -math.inf else "time_limit"

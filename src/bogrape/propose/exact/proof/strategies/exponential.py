@@ -14,6 +14,7 @@ import numpy as np
 from .....acquisition import LCB
 from .....arrays import FloatArray
 from .....encoding import Structure
+from .....kernels import is_published
 from .....posterior import FunctionPosterior
 from ....criterion import Criterion
 from ...bounds.lines_below import ExponentialLcbOverCounts
@@ -105,4 +106,5 @@ class ExponentialLabelledLCB(Strategy):
 def _is_exponential_lcb(criterion: Criterion) -> bool:
     kernel = criterion.posterior.model.kernel
     of_functions = isinstance(criterion.posterior, FunctionPosterior)
-    return type(criterion.acquisition) is LCB and of_functions and kernel.exponential
+    exponential = is_published(kernel) and kernel.exponential
+    return type(criterion.acquisition) is LCB and of_functions and exponential
