@@ -21,6 +21,7 @@ from ..checks import seconds, whole
 from ..constraints import Rule
 from ..errors import BoGrapeError, InvalidInputError, StudyError
 from ..gp import STUDY_CLIP, STUDY_OBSERVATIONS, GraphGP
+from ..import_path import is_import_path, load_object
 from ..kernels import Kernel, KernelName, is_published
 from ..propose.portfolio import Method, check_method
 from ..references import reference_to, resolve
@@ -68,6 +69,7 @@ class StudySettings:
     Attributes:
         space: the graphs to choose from.
         kernel: ``ssp``, ``sp``, ``essp``, ``esp``, or one of your own (`bogrape.kernels.Kernel`).
+            This and the next, and the acquisition, may also be given as ``"package.module:name"``.
         surrogate: a model of your own in place of the Gaussian process, or a class or function
             without arguments that makes one (`bogrape.surrogate`). A copy of it is fitted for
             every proposal. What follows up to ``most_observations`` is then of no concern.
@@ -124,6 +126,9 @@ class StudySettings:
             ("retries", 0, ""),
         ):
             object.__setattr__(self, name, whole(getattr(self, name), name + why, least))
+        for name in ("kernel", "surrogate", "acquisition"):
+            if is_import_path(getattr(self, name)):  # as study files name parts of your own
+                object.__setattr__(self, name, _imported(getattr(self, name), name))
         kernel = self.new_model().kernel  # checks what is for `GraphGP`
         if not is_published(kernel):
             object.__setattr__(self, "kernel", kernel)
@@ -292,6 +297,20 @@ def _as_dict(options: object) -> dict[str, Any]:
         options = asdict(options)
     assert isinstance(options, Mapping)  # `check_method` refuses the rest
     return {name: fspath(v) if isinstance(v, PathLike) else v for name, v in options.items()}
+
+
+def _imported(path: str, what: str) -> Any:
+    """A part of your own by its import path; of a class, an object made without arguments."""
+    found = load_object(path, f"the {what}")
+    if not isinstance(found, type) or what == "surrogate":  # which takes a class as it is
+        return found
+    try:
+        return found()
+    except TypeError as error:
+        raise InvalidInputError(
+            f"the {what} {path} cannot be made without arguments: {error}; try a function or an "
+            "object of its module instead of the class"
+        ) from None
 
 
 def _kernel_from_data(data: Any) -> Any:
