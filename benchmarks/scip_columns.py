@@ -12,6 +12,7 @@ from typing import Any
 from bogrape.acquisition import Acquisition
 from bogrape.errors import BoGrapeError
 from bogrape.gp import GraphGP
+from bogrape.kernels import is_linear
 from bogrape.propose import propose
 from bogrape.space import GraphSpace
 
@@ -30,7 +31,7 @@ def scip_columns(
     columns: dict[str, dict[str, Any]] = {}
     for form in FORMS:
         name = "scip published" if form == "function" else "scip weight"
-        if form == "weight" and gp.kernel.exponential:
+        if form == "weight" and not is_linear(gp.kernel):
             columns[name] = {"status": "no weight space"}
             continue
         try:

@@ -30,7 +30,7 @@ INTRODUCTION = """\
 
 Every rule you can give to a `GraphSpace`, with an example and two graphs: the left one is in the
 space of the example, the right one is not. This page is written by `examples/rules_page.py` from
-the docstrings of the rules.
+the docstrings of the rules; the sentence below an example is what reports say.
 
 A rule refers to a node by its name in a space with `nodes=[...]`, or by its number. **In a space
 without names all numberings of a graph are the same graph**, so that `RequiredEdge(0, 1)` alone
@@ -51,6 +51,8 @@ different labels.
 
 In a graph with too few nodes for the node that a rule refers to, rules that require or fix
 something fail, and rules that forbid or bound something have nothing to say.
+
+Rules [of your own](extending/own-rule.md) stand beside these in every space.
 
 In study files (`bogrape init`) a rule is a table:
 
@@ -272,8 +274,15 @@ def entry(example: Example | Molecule, rule: type[Rule]) -> str:
         picture = f"{picture}\n\n{graphs}"
     return (
         f"### {example.name}\n\n`{signature(rule)}`\n\n{meaning(rule)}\n\n"
-        f"```python\n{wrapped(example.code)}\n```\n\n{picture}\n"
+        f"```python\n{wrapped(example.code)}\n```\n\n{in_words(example, rule)}\n\n{picture}\n"
     )
+
+
+def in_words(example: Example | Molecule, rule: type[Rule]) -> str:
+    """What the rule of the example says in reports and messages."""
+    space = example.make_space()
+    said = next(found.describe(space.nouns) for found in space.rules if type(found) is rule)
+    return f"In words: {said}"
 
 
 def wrapped(code: str) -> str:

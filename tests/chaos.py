@@ -93,7 +93,7 @@ def _work(url: str, name: str, seed: int, shared: mmap.mmap, writer: int) -> NoR
     try:
         shared[0] = ASKING
         study = open_study(url, name, seed)
-        plan = study._planner.next
+        plan = study._asking.planner.next
 
         def solving(*arguments: Any) -> Any:
             shared[0] = SOLVING
@@ -102,7 +102,7 @@ def _work(url: str, name: str, seed: int, shared: mmap.mmap, writer: int) -> NoR
             finally:
                 shared[0] = ASKING
 
-        study._planner.next = solving  # type: ignore[method-assign]
+        study._asking.planner.next = solving  # type: ignore[method-assign]
         while True:
             shared[0] = ASKING
             trial = study.ask(worker="worker")

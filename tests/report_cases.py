@@ -80,7 +80,7 @@ def study_of(
         else:
             trials.append(Trial(**common, state="failed", reason=REASON))  # type: ignore[arg-type]
     if trials:
-        study._store(trials, distinct=False)
+        study._ledger.append(trials)
     return study
 
 

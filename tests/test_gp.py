@@ -350,9 +350,9 @@ def test_believing_a_mean_keeps_means_and_lowers_deviations(name: str, data: st.
     [
         ([EDGE], [1.0], "at least two observations, got 1"),
         ([], [], "at least two observations, got 0"),
-        ([EDGE, PATH], [1.0], r"one value a graph, got 2 graphs and y of shape \(1,\)"),
-        ([EDGE, PATH], [[1.0], [2.0]], r"one value a graph, got .* shape \(2, 1\)"),
-        ([EDGE, PATH], 1.0, r"one value a graph, got .* shape \(\)"),
+        ([EDGE, PATH], [1.0], r"one value per graph, got 2 graphs and y of shape \(1,\)"),
+        ([EDGE, PATH], [[1.0], [2.0]], r"one value per graph, got .* shape \(2, 1\)"),
+        ([EDGE, PATH], 1.0, r"one value per graph, got .* shape \(\)"),
         ([EDGE, PATH], [1.0, math.nan], r"finite, but y\[1\] is nan; leave failed"),
         ([EDGE, PATH], [math.inf, 1.0], r"finite, but y\[0\] is inf"),
         ([EDGE, PATH], [1.0, -math.inf], r"finite, but y\[1\] is -inf"),

@@ -134,5 +134,5 @@ def test_an_unknown_kernel_is_refused_with_the_valid_names(name: Any) -> None:
 
 def test_a_labelled_kernel_refuses_counts_without_pairs() -> None:
     counts = count([Graph([[0]])], pairs=False)
-    with pytest.raises(InvalidInputError, match="'sp' needs counts made with pairs=True"):
+    with pytest.raises(InvalidInputError, match="labels need counts made with pairs=True"):
         KERNELS["sp"].cross(counts, counts)

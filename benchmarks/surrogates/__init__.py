@@ -23,7 +23,7 @@ from bogrape.counts import Counts, count
 from bogrape.errors import FitError, InvalidInputError
 from bogrape.gp import GraphGP
 from bogrape.graph import Graph
-from bogrape.kernels import KERNELS, KernelName, feature_cross, feature_diagonal, get_kernel
+from bogrape.kernels import KERNELS, Kernel, feature_cross, feature_diagonal, get_kernel
 
 from .gram_gp import GramGP
 from .kernels import KERNEL_NAMES, TrainedKernel, kernel_variants
@@ -46,7 +46,7 @@ class ShortestPathSurrogate:
     """BoGrape's own Gaussian process."""
 
     def __init__(
-        self, kernel: KernelName, *, feature_kernel: bool = True, n_labels: int | None = None
+        self, kernel: Kernel, *, feature_kernel: bool = True, n_labels: int | None = None
     ) -> None:
         self._gp = GraphGP(kernel, feature_kernel=feature_kernel, n_labels=n_labels)
 
@@ -139,7 +139,7 @@ def get_surrogate(name: str, n_labels: int | None = None) -> Surrogate:
     kernel = name.rstrip("*-")
     if kernel in KERNELS:
         return ShortestPathSurrogate(
-            get_kernel(kernel).name, feature_kernel=not name.endswith("-"), n_labels=n_labels
+            get_kernel(kernel), feature_kernel=not name.endswith("-"), n_labels=n_labels
         )
     return ClassicSurrogate(kernel, feature_kernel=name.endswith("*"), n_labels=n_labels)
 

@@ -28,11 +28,10 @@ def main(n_iterations: int = 20, n_initial: int = 10, picture: str = "design.png
     )
     best = sorted((t for t in study.trials if t.value is not None), key=lambda t: t.value)[:6]
     for trial in best:
-        print(f"{trial.value:8.4f}  {to_smiles(trial.graph, space)}")
+        print(f"{trial.value:8.4f}  {to_smiles(trial.graph)}")
     draw(
         [trial.graph for trial in best],
         Path(picture),
-        elements=space,
         values=[trial.value for trial in best],
         columns=3,
     )

@@ -46,11 +46,10 @@ def main(n_iterations: int = 8, picture: str = "scaffold.png") -> Study:
     )
     best = sorted((t for t in study.trials if t.value is not None), key=lambda t: -t.value)[:4]
     for trial in best:
-        print(f"{trial.value:.4f}  {to_smiles(trial.graph, space)}")
+        print(f"{trial.value:.4f}  {to_smiles(trial.graph)}")
     draw(
         [trial.graph for trial in best],
         Path(picture),
-        elements=space,
         values=[trial.value for trial in best],
     )
     return study

@@ -47,11 +47,11 @@ def main(n_rounds: int = 5) -> Study:
     study.add_all((from_smiles(smiles, space), measure(smiles)) for smiles in known)
     for _ in range(n_rounds):
         trial = study.ask()
-        smiles = to_smiles(trial.graph, space)
+        smiles = to_smiles(trial.graph)
         value = measure(smiles)
         study.tell(trial, value)
         print(f"measured {smiles:20} {value:7.3f}")
-    print(f"best     {to_smiles(study.best.graph, space):20} {study.best.value:7.3f}")
+    print(f"best     {to_smiles(study.best.graph):20} {study.best.value:7.3f}")
     return study
 
 

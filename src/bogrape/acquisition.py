@@ -4,27 +4,98 @@ r"""Acquisition functions on the posterior mean and standard deviation; all are 
   schedules are ``LCB(1.0)`` (its default), ``LCB(1.96)`` and ``LCB.growing(t)`` with
   :math:`\kappa_t = 3\sqrt{\tfrac12 \log(2(t+1))}`.
 * ``EI()``: minus the expected improvement below the best observed value.
+
+Any function of ``(mean, std, best)`` will do (``docs/extending/own-acquisition.md``).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import FloatArray
 from .errors import InvalidInputError
 
-FloatArray = NDArray[np.float64]
+_ROUNDING = 1e-9  # of the largest value: steps in the wrong direction that are none
 
 
 class Acquisition(Protocol):
-    """What a proposer minimises."""
+    """What a proposer minimises.
+
+    The value of a graph must depend on its own mean and deviation alone. An acquisition function
+    may have an attribute ``monotone = True`` to declare that its value never falls when the mean
+    rises and never rises when the deviation rises; `is_monotone` reads it.
+    """
 
     def __call__(self, mean: FloatArray, std: FloatArray, best: float) -> FloatArray:
-        """Value of each candidate, given the best observed objective value."""
+        """Value of each candidate, given the best observed objective value.
+
+        A value may be infinite, for a graph never to be proposed, and never NaN.
+        """
+
+
+def is_monotone(acquisition: Acquisition) -> bool:
+    """Whether it declares that no value is below that at the lowest mean and largest deviation."""
+    return getattr(acquisition, "monotone", False) is True
+
+
+def checked_values(
+    acquisition: Acquisition, mean: FloatArray, std: FloatArray, best: float
+) -> FloatArray:
+    """The values of an acquisition function of your own: one per graph, none NaN or ``-inf``."""
+    with np.errstate(all="ignore"):  # an infinite value is fine, and anything else is found below
+        found = acquisition(mean, std, best)
+    name = name_of(acquisition)
+    try:
+        out = np.asarray(found, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"acquisition {name}: expected an array of numbers, got {type(found).__name__}"
+        ) from None
+    if out.shape != mean.shape:
+        raise InvalidInputError(
+            f"acquisition {name}: expected one value per graph, shape {mean.shape}, got shape "
+            f"{out.shape}"
+        )
+    wrong = np.flatnonzero(np.isnan(out) | (out == -np.inf))
+    if wrong.size:
+        i = wrong[0]
+        raise InvalidInputError(
+            f"acquisition {name}: expected a number, got {out[i]} for mean {mean[i]:.6g}, std "
+            f"{std[i]:.6g} and best {best:.6g}"
+        )
+    return out
+
+
+def check_monotone(
+    acquisition: Acquisition, means: FloatArray, stds: FloatArray, best: float
+) -> None:
+    """Raise if an acquisition that declares itself monotone is not, on the grid of these values."""
+    mean, std = np.meshgrid(np.unique(means), np.unique(stds), indexing="ij")
+    values = checked_values(acquisition, mean.ravel(), std.ravel(), best).reshape(mean.shape)
+    finite = np.where(np.isinf(values), np.finfo(float).max / 4, values)
+    room = _ROUNDING * float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+    for axis, falls, words in (
+        (0, -1.0, "its value falls from {0:.6g} to {1:.6g} when the mean rises"),
+        (1, 1.0, "its value rises from {0:.6g} to {1:.6g} when the deviation rises"),
+    ):
+        steps = falls * np.diff(finite, axis=axis)
+        if steps.size and steps.max() > room:
+            i, j = np.unravel_index(steps.argmax(), steps.shape)
+            after = (i + 1, j) if axis == 0 else (i, j + 1)
+            raise InvalidInputError(
+                f"acquisition {name_of(acquisition)} declares monotone = True, but "
+                f"{words.format(values[i, j], values[after])} (mean {mean[after]:.6g}, std "
+                f"{std[after]:.6g}, best {best:.6g}); remove the declaration"
+            )
+
+
+def name_of(acquisition: Acquisition) -> str:
+    """What messages call an acquisition function."""
+    return getattr(acquisition, "__name__", None) or type(acquisition).__name__
 
 
 def _is_finite(value: object) -> bool:
@@ -44,6 +115,7 @@ class LCB:
     """
 
     kappa: float = 1.0
+    monotone: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not _is_finite(self.kappa) or self.kappa < 0:
@@ -68,6 +140,7 @@ class EI:
     """Minus the expected improvement below ``best - xi``; a certain point improves by its gain."""
 
     xi: float = 0.0
+    monotone: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not _is_finite(self.xi):

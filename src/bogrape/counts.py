@@ -60,6 +60,12 @@ class Counts:
         lengths, features = self.lengths[:0].copy(), self.features[:0].copy()
         return Counts(self.sizes[:0].copy(), lengths, pairs, features, self.n_labels)
 
+    def rows(self, index: NDArray[np.int64]) -> Counts:
+        """The counts of some of the graphs."""
+        pairs = None if self.pairs is None else self.pairs[index]
+        lengths, features = self.lengths[index], self.features[index]
+        return Counts(self.sizes[index], lengths, pairs, features, self.n_labels)
+
     def with_labels(self, n_labels: int) -> Counts:
         """The same with ``features`` for exactly ``n_labels`` labels: padded, or cut, in place."""
         if n_labels == self.n_labels:
@@ -70,6 +76,18 @@ class Counts:
         features[:, :shared] = self.features[:, :shared]
         features[:, n_labels:] = extra
         return replace(self, features=features, n_labels=n_labels)
+
+    def padded(self, n_lengths: int, n_labels: int) -> Counts:
+        """The same with at least so many lengths and labels: zeros where there was nothing."""
+        more = max(0, n_lengths - self.lengths.shape[1])
+        labels = max(0, n_labels - self.n_labels)
+        if not more and not labels:
+            return self
+        pairs = self.pairs
+        if pairs is not None:
+            pairs = np.pad(pairs, ((0, 0), (0, more), (0, labels), (0, labels)))
+        wider = self.with_labels(self.n_labels + labels)
+        return replace(wider, lengths=np.pad(self.lengths, ((0, 0), (0, more))), pairs=pairs)
 
 
 def count(graphs: Sequence[Graph], n_labels: int | None = None, *, pairs: bool = True) -> Counts:
@@ -141,22 +159,13 @@ def concatenate(first: Counts, second: Counts) -> Counts:
     """The counts of both batches, padded with zeros to a common number of labels and lengths."""
     n_labels = max(first.n_labels, second.n_labels)
     n_lengths = max(first.lengths.shape[1], second.lengths.shape[1])
-
-    def padded(array: IntArray, *shape: int) -> IntArray:
-        widths = ((0, m - k) for m, k in zip(shape, array.shape[1:], strict=True))
-        return np.pad(array, [(0, 0), *widths])
-
-    parts = (first, second)
-    pairs = None
-    if first.pairs is not None and second.pairs is not None:
-        pairs = np.concatenate(
-            [padded(c.pairs, n_lengths, n_labels, n_labels) for c in parts if c.pairs is not None]
-        )
+    parts = [part.padded(n_lengths, n_labels) for part in (first, second)]
+    pairs = [part.pairs for part in parts if part.pairs is not None]
     return Counts(
-        np.concatenate([c.sizes for c in parts]),
-        np.concatenate([padded(c.lengths, n_lengths) for c in parts]),
-        pairs,
-        np.concatenate([c.with_labels(n_labels).features for c in parts]),
+        np.concatenate([part.sizes for part in parts]),
+        np.concatenate([part.lengths for part in parts]),
+        np.concatenate(pairs) if len(pairs) == len(parts) else None,
+        np.concatenate([part.features for part in parts]),
         n_labels,
     )
 

@@ -21,6 +21,7 @@
     ├── TooManyFailures                  most evaluations of the objective fail; the study stopped
     ├── EvaluationNotStarted             the objective could not be called; nothing was evaluated
     ├── SolverError                      a solver or its licence is missing, or it broke down
+    ├── WorkerError                      a worker process cannot start, or cannot be given its task
     └── EngineError                      a solver's answer failed its re-check; never returned
 
 Messages say what was expected, what came, and what to try.
@@ -159,6 +160,10 @@ class SolverError(BoGrapeError):
     def __init__(self, message: str, kind: str = "failed") -> None:
         super().__init__(message)
         self.kind = kind
+
+
+class WorkerError(BoGrapeError):
+    """A process that a proof needs cannot start, load its task or send its answer; says why."""
 
 
 class EngineError(BoGrapeError):

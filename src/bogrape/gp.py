@@ -7,32 +7,31 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
-from .counts import Counts, count, n_given
+from .arrays import BoolArray, FloatArray, IntArray
+from .counts import count, n_given
 from .errors import FitError, InvalidInputError
+from .fitting import Problem
 from .graph import Graph
-from .kernels import FEATURE_AMPLITUDE_BOUNDS, KernelName, get_kernel
-from .likelihood import Spectrum
-from .posterior import FittedModel, FunctionPosterior, Posterior, WeightPosterior
+from .kernels import Kernel, KernelName, get_kernel, is_linear
+from .posterior import FittedModel, Posterior, posterior_of
 from .standardise import standardise
 from .subset import representative
-
-FloatArray = NDArray[np.float64]
 
 STUDY_CLIP = 1e3  # typical distances from the median: what a study takes for a slip
 STUDY_OBSERVATIONS = 1000  # what a study makes its model from, unless it can take all of them
 MOST_COORDINATES = 500  # of the feature vector of a linear kernel, to take all observations
 _LARGEST = float(np.finfo(float).max)
-_NOISE_BOUNDS = (1e-8, 1.0)
 
 
 class GraphGP:
     """Gaussian process regression on graphs.
 
     Args:
-        kernel: ``"ssp"``, ``"sp"``, ``"essp"`` or ``"esp"``.
+        kernel: ``"ssp"``, ``"sp"``, ``"essp"``, ``"esp"``, or one of your own
+            (`bogrape.kernels.Kernel`), itself or by the name it was registered under.
         noise: noise variance in units of the standardised observations, or ``"fit"``.
         feature_kernel: whether to add ``beta k_F`` (labels and features of nodes).
         n_labels: number of labels L; by default one more than the largest label in the data. Give
@@ -45,15 +44,15 @@ class GraphGP:
             `clipped` names them. One value of 1e155 among others near 1 would else make all others
             look equal. By default every value counts as it is; studies clip at `STUDY_CLIP`.
         most_observations: how many observations to make the model from at most, where the cost
-            grows with their cube: for ESSP and ESP, and for SP and SSP if the feature vector has
-            more than `MOST_COORDINATES` coordinates. See `bogrape.subset` for which ones, and
-            `used` for the answer. Values are standardised by all. By default all observations are
-            used; studies use `STUDY_OBSERVATIONS`.
+            grows with their cube: for ESSP, ESP and kernels of your own, and for SP and SSP if the
+            feature vector has more than `MOST_COORDINATES` coordinates. See `bogrape.subset` for
+            which ones, and `used` for the answer. Values are standardised by all. By default all
+            observations are used; studies use `STUDY_OBSERVATIONS`.
     """
 
     def __init__(
         self,
-        kernel: KernelName = "ssp",
+        kernel: KernelName | Kernel = "ssp",
         noise: float | Literal["fit"] = 1e-6,
         *,
         feature_kernel: bool = True,
@@ -85,6 +84,15 @@ class GraphGP:
             raise InvalidInputError(
                 f"most_observations must be an integer >= 4 or None, got {most_observations!r}"
             )
+        if not isinstance(feature_kernel, (bool, np.bool_)):
+            raise InvalidInputError(
+                f"feature_kernel must be True or False, got {feature_kernel!r:.100}"
+            )
+        if beta is not None and not feature_kernel:
+            raise InvalidInputError(
+                f"beta is the amplitude of the feature kernel, got {beta!r} with "
+                "feature_kernel=False; leave one of them out"
+            )
         self.noise = noise
         self.feature_kernel = feature_kernel
         self.n_labels = n_labels
@@ -92,7 +100,11 @@ class GraphGP:
         self.seed = seed
         self.clip = clip
         self.most_observations = most_observations
-        self._fixed = {"alpha": alpha, "beta": beta if feature_kernel else None}
+        self._known = {
+            "alpha": alpha,
+            "beta": beta if feature_kernel else 0.0,
+            "noise": None if fitted else float(noise),
+        }
         self._posterior: Posterior | None = None
         self._likelihood = math.nan
         self._directed = False
@@ -114,19 +126,27 @@ class GraphGP:
             to_beat: which observations count as best value so far, for EI; by default all. Studies
                 leave out graphs outside their space, which no proposal can replace.
         """
-        values = _observations(graphs, y)
+        values = checked_observations(graphs, y)
         standard = standardise(values, self.clip)
         beaten = None if to_beat is None else np.asarray(to_beat, dtype=bool)
         used, n_labels = self._chosen(graphs, standard.y, beaten)
         counts = count([graphs[i] for i in used], n_labels, pairs=self.kernel.labelled)
         y = standard.y[used]
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
-            alpha, beta, noise, likelihood = self._maximise_likelihood(counts, y)
+            fit = Problem(
+                kernel=self.kernel,
+                counts=counts,
+                y=y,
+                known=self._known,
+                feature_kernel=self.feature_kernel,
+                restarts=self.restarts,
+                seed=self.seed,
+            ).fit()
             model = FittedModel(
-                self.kernel,
-                alpha,
-                beta,
-                noise,
+                fit.kernel,
+                fit.alpha,
+                fit.beta,
+                fit.noise,
                 counts,
                 y,
                 standard.mean,
@@ -134,24 +154,22 @@ class GraphGP:
                 n_features=counts.features.shape[1],
                 to_beat=None if beaten is None else beaten[used],
             )
-            posterior: Posterior = (
-                FunctionPosterior(model) if self.kernel.exponential else WeightPosterior(model)
-            )
-        self._posterior, self._likelihood = posterior, likelihood
+            posterior = posterior_of(model)
+        self._posterior, self._likelihood = posterior, fit.log_likelihood
         self._directed = graphs[0].directed
         self._clipped = standard.clipped
         self._used = used
         return self
 
     def _chosen(
-        self, graphs: Sequence[Graph], y: FloatArray, to_beat: NDArray[np.bool_] | None
-    ) -> tuple[NDArray[np.int64], int | None]:
+        self, graphs: Sequence[Graph], y: FloatArray, to_beat: BoolArray | None
+    ) -> tuple[IntArray, int | None]:
         """Positions of the observations to make the model from, and the number of labels."""
         most, everything = self.most_observations, np.arange(len(y))
         if most is None or len(y) <= most:
             return everything, self.n_labels
         counts = count(graphs, self.n_labels, pairs=False)
-        if not self.kernel.exponential:
+        if is_linear(self.kernel):
             n_types = 1
             if self.kernel.labelled:
                 n = counts.n_labels
@@ -174,7 +192,7 @@ class GraphGP:
         return self._clipped
 
     @property
-    def used(self) -> NDArray[np.int64]:
+    def used(self) -> IntArray:
         """Positions of the observations the model is made from (``most_observations``)."""
         if self._posterior is None:
             raise FitError("this GraphGP has no data yet; call fit(graphs, y) first")
@@ -182,9 +200,10 @@ class GraphGP:
 
     @property
     def hyperparameters(self) -> dict[str, float]:
-        """Fitted ``alpha``, ``beta`` and ``noise``."""
+        """Fitted ``alpha``, ``beta`` and ``noise``, and those of a kernel of your own."""
         model = self.posterior.model
-        return {"alpha": model.alpha, "beta": model.beta, "noise": model.noise}
+        own = {name: float(getattr(model.kernel, name)) for name in model.kernel.hyperparameters()}
+        return {"alpha": model.alpha, "beta": model.beta, "noise": model.noise, **own}
 
     @property
     def log_likelihood(self) -> float:
@@ -214,70 +233,16 @@ class GraphGP:
             mean, std = self.posterior.mean_std(queries)
         return (mean, std) if return_std else mean
 
-    # -- the likelihood -----------------------------------------------------------------------
 
-    def _maximise_likelihood(
-        self, counts: Counts, y: FloatArray
-    ) -> tuple[float, float, float, float]:
-        """Best (alpha, beta, noise) and their log likelihood, from several starting points."""
-        from scipy.optimize import minimize
-
-        spectrum = Spectrum.of(self.kernel, counts, y, feature_kernel=self.feature_kernel)
-        known = {**self._fixed, "noise": None if self.noise == "fit" else float(self.noise)}
-        if not self.feature_kernel:
-            known["beta"] = 0.0
-        bounds = {
-            "alpha": self.kernel.amplitude_bounds,
-            "beta": FEATURE_AMPLITUDE_BOUNDS,
-            "noise": _NOISE_BOUNDS,
-        }
-        names = [name for name in bounds if known[name] is None]
-        free = [name in names for name in bounds]
-        logs = np.log([bounds[name] for name in names]).reshape(-1, 2)
-
-        def values_at(theta: FloatArray) -> dict[str, float]:
-            return {**known, **dict(zip(names, np.exp(theta).tolist(), strict=True))}
-
-        def loss(theta: FloatArray) -> tuple[float, FloatArray]:
-            value, gradient = spectrum.log_likelihood(**values_at(theta))
-            return -value, -gradient[free]
-
-        best_theta, best_loss = np.zeros(0), math.inf
-        for start in self._starts(logs, loss):
-            result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=logs)
-            if math.isfinite(result.fun) and result.fun < best_loss:
-                best_theta, best_loss = np.clip(result.x, logs[:, 0], logs[:, 1]), result.fun
-        if not names:
-            best_loss = loss(np.zeros(0))[0]
-        if not math.isfinite(best_loss):
-            raise FitError(
-                "no hyperparameters give a finite likelihood; check the observations for extreme "
-                "values, or raise noise"
-            )
-        found = values_at(best_theta)
-        return found["alpha"], found["beta"], found["noise"], -best_loss
-
-    def _starts(self, logs: FloatArray, loss: object) -> list[FloatArray]:
-        """All ones as in the paper, the best points of a coarse grid, then random ones."""
-        if not len(logs):
-            return []
-        rng = np.random.default_rng(self.seed)
-        axes = [np.linspace(low, high, 7)[1:-1] for low, high in logs]
-        grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(logs))
-        order = np.argsort([loss(point)[0] for point in grid])  # type: ignore[operator]
-        starts = [np.clip(np.zeros(len(logs)), logs[:, 0], logs[:, 1]), *grid[order[:2]]]
-        starts += [rng.uniform(logs[:, 0], logs[:, 1]) for _ in range(self.restarts - 3)]
-        return starts[: max(1, self.restarts)]
-
-
-def _observations(graphs: Sequence[Graph], y: ArrayLike) -> FloatArray:
+def checked_observations(graphs: Sequence[Graph], y: ArrayLike) -> FloatArray:
+    """The values as an array, if there is a finite one for each graph, and at least two."""
     try:
         values = np.array(y, dtype=float)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInputError(f"y must be numbers, one a graph: {error}") from None
+        raise InvalidInputError(f"y must be numbers, one per graph: {error}") from None
     if values.ndim != 1 or len(values) != n_given(graphs):
         raise InvalidInputError(
-            f"expected one value a graph, got {n_given(graphs)} graphs "
+            f"expected one value per graph, got {n_given(graphs)} graphs "
             f"and y of shape {values.shape}"
         )
     if len(values) < 2:

@@ -23,18 +23,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import display
-from .arrays import (
+from .arrays import BoolArray, FloatArray, IntArray, frozen
+from .errors import InvalidGraphError
+from .graph_arrays import (
     LARGEST,
     MAX_NODES,
-    BoolArray,
-    IntArray,
     adjacency_matrix,
     edge_label_matrix,
     feature_matrix,
-    frozen,
     label_vector,
 )
-from .errors import InvalidGraphError
+
+_NAMES = "bogrape_names"  # attribute of networkx graphs
 
 
 class Graph:
@@ -46,8 +46,8 @@ class Graph:
         features: ``n_nodes`` rows of 0/1 values beyond the label; none when left out.
         directed: whether ``adjacency[u, v]`` is an arc from ``u`` to ``v``.
         edge_labels: matrix of integers, ``>= 1`` exactly where there is an edge; ``None`` for none.
-        label_names: what labels 0, 1, ... are called, for pictures only: graphs that differ in
-            nothing else are equal, and JSON does not keep it.
+        label_names: what labels 0, 1, ... are called. Graphs that differ in nothing else are equal,
+            and JSON keeps the names only on request.
 
     >>> path = Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]], labels=[0, 1, 0])
     >>> path.n_nodes, path.n_edges, path.distances()[0, 2]
@@ -58,6 +58,7 @@ class Graph:
         "__dict__",  # for the cached key and hash only
         "_adjacency",
         "_directed",
+        "_domain",
         "_edge_labels",
         "_features",
         "_label_names",
@@ -83,6 +84,7 @@ class Graph:
         self._labels = frozen(label_vector(labels, n))
         self._features = frozen(feature_matrix(features, n))
         self._label_names = _checked_names(label_names, int(self._labels.max(initial=0)))
+        self._domain: str | None = None
         self._edge_labels = (
             None
             if edge_labels is None
@@ -96,7 +98,7 @@ class Graph:
 
     def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles are checked and frozen as well
         parts = (self._adjacency, self._labels, self._features, self._directed, self._edge_labels)
-        return _rebuild, (*parts, self._label_names)
+        return _rebuild, (*parts, self._label_names, self._domain)
 
     # -- what it is ---------------------------------------------------------------------------
 
@@ -143,8 +145,40 @@ class Graph:
 
     @property
     def label_names(self) -> tuple[str, ...] | None:
-        """What labels 0, 1, ... are called, where that is known: in graphs made from SMILES."""
+        """What labels 0, 1, ... are called: known for graphs that a space with names has made."""
         return self._label_names
+
+    @property
+    def domain(self) -> str | None:
+        """The name of the `bogrape.domain.Domain` it was made for, if there is one."""
+        return self._domain
+
+    @property
+    def _names(self) -> dict[str, Any]:
+        """What is known of names, as JSON can hold it."""
+        known = {"label_names": self._label_names, "domain": self._domain}
+        return {key: value for key, value in known.items() if value is not None}
+
+    def with_names(
+        self, label_names: Sequence[str] | None = None, domain: str | None = None
+    ) -> Graph:
+        """The same graph, equal to this one, with other names of labels and another domain.
+
+        >>> Graph([[0, 1], [1, 0]], labels=[0, 1]).with_names(["C", "O"]).label_names
+        ('C', 'O')
+        """
+        if domain is not None and not isinstance(domain, str):
+            raise InvalidGraphError(f"domain must be a name, got {domain!r:.100}")
+        names = _checked_names(label_names, int(self._labels.max(initial=0)))
+        if names == self._label_names and domain == self._domain:
+            return self
+        made = object.__new__(Graph)  # the arrays are frozen and checked: both may hold them
+        for slot in Graph.__slots__[1:]:
+            object.__setattr__(made, slot, getattr(self, slot))
+        object.__setattr__(made, "_label_names", names)
+        object.__setattr__(made, "_domain", domain)
+        made.__dict__.update(self.__dict__)  # keys and identities, which know no names
+        return made
 
     def edges(self) -> list[tuple[int, int]]:
         """All edges as ``(u, v)``, with ``u < v`` unless directed."""
@@ -152,7 +186,7 @@ class Graph:
         u, v = np.nonzero(matrix)
         return list(zip(u.tolist(), v.tolist(), strict=True))
 
-    def distances(self) -> NDArray[np.float64]:
+    def distances(self) -> FloatArray:
         """Lengths of shortest paths; ``inf`` where there is no path (as in scipy)."""
         n = self.n_nodes
         distance = np.full((n, n), np.inf)
@@ -240,8 +274,7 @@ class Graph:
             self._features[index],
             self._directed,
             edge_labels=None if self._edge_labels is None else self._edge_labels[grid],
-            label_names=self._label_names,
-        )
+        ).with_names(self._label_names, self._domain)
 
     def _repr_html_(self) -> str | None:
         return display.html(self)
@@ -304,13 +337,19 @@ class Graph:
             ),
             graph.is_directed(),
             edge_labels=_networkx_edge_labels(graph, nodes, kind, required=edge_label is not None),
-        )
+        ).with_names(**_read_names(graph.graph.get(_NAMES, "{}")))
 
     def to_networkx(self) -> Any:
-        """A networkx ``Graph`` or ``DiGraph`` that `from_networkx` reads back as an equal graph."""
+        """A networkx ``Graph`` or ``DiGraph`` that `from_networkx` reads back as an equal graph.
+
+        The names of its labels and of its domain are kept in the attribute ``bogrape_names`` of the
+        graph, as a JSON text that all file formats can hold.
+        """
         import networkx as nx
 
         out: Any = nx.DiGraph() if self._directed else nx.Graph()
+        if self._names:
+            out.graph[_NAMES] = json.dumps(self._names)
         if self._edge_labels is not None:
             out.graph["edge_labels"] = True  # tells it from an unlabelled one if there is no edge
         for v in range(self.n_nodes):
@@ -325,8 +364,11 @@ class Graph:
                 out.add_edge(u, v, label=int(self._edge_labels[u, v]))
         return out
 
-    def to_json(self) -> str:
-        """A short JSON text that `from_json` reads back as an equal graph."""
+    def to_json(self, *, names: bool = False) -> str:
+        """A short JSON text that `from_json` reads back as an equal graph.
+
+        With ``names`` it keeps the names of labels and of the domain as well.
+        """
         data: dict[str, Any] = {
             "n_nodes": self.n_nodes,
             "directed": self._directed,
@@ -337,6 +379,8 @@ class Graph:
             data["features"] = self._features.astype(int).tolist()
         if self._edge_labels is not None:
             data["edge_labels"] = [int(self._edge_labels[edge]) for edge in self.edges()]
+        if names:
+            data |= self._names
         return json.dumps(data, separators=(",", ":"))
 
     @classmethod
@@ -358,11 +402,11 @@ def _rebuild(
     features: BoolArray,
     directed: bool,
     edge_labels: IntArray | None,
-    label_names: tuple[str, ...] | None = None,  # pickles of earlier versions have none
+    label_names: tuple[str, ...] | None = None,  # pickles of earlier versions have no names
+    domain: str | None = None,
 ) -> Graph:
-    return Graph(
-        adjacency, labels, features, directed, edge_labels=edge_labels, label_names=label_names
-    )
+    made = Graph(adjacency, labels, features, directed, edge_labels=edge_labels)
+    return made.with_names(label_names, domain)
 
 
 def _checked_names(names: Sequence[str] | None, largest: int) -> tuple[str, ...] | None:
@@ -386,6 +430,19 @@ def _all_or_none(values: list[Any], what: str) -> list[Any] | None:
     if missing:
         raise InvalidGraphError(f"{what} must be given for all nodes or for none")
     return values
+
+
+def _read_names(text: object) -> dict[str, Any]:
+    """What `to_networkx` wrote about names."""
+    try:
+        names = json.loads(text)  # type: ignore[arg-type]
+    except (ValueError, TypeError, RecursionError):
+        names = None
+    if not isinstance(names, dict) or not set(names) <= {"label_names", "domain"}:
+        raise InvalidGraphError(
+            f"graph attribute {_NAMES!r} must be what Graph.to_networkx wrote, got {text!r:.100}"
+        )
+    return names
 
 
 def _refuse_lost_attributes(graph: Any, edge_label: str, ignore: Sequence[str]) -> None:
@@ -442,6 +499,7 @@ def _graph_from_data(data: Any) -> Graph:
     if not isinstance(data, dict):
         raise InvalidGraphError(f"expected a JSON object, got {type(data).__name__}")
     allowed = {"n_nodes", "directed", "edges", "labels", "features", "edge_labels"}
+    allowed |= {"label_names", "domain"}
     unknown = set(data) - allowed
     if unknown or not {"n_nodes", "edges"} <= set(data):
         raise InvalidGraphError(
@@ -480,7 +538,7 @@ def _graph_from_data(data: Any) -> Graph:
         data.get("features"),
         directed,
         edge_labels=adjacency if edge_labels is not None else None,
-    )
+    ).with_names(data.get("label_names"), data.get("domain"))
 
 
 # -- canonical order --------------------------------------------------------------------------

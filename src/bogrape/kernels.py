@@ -1,4 +1,4 @@
-r"""The four shortest-path kernels and the feature kernel, over counts.
+r"""Kernels over counts: the four shortest-path kernels, the feature kernel, and your own.
 
 With :math:`D_s`, :math:`P_{sab}`, :math:`N_m` as in `bogrape.counts`:
 
@@ -12,26 +12,94 @@ With :math:`D_s`, :math:`P_{sab}`, :math:`N_m` as in `bogrape.counts`:
 
 The paper's :math:`\sigma_k^2` of the exponential kernels is not identifiable beside
 :math:`\alpha` (erratum E5), so one amplitude stands for :math:`\alpha / \sigma_k^2`.
+
+A kernel of your own derives from `Kernel` (``docs/extending/own-kernel.md``). What a specialised
+method can do with a kernel depends on what the kernel *is*, so it asks `is_published` or
+`is_linear`, never for attributes that another kernel may happen to have.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass, is_dataclass, replace
+from types import MappingProxyType
+from typing import Any, Literal, Self, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .arrays import IntArray
+from .arrays import FloatArray, IntArray
 from .counts import Counts
 from .errors import InvalidInputError
 
-FloatArray = NDArray[np.float64]
 KernelName = Literal["ssp", "sp", "essp", "esp"]
 
 
+class Kernel(ABC):
+    """A positive semidefinite function of the counts of two graphs; derive from it for your own.
+
+    The Gaussian process multiplies it by an amplitude, adds the feature kernel unless told not to,
+    and fits amplitudes, noise and the hyperparameters of the kernel by maximal likelihood.
+
+    Attributes:
+        name: what messages and reports call it.
+        labelled: whether it reads ``Counts.pairs``, path counts split by labels. Values of a kernel
+            that does not depend on ``lengths``, ``features`` and ``sizes`` alone, which far larger
+            spaces can be proved with.
+        amplitude_bounds: range of the fitted amplitude, for standardised observations.
+    """
+
+    name: str
+    labelled: bool
+    amplitude_bounds: tuple[float, float] = (1e-2, 1e2)
+
+    @abstractmethod
+    def cross(self, left: Counts, right: Counts) -> FloatArray:
+        """Matrix of kernel values, one row per graph on the left, one column per right one.
+
+        The two batches may have different numbers of lengths and labels, and what one of them lacks
+        is zero there: see `aligned`.
+        """
+
+    @abstractmethod
+    def diagonal(self, counts: Counts) -> FloatArray:
+        """Kernel value of each graph with itself."""
+
+    def hyperparameters(self) -> Mapping[str, tuple[float, float]]:
+        """Names of its own positive hyperparameters, and the range to fit each in; none by default.
+
+        The present value of a hyperparameter is the attribute of its name.
+        """
+        return {}
+
+    def with_hyperparameters(self, values: Mapping[str, float]) -> Self:
+        """The same kernel with other values of its hyperparameters."""
+        if is_dataclass(self) and not isinstance(self, type):
+            return replace(self, **dict(values))
+        out = copy(self)
+        for name, value in values.items():
+            setattr(out, name, value)
+        return out
+
+    def gradients(self, counts: Counts) -> Mapping[str, FloatArray] | None:  # noqa: ARG002
+        """Derivatives of ``cross(counts, counts)`` by the *logarithm* of each hyperparameter.
+
+        With ``None``, the default, the likelihood is differentiated by finite differences.
+        """
+        return None
+
+    def largest(self) -> float | None:
+        """A number that `diagonal` never exceeds, for any graph; ``None`` if there is none to tell.
+
+        With it, proposals have a finite bound also in spaces too large for a proof.
+        """
+        return None
+
+
 @dataclass(frozen=True)
-class GraphKernel:
+class GraphKernel(Kernel):
     """One of the paper's graph kernels."""
 
     name: KernelName
@@ -39,18 +107,18 @@ class GraphKernel:
     exponential: bool  # exp of the linear kernel (ESSP, ESP)
     amplitude_bounds: tuple[float, float]  # of alpha, or of alpha / sigma_k^2
 
+    def __init_subclass__(cls, **_: Any) -> None:
+        raise TypeError(
+            "expected a kernel of your own to derive from bogrape.kernels.Kernel, got one that "
+            "derives from GraphKernel: proofs would take it for a kernel of the paper"
+        )
+
     def features(self, counts: Counts) -> FloatArray:
         """``D / n^2`` as (B, S), or ``P / n^2`` as (B, S, L, L)."""
-        raw = self._raw(counts)
-        scale = counts.sizes.astype(float) ** 2
-        return np.asarray(raw / scale.reshape(-1, *[1] * (raw.ndim - 1)))
+        return path_features(counts, labelled=self.labelled)
 
     def _raw(self, counts: Counts) -> IntArray:
-        """``D`` as (B, S), or ``P`` as (B, S, L, L)."""
-        raw = counts.lengths if not self.labelled else counts.pairs
-        if raw is None:
-            raise InvalidInputError(f"kernel {self.name!r} needs counts made with pairs=True")
-        return raw
+        return _path_counts(counts, labelled=self.labelled)
 
     def cross(self, left: Counts, right: Counts) -> FloatArray:
         """Matrix of ``k_G`` between two batches."""
@@ -64,29 +132,132 @@ class GraphKernel:
         linear = np.einsum("ij,ij->i", raw, raw) / counts.sizes.astype(float) ** 4
         return np.asarray(np.exp(linear) if self.exponential else linear)
 
+    def largest(self) -> float:
+        """At most ``n^2`` pairs are counted, so the linear kernels are at most 1."""
+        return math.e if self.exponential else 1.0
+
 
 _PAPER_BOX = (1e-2, 1e2)
 _RATIO_BOX = (1e-4, 1e4)  # image of the paper's box under alpha / sigma_k^2
 
-KERNELS: dict[KernelName, GraphKernel] = {
-    "ssp": GraphKernel("ssp", labelled=False, exponential=False, amplitude_bounds=_PAPER_BOX),
-    "sp": GraphKernel("sp", labelled=True, exponential=False, amplitude_bounds=_PAPER_BOX),
-    "essp": GraphKernel("essp", labelled=False, exponential=True, amplitude_bounds=_RATIO_BOX),
-    "esp": GraphKernel("esp", labelled=True, exponential=True, amplitude_bounds=_RATIO_BOX),
-}
+KERNELS: Mapping[KernelName, GraphKernel] = MappingProxyType(
+    {
+        "ssp": GraphKernel("ssp", labelled=False, exponential=False, amplitude_bounds=_PAPER_BOX),
+        "sp": GraphKernel("sp", labelled=True, exponential=False, amplitude_bounds=_PAPER_BOX),
+        "essp": GraphKernel("essp", labelled=False, exponential=True, amplitude_bounds=_RATIO_BOX),
+        "esp": GraphKernel("esp", labelled=True, exponential=True, amplitude_bounds=_RATIO_BOX),
+    }
+)
 FEATURE_AMPLITUDE_BOUNDS = _PAPER_BOX
+_OWN: dict[str, Kernel] = {}
 
 
-def get_kernel(name: str) -> GraphKernel:
-    """The kernel of that name, or an error that lists the valid ones.
+def is_published(kernel: Kernel) -> TypeGuard[GraphKernel]:
+    """Whether it is one of the paper's four, about which methods know more than a `Kernel` says."""
+    return type(kernel) is GraphKernel
 
-    >>> get_kernel("essp").exponential
-    True
+
+def is_linear(kernel: Kernel) -> TypeGuard[GraphKernel]:
+    """Whether it is SSP or SP: an inner product of the finite vectors ``kernel.features``."""
+    return is_published(kernel) and not kernel.exponential
+
+
+def register_kernel(kernel: Kernel) -> Kernel:
+    """Let a kernel of your own be chosen by its name, too; returns the kernel.
+
+    Registering another kernel under the same name replaces the first one. The names of the paper's
+    kernels are taken.
     """
-    for kernel in KERNELS.values():
-        if isinstance(name, str) and kernel.name == name.lower():
-            return kernel
-    raise InvalidInputError(f"unknown kernel {name!r}; choose one of {', '.join(KERNELS)}")
+    checked = _checked(kernel)
+    if checked.name.lower() in KERNELS:
+        raise InvalidInputError(
+            f"expected a name other than those of the paper's kernels ({', '.join(KERNELS)}), got "
+            f"{checked.name!r}"
+        )
+    _OWN[checked.name.lower()] = checked
+    return checked
+
+
+def get_kernel(kernel: str | Kernel) -> Kernel:
+    """The kernel of that name, or a kernel itself; an error lists the valid names.
+
+    >>> get_kernel("essp").name
+    'essp'
+    """
+    if isinstance(kernel, (Kernel, type)):
+        return _checked(kernel)
+    known: dict[str, Kernel] = {k.name: k for k in KERNELS.values()} | _OWN
+    if isinstance(kernel, str) and kernel.lower() in known:
+        return known[kernel.lower()]
+    raise InvalidInputError(
+        f"unknown kernel {kernel!r:.100}; choose one of {', '.join(known)}, or give an instance of "
+        "a class that derives from bogrape.kernels.Kernel"
+    )
+
+
+def _checked(kernel: object) -> Kernel:
+    """The kernel, if it has all that is asked for before any counts are seen."""
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        raise InvalidInputError(
+            f"expected an instance of a kernel, got the class {kernel.__name__}; try "
+            f"{kernel.__name__}()"
+        )
+    if not isinstance(kernel, Kernel):
+        raise InvalidInputError(
+            "expected a kernel that derives from bogrape.kernels.Kernel, got "
+            f"{type(kernel).__name__}"
+        )
+    name, labelled = getattr(kernel, "name", None), getattr(kernel, "labelled", None)
+    if not isinstance(name, str) or not name or not isinstance(labelled, (bool, np.bool_)):
+        raise InvalidInputError(
+            f"kernel {type(kernel).__name__}: expected a text `name` and `labelled`, True or "
+            f"False, got {name!r:.50} and {labelled!r:.50}"
+        )
+    ranges = {"amplitude_bounds": kernel.amplitude_bounds, **kernel.hyperparameters()}
+    for what, (low, high) in ranges.items():
+        if not 0 < low < high < math.inf:
+            raise InvalidInputError(
+                f"kernel {name!r}: expected 0 < low < high for the range of {what}, got "
+                f"({low!r}, {high!r})"
+            )
+    for what in kernel.hyperparameters():
+        value = getattr(kernel, what, None)
+        if what in ("alpha", "beta", "noise") or not isinstance(value, (int, float)):
+            raise InvalidInputError(
+                f"kernel {name!r}: expected the hyperparameter {what!r} to be a number that is an "
+                "attribute of the kernel, and not to be called alpha, beta or noise, got "
+                f"{value!r:.50}"
+            )
+    return kernel
+
+
+def aligned(left: Counts, right: Counts) -> tuple[Counts, Counts]:
+    """The same counts with equally many lengths and labels: zeros where there was nothing.
+
+    >>> from bogrape import Graph
+    >>> from bogrape.counts import count
+    >>> edge, path = Graph([[0, 1], [1, 0]]), Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> [c.lengths.tolist() for c in aligned(count([edge]), count([path]))]
+    [[[2, 2, 0]], [[3, 4, 2]]]
+    """
+    n_lengths = max(left.lengths.shape[1], right.lengths.shape[1])
+    n_labels = max(left.n_labels, right.n_labels)
+    return left.padded(n_lengths, n_labels), right.padded(n_lengths, n_labels)
+
+
+def path_features(counts: Counts, *, labelled: bool) -> FloatArray:
+    """``D / n^2`` as (B, S), or ``P / n^2`` as (B, S, L, L)."""
+    raw = _path_counts(counts, labelled=labelled)
+    scale = counts.sizes.astype(float) ** 2
+    return np.asarray(raw / scale.reshape(-1, *[1] * (raw.ndim - 1)))
+
+
+def _path_counts(counts: Counts, *, labelled: bool) -> IntArray:
+    """``D`` as (B, S), or ``P`` as (B, S, L, L)."""
+    raw = counts.pairs if labelled else counts.lengths
+    if raw is None:
+        raise InvalidInputError("kernels with labels need counts made with pairs=True")
+    return raw
 
 
 def node_features(counts: Counts, n_features: int) -> FloatArray:

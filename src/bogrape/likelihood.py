@@ -21,16 +21,16 @@ No inverse is formed and nothing is squared that rounding could spoil.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import FloatArray
 from .counts import Counts
-from .kernels import GraphKernel, node_features
+from .kernel_checks import checked_cross
+from .kernels import GraphKernel, Kernel, is_linear, node_features
 from .posterior import cholesky, triangular_factor
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,15 +49,15 @@ class Spectrum:
 
     @classmethod
     def of(
-        cls, kernel: GraphKernel, counts: Counts, y: FloatArray, *, feature_kernel: bool = True
+        cls, kernel: Kernel, counts: Counts, y: FloatArray, *, feature_kernel: bool = True
     ) -> Spectrum:
         """The spectrum of standardised observations; without ``feature_kernel``, Z_F is empty."""
         n_nodes = counts.features.shape[1]
         nodes = node_features(counts, n_nodes) if feature_kernel else np.zeros((len(y), 0))
-        paths = None if kernel.exponential else _different_columns(kernel, counts)
+        paths = _different_columns(kernel, counts) if is_linear(kernel) else None
         if paths is not None and paths.shape[1] + nodes.shape[1] < len(y):
             return cls._in_weight_space(paths, nodes, y)
-        eigenvalues, basis = np.linalg.eigh(kernel.cross(counts, counts))
+        eigenvalues, basis = np.linalg.eigh(checked_cross(kernel, counts, counts))
         # K_G has no negative eigenvalues: what there is of them is rounding
         return cls(np.maximum(eigenvalues, 0.0), basis.T @ nodes, basis.T @ y, 0.0, len(y))
 
@@ -108,10 +108,17 @@ def log_likelihood(
     theta: FloatArray, matrices: list[FloatArray], constant: FloatArray, y: FloatArray
 ) -> tuple[float, FloatArray]:
     """The same for any sum of kernels, ``K = constant + sum_i e^{theta_i} K_i``: O(T^3) a call."""
+    scaled = [math.exp(t) * matrix for t, matrix in zip(theta, matrices, strict=True)]
+    return likelihood_of(constant + sum(scaled, np.zeros_like(constant)), scaled, y)
+
+
+def likelihood_of(
+    covariance: FloatArray, derivatives: Sequence[FloatArray], y: FloatArray
+) -> tuple[float, FloatArray]:
+    """The log marginal likelihood of a covariance, and its derivatives along those of it."""
     from scipy.linalg import cho_solve
 
-    scaled = [math.exp(t) * matrix for t, matrix in zip(theta, matrices, strict=True)]
-    factor = cholesky(constant + sum(scaled, np.zeros_like(constant)))
+    factor = cholesky(covariance)
     a = cho_solve((factor, True), y)
     inverse = cho_solve((factor, True), np.eye(len(y)))
     value = (
@@ -120,7 +127,7 @@ def log_likelihood(
         - 0.5 * len(y) * math.log(2.0 * math.pi)
     )
     outer = np.outer(a, a) - inverse
-    return value, np.array([0.5 * float(np.sum(outer * part)) for part in scaled])
+    return value, np.array([0.5 * float(np.sum(outer * part)) for part in derivatives])
 
 
 def _different_columns(kernel: GraphKernel, counts: Counts) -> FloatArray:

@@ -16,11 +16,11 @@ import logging
 import math
 from collections import Counter, deque
 from collections.abc import Collection
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Unpack
 
-from .acquisition import Acquisition
+from .checks import whole
 from .errors import (
     BudgetSpent,
     EvaluationNotStarted,
@@ -30,13 +30,14 @@ from .errors import (
     TooManyFailures,
 )
 from .evaluate import Evaluator, Objective, Outcome, make_evaluator
-from .kernels import KernelName
-from .progress import Progress
-from .propose import Method
+from .progress import in_words
 from .space import GraphSpace
-from .study import Storage, Study, Trial
+from .statusline import status_line
+from .storage import Storage
+from .study import Study
 from .study.ahead import Ahead
-from .study.settings import Direction
+from .study.settings import SearchOptions, refuse_unknown, shows_settings
+from .trial import Trial
 
 logger = logging.getLogger(__name__)
 
@@ -47,28 +48,22 @@ _NOTICEABLE = 0.05  # share of an evaluation's time; a place may be empty for th
 _LOOK = 0.05  # seconds between looks at a proposal that is being computed
 
 
+@shows_settings
 def minimize(
     objective: Objective,
     space: GraphSpace,
     n_iterations: int = 50,
     n_initial: int = 10,
-    kernel: KernelName = "ssp",
-    seed: int = 0,
-    time_limit: float = 60.0,
-    executor: Any = None,
-    storage: Storage | str | None = None,
-    progress: bool = True,
-    acquisition: Acquisition | str = "lcb",
-    method: Method = "auto",
     *,
+    storage: Storage | str | None = None,
     name: str = "study",
-    noise: float | Literal["fit"] = 1e-6,
-    direction: Direction = "minimize",
-    retries: int = 0,
+    executor: Any = None,
     n_parallel: int = 1,
     evaluation_time_limit: float | None = None,
     memory_limit: float | None = None,
     worker: str = "main",
+    progress: bool = True,
+    **settings: Unpack[SearchOptions],
 ) -> Study:
     """Find a graph of the space with a small objective value.
 
@@ -78,22 +73,22 @@ def minimize(
         space: the graphs to choose from.
         n_iterations: evaluations after the initial ones.
         n_initial: evaluations of the initial design.
-        kernel, seed, acquisition, method, noise, direction, retries: see `StudySettings`.
-        time_limit: seconds for one proposal.
+        storage: ``None`` for memory, or a database URL such as ``"sqlite:///study.db"``. A study
+            that is there already goes on where it stopped.
+        name: of the study in its storage.
         executor: where evaluations run. ``None`` for this process; ``"process"`` for a killable
             process each; ``"dask://host:port"`` or a Dask client; ``"slurm"`` or a submitit
             executor; any executor in the style of `concurrent.futures`; or an `Evaluator`.
-        storage: ``None`` for memory, or a database URL such as ``"sqlite:///study.db"``. A study
-            that is there already goes on where it stopped.
-        progress: whether to show progress: a bar on a terminal, a line in a notebook, lines
-            elsewhere (through `logging` if it is set up for INFO, or on standard error).
-        name: of the study in its storage.
         n_parallel: evaluations in flight. With several, proposals are computed at the same time as
             evaluations run, and may then not know the latest values.
         evaluation_time_limit: seconds for one evaluation.
         memory_limit: bytes one evaluation may take, for ``executor="process"``.
         worker: name under which trials are asked for; programs that work on one study at the same
             time need different ones.
+        progress: whether to show progress: a bar on a terminal, a line in a notebook, lines
+            elsewhere (through `logging` if it is set up for INFO, or on standard error).
+        settings: of the study: ``kernel``, ``seed``, ``time_limit`` for one proposal, and all
+            others that `StudySettings` describes.
 
     Returns:
         The study; see its ``best``, ``trials`` and ``dataset``.
@@ -102,24 +97,18 @@ def minimize(
         EvaluationNotStarted: if the objective cannot be called, three times in a row.
         TooManyFailures: if most of the latest evaluations failed. After either the study can go on.
     """
-    _check_number(n_iterations, "n_iterations")
-    study = Study(
-        space,
-        storage,
-        name,
-        kernel=kernel,
-        noise=noise,
-        acquisition=acquisition,
-        method=method,
-        time_limit=time_limit,
-        n_initial=n_initial,
-        seed=seed,
-        direction=direction,
-        retries=retries,
-    )
+    n_iterations = whole(n_iterations, "n_iterations", 0)
+    refuse_unknown(settings, of=minimize)
+    study = Study(space, storage, name, n_initial=n_initial, **settings)
     evaluator = make_evaluator(objective, executor, n_parallel, evaluation_time_limit, memory_limit)
     try:
-        run(study, evaluator, n_initial + n_iterations, progress=progress, worker=worker)
+        run(
+            study,
+            evaluator,
+            study.settings.n_initial + n_iterations,
+            progress=progress,
+            worker=worker,
+        )
     finally:
         evaluator.close()
     return study
@@ -152,28 +141,41 @@ def run(
             because a program is missing. Their trials wait in the queue, and the study can go on
             once that is mended.
     """
-    _check_number(n_trials, "n_trials")
+    n_trials = whole(n_trials, "n_trials", 0)
     if not 0 < max_failure_share <= 1:
         raise InvalidInputError(
             f"max_failure_share must be above 0 and at most 1, got {max_failure_share!r}"
         )
+    done = sum(trial.is_finished and trial.origin != "added" for trial in study.trials)
+    outcomes = _Outcomes(max_failure_share)
     with ExitStack() as stack:
-        ahead = stack.enter_context(Ahead(study)) if evaluator.n_parallel > 1 else None
+        ahead = stack.enter_context(study.ahead()) if evaluator.n_parallel > 1 else None
         if ahead is not None and n_trials > study.settings.n_initial:
             ahead.warm_up()
-        shown = stack.enter_context(Progress(study, n_trials, show=progress))
-        loop = _Loop(study, evaluator, n_trials, worker, n_evaluations, ahead)
-        outcomes = _Outcomes(max_failure_share)
+        line = stack.enter_context(
+            closing(status_line(study.name, n_trials, done=done, show=progress))
+        )
+        loop = _Loop(
+            study=study,
+            evaluator=evaluator,
+            n_trials=n_trials,
+            worker=worker,
+            n_evaluations=n_evaluations,
+            ahead=ahead,
+        )
         while loop.fill():
             for number, outcome in loop.wait():
-                shown.update(loop.record(number, outcome))
+                trial = loop.record(number, outcome)
                 outcomes.add(outcome)
+                done += trial.is_finished
+                if progress:
+                    line.show(done, in_words(study, trial))
             outcomes.stop_if_hopeless()
     outcomes.summarise()
     return study
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Loop:
     """What is being evaluated, what is next, and who computes it."""
 
@@ -374,8 +376,3 @@ class _Outcomes:
                     times,
                     reason[:300],
                 )
-
-
-def _check_number(value: object, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidInputError(f"{name} must be an integer >= 0, got {value!r}")

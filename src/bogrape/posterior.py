@@ -28,14 +28,14 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import BoolArray, FloatArray
 from .counts import Counts, concatenate, count
 from .errors import FitError, InvalidInputError
 from .graph import Graph
-from .kernels import GraphKernel, feature_cross, feature_diagonal, node_features
+from .kernel_checks import check_variance, checked_cross, checked_diagonal
+from .kernels import Kernel, feature_cross, feature_diagonal, is_linear, node_features
 
-FloatArray = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
 _JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
@@ -69,7 +69,7 @@ class Posterior(Protocol):
 class FittedModel:
     """Hyperparameters and data: all that a posterior is computed from."""
 
-    kernel: GraphKernel
+    kernel: Kernel
     alpha: float
     beta: float  # 0 without the feature kernel
     noise: float  # variance, in standardised units
@@ -78,7 +78,7 @@ class FittedModel:
     y_mean: float
     y_scale: float
     n_features: int  # M: number of labels plus further features, as fitted
-    to_beat: NDArray[np.bool_] | None = None  # observations that count for `best`; None for all
+    to_beat: BoolArray | None = None  # observations that count for `best`; None for all
 
     @property
     def standard_best(self) -> float:
@@ -99,7 +99,7 @@ class FittedModel:
 
     def cross(self, counts: Counts) -> FloatArray:
         """``k(x, X_i)`` for each query (rows) and observation (columns)."""
-        out = self.alpha * self.kernel.cross(counts, self.counts)
+        out = self.alpha * checked_cross(self.kernel, counts, self.counts)
         if self.beta:
             # Labels the data lack meet only zeros, so their columns can be left out.
             known = counts.with_labels(self.counts.n_labels)
@@ -108,7 +108,7 @@ class FittedModel:
 
     def diagonal(self, counts: Counts) -> FloatArray:
         """``k(x, x)`` for each query."""
-        out = self.alpha * self.kernel.diagonal(counts)
+        out = self.alpha * checked_diagonal(self.kernel, counts)
         if self.beta:
             out = out + self.beta * feature_diagonal(counts, self.n_features)
         return out
@@ -168,7 +168,9 @@ class FunctionPosterior:
 
         k = self._model.cross(counts)
         v = solve_triangular(self._factor, k.T, lower=True, check_finite=False)
-        variance = self._model.diagonal(counts) - np.einsum("ij,ij->j", v, v)
+        prior = self._model.diagonal(counts)
+        variance = prior - np.einsum("ij,ij->j", v, v)
+        check_variance(self._model.kernel, variance, prior)
         # The weights are near 1/noise, so the sum cancels: add up row by row, in an order that does
         # not depend on the number of rows, for a value that does not depend on the batch.
         mean = np.einsum("ij,j->i", k, self._weights)
@@ -198,13 +200,14 @@ class WeightPosterior:
     """
 
     def __init__(self, model: FittedModel) -> None:
-        if model.kernel.exponential:
+        if not is_linear(model.kernel):
             raise InvalidInputError(
                 f"kernel {model.kernel.name!r} has no finite feature vector; "
                 "weight space exists for ssp and sp"
             )
         self._model = model
-        self.path_shape: tuple[int, ...] = model.kernel.features(model.counts).shape[1:]
+        self._kernel = model.kernel
+        self.path_shape: tuple[int, ...] = self._kernel.features(model.counts).shape[1:]
         z, y = self.features(model.counts), model.y
         if len(z) > z.shape[1]:  # many observations: their inner products are all that counts
             triangle = triangular_factor(z, y)
@@ -223,7 +226,7 @@ class WeightPosterior:
 
     def features(self, counts: Counts) -> FloatArray:
         """Coordinates of z that occur in the data: path part flattened, then node features."""
-        paths = self._model.kernel.features(counts)
+        paths = self._kernel.features(counts)
         fitted = np.zeros((len(counts), *self.path_shape))
         known = zip(paths.shape[1:], self.path_shape, strict=True)
         common = tuple(slice(min(a, b)) for a, b in known)
@@ -268,6 +271,11 @@ class WeightPosterior:
     def believe(self, graphs: Sequence[Graph]) -> WeightPosterior:
         """The posterior after observing each graph at its present mean."""
         return WeightPosterior(_believed(self, graphs))
+
+
+def posterior_of(model: FittedModel) -> Posterior:
+    """The posterior in weight space where there is one, else in function space."""
+    return WeightPosterior(model) if is_linear(model.kernel) else FunctionPosterior(model)
 
 
 def triangular_factor(*columns: FloatArray) -> FloatArray:

@@ -14,9 +14,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from .arrays import FloatArray
 
 _PLACES = 40  # binary, of a standardised value
 _LEAST_TO_CLIP = 5  # values

@@ -27,7 +27,13 @@ class StatusLine(Protocol):
 
 
 def status_line(
-    name: str, total: int, *, done: int = 0, delay: float = 0.0, pause: float = 1.0
+    name: str,
+    total: int,
+    *,
+    done: int = 0,
+    show: bool = True,
+    delay: float = 0.0,
+    pause: float = 1.0,
 ) -> StatusLine:
     """The status line that fits where we are.
 
@@ -35,9 +41,12 @@ def status_line(
         name: what makes progress.
         total: number of steps.
         done: steps made before.
+        show: whether to show anything at all.
         delay: seconds before anything is shown, so that quick work stays silent.
         pause: seconds between two lines where lines cannot be updated in place.
     """
+    if not show:
+        return _Nowhere()
     if in_notebook():
         return _Notebook(name, total, delay)
     if sys.stderr is None:
@@ -56,7 +65,7 @@ def in_notebook() -> bool:
 
 @final
 class _Nowhere:
-    """For programs without a standard error."""
+    """For those who want nothing shown, and for programs without a standard error."""
 
     def show(self, done: int, text: str) -> None:
         pass

@@ -10,17 +10,17 @@ choice depends on the observations and their order only.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import BoolArray, FloatArray, IntArray
 from .counts import Counts
-from .kernels import get_kernel, node_features
+from .kernels import node_features, path_features
 
 _CANDIDATES_EACH = 4  # considered for each one that fills the space
 
 
 def representative(
-    counts: Counts, y: NDArray[np.float64], n: int, to_beat: NDArray[np.bool_] | None = None
-) -> NDArray[np.int64]:
+    counts: Counts, y: FloatArray, n: int, to_beat: BoolArray | None = None
+) -> IntArray:
     """Positions, ascending, of n observations to make a model from.
 
     Args:
@@ -46,7 +46,7 @@ def representative(
     return np.flatnonzero(chosen)
 
 
-def _spread(points: NDArray[np.float64], taken: NDArray[np.float64], n: int) -> NDArray[np.int64]:
+def _spread(points: FloatArray, taken: FloatArray, n: int) -> IntArray:
     """Positions of n points, each the farthest from those taken or chosen before."""
     nearest = squared_distances(points, taken).min(axis=1)
     out = np.empty(n, dtype=np.int64)
@@ -58,12 +58,12 @@ def _spread(points: NDArray[np.float64], taken: NDArray[np.float64], n: int) -> 
     return out
 
 
-def squared_distances(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+def squared_distances(left: FloatArray, right: FloatArray) -> FloatArray:
     """Between all rows of one matrix and all rows of another."""
     squares = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)
     return np.asarray(np.maximum(squares - 2.0 * left @ right.T, 0.0))
 
 
-def _coordinates(counts: Counts) -> NDArray[np.float64]:
-    paths = get_kernel("ssp").features(counts)
+def _coordinates(counts: Counts) -> FloatArray:
+    paths = path_features(counts, labelled=False)
     return np.concatenate([paths, node_features(counts, counts.features.shape[1])], axis=1)

@@ -57,7 +57,7 @@ class Trial:
             ``corrections``, see `history`.
         created, asked, finished: when, in UTC (ISO 8601).
         version: of the package that made it.
-        space: of its study, for pictures; neither stored nor compared.
+        space: of its study, whose names for labels the graph takes; neither stored nor compared.
     """
 
     id: int
@@ -77,6 +77,10 @@ class Trial:
     finished: str | None = None
     version: str = ""
     space: GraphSpace | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.space is not None:
+            object.__setattr__(self, "graph", self.space.named(self.graph))
 
     @property
     def is_finished(self) -> bool:

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -326,6 +325,20 @@ def test_settings_are_changed_by_editing_the_study_file(
     assert "space (rules can be added" in call("change", path, code=2).stderr
 
 
+def test_settings_of_the_command_line_go_before_those_of_the_file(
+    write: Callable[..., Path], tmp_path: Path
+) -> None:
+    path, url = write(), f"sqlite:///{tmp_path}/study.db"
+    call("ask", path, "--set", "restarts=2", "--set", "alpha=1.5")
+    settings = Study.load(url, "test").settings
+    assert (settings.restarts, settings.alpha) == (2, 1.5)
+    told = call("ask", path, code=2).stderr
+    assert "made with other settings (alpha, restarts)" in told
+    assert "alpha changed" in call("change", path, "--set", "restarts=2").output
+    assert Study.load(url, "test").settings.alpha is None
+    assert "did you mean 'restarts'" in call("ask", path, "--set", "restart=2", code=2).stderr
+
+
 def test_an_enormous_line_is_refused_without_being_read(
     write: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -430,7 +443,7 @@ def test_changed_settings_end_with_2(write: Callable[..., Path]) -> None:
         ('"sqlite:///study.db"', "5", "storage must be a text"),
         ("[search]", "[search]\nkernel = 'rbf'", "kernel"),
         ("[search]", "[search]\nkappa = 1\nacquisition = 'ei'", "belongs to acquisition = 'lcb'"),
-        ("n_iterations = 2", "n_iterations = -2", "n_iterations must be an integer"),
+        ("n_iterations = 2", "n_iterations = -2", "n_iterations to be an integer"),
         ("[search]", "[[space.rules]]\nrule = 'NoSuch'\n[search]", "name of a rule"),
         ("[search]", "[[space.rules]]\nrule = 'DegreeRange'\nmax = 3\n[search]", "parameters"),
         ("[objective]", "[objective]\nfunction = 'a:b'", "got both"),
@@ -467,35 +480,6 @@ def test_an_objective_that_cannot_be_loaded_is_explained(
 def test_names_of_functions_are_checked(function: str, write: Callable[..., Path]) -> None:
     with pytest.raises(InvalidInputError, match="module:function"):
         read_study_file(write(f"function = '{function}'"))
-
-
-# -- molecules --------------------------------------------------------------------------------
-
-
-def test_studies_of_molecules_speak_smiles(
-    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """With a stand-in for bogrape.molecules; test_molecules_cli.py has the real one."""
-    space = GraphSpace(n_nodes=4)
-    fake = types.ModuleType("bogrape.molecules")
-    fake.molecule_space = lambda *_, **__: space  # type: ignore[attr-defined]
-    fake.to_smiles = lambda g, **_: f"SMILES{g.to_json()}"  # type: ignore[attr-defined]
-    fake.from_smiles = lambda t, **_: Graph.from_json(t.removeprefix("SMILES"))  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "bogrape.molecules", fake)
-    path = write(
-        "function = 'smiles_objective:score'\nformat = 'smiles'",
-        "executor = 'inline'",
-        **{"n_nodes = 5\nlabels = 2": "molecules = 'qm7'\nn_atoms = 4"},
-    )
-    code = "def score(smiles):\n    assert smiles.startswith('SMILES')\n    return len(smiles)\n"
-    (tmp_path / "smiles_objective.py").write_text(code, encoding="utf-8")
-    (trial,) = rows(call("ask", path, "--worker", "main", "--json"))
-    assert trial["graph"].startswith("SMILES{")
-    call("run", path, "--quiet", "--evaluations", 2)
-    table = tmp_path / "t.csv"
-    call("export", path, table)
-    assert "SMILES" in table.read_text(encoding="utf-8")
-    call("import", path, table)
 
 
 # -- interruption -----------------------------------------------------------------------------

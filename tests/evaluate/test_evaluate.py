@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import types
 from collections.abc import Callable
@@ -384,7 +385,7 @@ def test_a_script_without_terminal_and_logging_prints_some_lines_and_the_last(
     assert last.startswith("edges: 5/5  trial 4: ")
     assert "(best 4" in last
     unhurried = partial(status_line, pause=0.0)
-    monkeypatch.setattr("bogrape.progress.status_line", unhurried)
+    monkeypatch.setattr("bogrape.optimize.status_line", unhurried)
     minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample", name="edges")
     assert len(capsys.readouterr().err.splitlines()) == 5
     minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample", progress=False)
@@ -557,7 +558,8 @@ def test_a_process_that_cannot_be_started_was_not_evaluated(
 
 
 def test_an_objective_that_cannot_reach_its_process_was_not_evaluated() -> None:
-    evaluator = ProcessEvaluator(lambda _: 1.0, start_method="spawn")
+    lock = threading.Lock()
+    evaluator = ProcessEvaluator(lambda _: float(lock.locked()), start_method="spawn")
     evaluator.submit(0, PATH)
     ((_, outcome),) = evaluator.wait()
     assert outcome.kind == "not started"

@@ -130,9 +130,11 @@ def test_features_are_those_of_the_paper() -> None:
 
 def test_labels_of_another_data_set_are_not_taken_for_other_elements() -> None:
     graph = from_smiles("CF", "qm9")
+    assert to_smiles(graph) == to_smiles(graph, molecule_space("qm9", 2)) == "CF"
     with pytest.raises(InvalidInputError, match="valences"):
-        to_smiles(graph)  # label 3 is S in QM7
-    assert to_smiles(graph, molecule_space("qm9", 2)) == "CF"
+        to_smiles(graph.with_names())  # label 3 is S in QM7
+    with pytest.raises(InvalidInputError, match="label 3 to be S, got a graph that calls it F"):
+        to_smiles(graph, "qm7")
     with pytest.raises(InvalidInputError, match="label"):
         to_smiles(graph, ("C", "N"))
     with pytest.raises(InvalidInputError, match="graph of a molecule"):

@@ -134,7 +134,7 @@ def test_the_example_decorates_a_scaffold(tmp_path: Path) -> None:
         ('scaffold = "CC"\nkeep_rings = "yes"', "keep_rings to be True or False, got 'yes'"),
         ("keep_rings = true", "keep_rings belongs to a scaffold"),
         ("bounds = 1", "bounds to be True or False"),
-        ('scafold = "CC"', "unknown key 'scafold'; known are molecules, n_atoms, bounds, scaffold"),
+        ('scafold = "CC"', "unknown key 'scafold'; did you mean 'scaffold'?"),
     ],
 )
 def test_scaffolds_that_make_no_sense_are_refused_in_one_line(

@@ -257,7 +257,7 @@ def test_an_unknown_problem_is_refused_with_the_names_there_are() -> None:
 
 @pytest.mark.parametrize("seed", [-1, 0.5, "0", True])
 def test_a_bad_seed_is_refused(seed: Any) -> None:
-    with pytest.raises(InvalidInputError, match="seed must be an integer >= 0"):
+    with pytest.raises(InvalidInputError, match="expected seed to be an integer >= 0"):
         get_problem("gcn-10", seed=seed)
 
 

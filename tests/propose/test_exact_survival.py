@@ -20,11 +20,11 @@ from bogrape.acquisition import LCB
 from bogrape.encoding import structures
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.proof.piece import Piece
-from bogrape.propose.jobs import child
 from bogrape.propose.jobs import pool as worker
 from exact_cases import solve_piece
 from exhaustive import everything, fitted, random_graph, tolerance, true_values
 from places import TESTS
+from starting import start_workers_with
 
 linux = pytest.mark.skipif(not Path("/proc").exists(), reason="reads /proc")
 
@@ -47,7 +47,7 @@ def _workers_of(pid: int) -> list[int]:
                 parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
             except (OSError, IndexError):
                 continue
-            if b"bogrape.propose.jobs.pool" in command and parent == pid:
+            if b"bogrape.propose.jobs.worker" in command and parent == pid:
                 out.append(int(entry.name))
     return out
 
@@ -82,15 +82,7 @@ class _Quick:
 def _slow_start(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """Workers that take so long to start, as they do on a machine with too much to do."""
     worker.shut_down()
-    command = child.command
-
-    def delayed(module: str) -> list[str]:
-        words = command(module)
-        script = words.index("-c") + 1
-        words[script] = f"import time; time.sleep({seconds})\n{words[script]}"
-        return words
-
-    monkeypatch.setattr(child, "command", delayed)
+    start_workers_with(monkeypatch, f"import time; time.sleep({seconds})")
 
 
 def test_a_worker_that_is_slow_to_start_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +163,7 @@ def test_a_solve_cut_off_before_it_began_has_no_bound() -> None:
 
 _RUN = """
 import sys
-sys.path.insert(0, {tests!r})
+sys.path[:0] = {paths!r}
 from test_exact_survival import _hard
 from exact_cases import solve_piece
 from bogrape import propose
@@ -182,7 +174,7 @@ propose(space, gp, time_limit=60.0, method="exact")
 
 
 def _running() -> subprocess.Popen[bytes]:
-    script = _RUN.format(tests=TESTS)
+    script = _RUN.format(paths=[str(TESTS), str(Path(__file__).parent)])
     process = subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -259,6 +251,7 @@ def test_stopped_workers_die_with_their_parent() -> None:
 @linux
 def test_a_worker_killed_in_mid_solve_does_not_make_the_answer_dishonest() -> None:
     space, gp = _hard(14)
+    assert dict(worker.solve_all([_Quick(5.0)], time.monotonic() + 60)) == {0: "done"}
     stop = threading.Event()
     killed = []
 

@@ -480,7 +480,7 @@ def test_not_needed_is_made_of_counts_whose_corners_bound_nothing(
 ) -> None:
     space = GraphSpace(30, labels=20)
     objective = objective_of(space)
-    monkeypatch.setattr(linear, "count_form", not_needed)
+    monkeypatch.setattr(linear, "posterior_over_counts", not_needed)
     whole = Open(Piece(_structure(space)), -9.0)
     facts = dict.fromkeys(_structure(space).by_diameter(), ())
     task = pieces.SplitByDiameter(whole, choose(objective), 0.0, facts, 10.0)

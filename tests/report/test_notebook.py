@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bogrape import GraphGP, GraphSpace, Study, Trial, minimize, propose
-from bogrape.kernels import KERNELS, KernelName
+from bogrape.kernels import KERNELS, Kernel, KernelName
 from bogrape.propose import Method
 from bogrape.propose.portfolio import METHODS
 from bogrape.report import report_html
@@ -34,8 +34,8 @@ def html_of(thing: Any) -> str:
 
 def proposed(study: Study) -> Trial:
     """A pending trial with a prediction."""
-    trial = study._draft(study.space.sample(1, seed=99)[0], "proposal")
-    return study._insert([replace(trial, state="pending", certificate=CERTIFICATE)])[0]
+    trial = study._ledger.draft(study.space.sample(1, seed=99)[0], "proposal")
+    return study._ledger.append([replace(trial, state="pending", certificate=CERTIFICATE)])[0]
 
 
 def test_the_best_trial_is_a_picture_with_its_value() -> None:
@@ -93,7 +93,7 @@ def test_molecules_of_a_study_are_drawn_as_molecules_with_their_smiles() -> None
     trial = proposed(study)
     smiles = molecules.to_smiles(trial.graph, study.space.label_names)
     for html in (html_of(trial), html_of(TrialList([trial]))):
-        assert "molecule with 5 nodes" in html
+        assert "molecule with 5 atoms" in html
         assert smiles in html
     page = report_html(study)
     table = next(e for e in ET.fromstring(page).iter() if e.get("id") == "trials-table")
@@ -113,11 +113,18 @@ def test_columns_that_would_be_empty_are_left_out_of_the_table() -> None:
 
 @pytest.mark.parametrize("called", [GraphGP.__init__, Study.__init__, StudySettings, minimize])
 def test_editors_can_complete_kernels_methods_and_directions(called: Any) -> None:
-    hints = typing.get_type_hints(called)
-    assert hints["kernel"] == KernelName
+    shown = inspect.signature(called, eval_str=True).parameters
+    assert shown["kernel"].annotation == KernelName | Kernel
     for name, kind in (("method", Method), ("direction", Direction)):
-        if name in inspect.signature(called).parameters:
-            assert hints[name] == kind
+        if called is not GraphGP.__init__:
+            assert shown[name].annotation == kind
+
+
+@pytest.mark.parametrize("called", [Study, minimize])
+def test_notebooks_show_every_setting_with_its_default(called: Any) -> None:
+    shown, settings = inspect.signature(called), inspect.signature(StudySettings)
+    for name, parameter in settings.parameters.items():
+        assert shown.parameters[name].default == parameter.default
 
 
 def test_the_types_list_what_there_is() -> None:

@@ -19,6 +19,7 @@ from bogrape.report.survey import MOST_COMPARED, Survey
 from bogrape.report.text import plus_minus
 from bogrape.report.validation import Inverse, LeaveOneOut, best_remedy, scores
 from bogrape.report.words import effect_in_words, effects_in_words, remedy_in_words
+from bogrape.study import StudySettings
 
 ELEMENTS = GraphSpace(7, labels=("C", "O"))
 O_FOR_C = Exchange("label", (0, 1))
@@ -230,7 +231,11 @@ def test_effects_of_molecules_are_about_atoms_and_bonds() -> None:
         (Exchange("label", (0, 1)), ("C", "O"), "An O instead of a C"),
         (Exchange("label", (0, 1)), ("switch", "access point"), "An access point instead of a "),
         (Exchange("label", (0, 1)), None, "A node with label 1 instead of a node with label 0"),
-        (Exchange("edge label", (1, 2)), ("C", "O"), "An edge labelled 2 instead of 1"),
+        (
+            Exchange("edge label", (1, 2)),
+            ("C", "O"),
+            "An edge labelled 2 instead of an edge labelled 1",
+        ),
         (Exchange("neighbours", (0, 1)), ("C", "O"), "Two labels swapped so that more edges join"),
     ],
 )
@@ -336,7 +341,7 @@ def test_settings_that_cannot_be_fitted_are_left_out_of_the_table(
         return fit(gp, *data)
 
     monkeypatch.setattr(GraphGP, "fit", refuse)
-    found = scores(graphs, np.arange(5.0), kernel="ssp", noise=1e-6, n_labels=2, seed=0, sign=1.0)
+    found = scores(graphs, np.arange(5.0), StudySettings(space=GraphSpace(5, labels=2)))
     assert [(score.kernel, score.noise) for score in found] == [("ssp", 1e-6), ("sp", 1e-6)]
 
 

@@ -47,7 +47,7 @@ def with_trials(change: Any) -> Study:
     source = study_of(SPACE, len(ODD))
     study = Study(SPACE, kernel="ssp", n_initial=10)
     trials = [change(trial) for trial in source.trials]
-    study._insert(trials)
+    study._ledger.append(trials)
     return study
 
 
@@ -139,10 +139,10 @@ def test_a_graph_of_3000_nodes_is_described_and_the_report_does_not_hang() -> No
     study = Study(GraphSpace(6), kernel="ssp", n_initial=2)
     small = GraphSpace(6).sample(6, seed=1)
     trials = [
-        replace(study._draft(graph, "added"), state="complete", value=float(i))
+        replace(study._ledger.draft(graph, "added"), state="complete", value=float(i))
         for i, graph in enumerate([ring(3000), *small])
     ]
-    study._insert(trials)
+    study._ledger.append(trials)
     start = time.process_time()
     text = report_html(study)
     assert time.process_time() - start < 20

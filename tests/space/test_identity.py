@@ -96,5 +96,5 @@ def test_an_old_database_with_twins_gets_keys_by_identity(tmp_path: Path) -> Non
     keys = [SPACE.identity(trial.graph) for trial in plain.trials]
     assert storage.insert("old", [plain.trials[0]], keys[:1], distinct=True) is None
     fresh = next(g for g in GraphSpace(5).enumerate() if SPACE.identity(g) not in keys)
-    draft = plain._draft(fresh, "queued")
+    draft = plain._ledger.draft(fresh, "queued")
     assert storage.insert("old", [draft], [SPACE.identity(fresh)], distinct=True) is not None

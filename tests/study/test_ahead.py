@@ -17,7 +17,6 @@ from bogrape import Graph, GraphSpace, Study, minimize
 from bogrape.errors import SearchSpaceExhausted
 from bogrape.evaluate import ProcessEvaluator
 from bogrape.optimize import run
-from bogrape.study.ahead import Ahead
 from bogrape.study.planner import Planner
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="proposals are computed here elsewhere")
@@ -71,7 +70,7 @@ def proposers() -> set[int]:
 
 def test_a_proposal_of_the_other_process_is_that_of_ask() -> None:
     study, reference = told_study(), told_study()
-    with Ahead(study) as ahead:
+    with study.ahead() as ahead:
         for _ in range(3):
             assert ahead.start()
             assert ahead.is_busy
@@ -95,17 +94,17 @@ def test_a_proposal_of_the_other_process_is_that_of_ask() -> None:
 
 def test_graphs_that_need_no_proposal_are_left_to_ask() -> None:
     study = Study(SPACE, method="sample", n_initial=4)
-    with Ahead(study) as ahead:
+    with study.ahead() as ahead:
         assert not ahead.start()  # the initial design
         study = told_study()
         study.enqueue(SPACE.sample(1, seed=99)[0])
-        assert not Ahead(study).start()
+        assert not study.ahead().start()
 
 
 def test_a_graph_that_somebody_else_took_meanwhile_is_not_handed_out() -> None:
     study = told_study()
     other = Study.load(study.storage)
-    with Ahead(study) as ahead:
+    with study.ahead() as ahead:
         assert ahead.start()
         theirs = other.ask()  # the same graph: both know the same
         assert ahead.take("me", None, timeout=60) is None
@@ -122,7 +121,7 @@ def test_errors_of_planning_reach_the_caller() -> None:
     for _ in range(2):
         trial = study.ask()
         study.tell(trial, n_edges(trial.graph))
-    with Ahead(study) as ahead:
+    with study.ahead() as ahead:
         assert ahead.start()
         with pytest.raises(SearchSpaceExhausted):
             ahead.take("me", None, timeout=60)
@@ -161,7 +160,7 @@ def test_a_process_that_dies_is_replaced_by_this_one(
 ) -> None:
     slow_proposals(tmp_path, 60.0, monkeypatch)
     study = told_study()
-    with Ahead(study) as ahead:
+    with study.ahead() as ahead:
         assert ahead.start()
         assert ahead._process is not None
         ahead._process.kill()
@@ -223,13 +222,13 @@ def test_quick_proposals_are_not_made_ahead_so_that_they_know_all_values(
 
     study = Study(SPACE, method="sample", n_initial=3)
     evaluator = ProcessEvaluator(naps, n_parallel=2)
-    reserve = study._reserve
+    reserve = study._asking.reserve
 
     def watched(*arguments: Any) -> Any:
         known.append(sum(not trial.is_finished for trial in study.trials))
         return reserve(*arguments)
 
-    study._reserve = watched  # type: ignore[method-assign]
+    study._asking.reserve = watched  # type: ignore[method-assign]
     monkeypatch.setattr("bogrape.optimize._NOTICEABLE", 100.0)  # any proposal is quick
     run(study, evaluator, 8, progress=False)
     assert max(known) <= 1

@@ -18,7 +18,7 @@ from bogrape.batch import Batch
 from bogrape.constraints import NumberOfEdges
 from bogrape.counts import count
 from bogrape.errors import InvalidInputError
-from bogrape.gp import STUDY_OBSERVATIONS, GraphGP
+from bogrape.gp import STUDY_CLIP, STUDY_OBSERVATIONS, GraphGP
 from bogrape.posterior import FunctionPosterior, WeightPosterior
 from bogrape.propose import propose
 from bogrape.propose.criterion import Criterion
@@ -31,6 +31,7 @@ names = pytest.mark.parametrize("name", ["ssp", "sp", "essp", "esp"])
 exponential = pytest.mark.parametrize("name", ["essp", "esp"])
 SPACE = GraphSpace(6, labels=2)
 MOST = 24
+SETTINGS: Any = {"kernel": "essp", "method": "search", "most_observations": MOST}
 
 
 def observations(n: int, space: GraphSpace = SPACE) -> list[tuple[Graph, float]]:
@@ -39,14 +40,8 @@ def observations(n: int, space: GraphSpace = SPACE) -> list[tuple[Graph, float]]
     return [(g, float(g.n_edges - g.labels.sum() + rng.normal())) for g in graphs]
 
 
-@pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Studies make their models from few observations."""
-    monkeypatch.setattr(planner, "STUDY_OBSERVATIONS", MOST)
-
-
 def study_of(n: int, storage: str | None = None, **settings: Any) -> Study:
-    study = Study(SPACE, storage, **{"kernel": "essp", "method": "search", **settings})
+    study = Study(SPACE, storage, **{**SETTINGS, **settings})
     study.add_all(observations(n))
     return study
 
@@ -149,7 +144,6 @@ def test_a_condensed_posterior_says_the_same_and_is_small(name: Any, acquisition
 # -- the study --------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("few")
 def test_a_study_says_how_many_observations_it_uses(caplog: pytest.LogCaptureFixture) -> None:
     study = study_of(60)
     with caplog.at_level(logging.WARNING, "bogrape"):
@@ -165,42 +159,39 @@ def test_a_study_with_few_observations_uses_and_says_nothing_else(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.WARNING, "bogrape"):
-        certificate = study_of(30).ask().certificate
+        certificate = study_of(30, most_observations=STUDY_OBSERVATIONS).ask().certificate
     assert STUDY_OBSERVATIONS > 30
     assert (certificate["n_observations"], certificate["n_used"]) == (30, 30)
     assert not caplog.records
 
 
-@pytest.mark.usefixtures("few")
 def test_predictions_come_from_the_same_model_as_proposals() -> None:
     study = study_of(60)
     trial = study.ask()
     mean, std = study.predict([trial.graph])
     assert trial.predicted == pytest.approx((mean[0], std[0]))
     graphs, y = map(list, zip(*observations(60), strict=True))
-    gp = GraphGP("essp", n_labels=2, clip=planner.STUDY_CLIP, most_observations=MOST)
+    gp = GraphGP("essp", n_labels=2, clip=STUDY_CLIP, most_observations=MOST)
     assert gp.fit(graphs, y).predict([trial.graph])[0] == pytest.approx(mean)
 
 
-@pytest.mark.usefixtures("few")
 @pytest.mark.parametrize(("direction", "sign"), [("minimize", 1.0), ("maximize", -1.0)])
 def test_the_value_to_beat_is_the_best_of_all_observations_in_the_space(
     direction: Any, sign: float
 ) -> None:
     space = GraphSpace(6, labels=2, rules=[NumberOfEdges(maximum=7)])
-    study = Study(space, kernel="essp", method="sample", direction=direction)
+    study = Study(space, **{**SETTINGS, "method": "sample", "direction": direction})
     known = observations(80)
     outside = [(g, sign * (v - 100)) for g, v in known if not space.contains(g)]
     inside = [(g, sign * v) for g, v in known if space.contains(g)]
     assert len(outside) > MOST  # all the best, and the only ones a choice by value would keep
     study.add_all(inside + outside)
     study.ask()
-    fitted = study._planner._fit(list(study.trials[:-1])).posterior.model
+    fitted = study._asking.planner._fit(list(study.trials[:-1])).posterior.model
     assert len(fitted.y) == MOST
     assert fitted.best == pytest.approx(min(sign * v for _, v in inside))
 
 
-@pytest.mark.usefixtures("few")
 def test_a_reopened_study_proposes_the_same_graph(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/study.db"
     study = study_of(60, url)
@@ -212,7 +203,6 @@ def test_a_reopened_study_proposes_the_same_graph(tmp_path: Path) -> None:
     assert again.ask().graph == expected.graph
 
 
-@pytest.mark.usefixtures("few")
 def test_asking_again_computes_neither_keys_nor_membership_of_old_trials(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -258,11 +248,11 @@ def test_local_search_begins_from_the_best_and_the_latest(monkeypatch: pytest.Mo
     monkeypatch.setattr(planner, "MOST_STARTS", 10)
     study = study_of(40)
     trials = study.trials
-    starts = study._planner._starts(trials)
+    starts = study._asking.planner._starts(trials)
     assert starts is not None
     best = sorted(trials, key=lambda trial: trial.value or 0.0)[:5]
     assert set(starts) == {t.graph for t in best} | {t.graph for t in trials[-5:]}
-    assert study._planner._starts(trials[:10]) is None
+    assert study._asking.planner._starts(trials[:10]) is None
 
 
 def test_only_the_last_excluded_graphs_are_where_a_search_begins(

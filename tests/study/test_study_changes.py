@@ -155,7 +155,7 @@ def test_two_changes_at_once_are_both_kept(study: Study) -> None:
     [
         ({"seed": 3}, "seed cannot be changed"),
         ({"direction": "maximize"}, "direction cannot be changed"),
-        ({"colour": 3}, "colour cannot be changed"),
+        ({"colour": 3}, "unknown setting 'colour'"),
         ({"space": GraphSpace(6, labels=2)}, "space .rules can be added"),
         ({"kernel": "rbf2"}, "kernel"),
         ({"time_limit": -1}, "time_limit"),

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
 from ..acquisition import EI, LCB
+from ..checks import positive, whole
 from ..constraints import Rule, rule_from_dict
 from ..errors import InvalidInputError, SettingsDiffer, StudyError
 from ..space import GraphSpace
 from ..storage.protocol import check_name
 from ..study import Study, StudySettings
-from .formats import Format, get_format, get_module
+from ..study.settings import SETTING_NAMES, unknown_name
+from .formats import Format, get_format
+from .import_folder import import_from
 
 _MAX_BYTES = 1_000_000
 _SQLITE = "sqlite:///"
@@ -24,13 +28,14 @@ _UNITS = {"B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 _TOP = ("name", "storage", "direction", "space", "search", "objective", "evaluation")
 _SPACE = (
     *("n_nodes", "labels", "features", "directed", "connected", "edge_labels", "acyclic"),
-    *("nodes", "rules"),
+    *("nodes", "domain", "rules"),
 )
 _MOLECULES = ("molecules", "n_atoms", "bounds", "scaffold", "keep_rings", "rules")
 _SEARCH = (
-    *("n_initial", "n_iterations", "seed", "kernel", "acquisition", "kappa", "xi", "method"),
-    *("time_limit", "noise", "retries"),
+    *(name for name in SETTING_NAMES if name != "direction"),
+    *("n_iterations", "kappa", "xi"),
 )
+_NONE = "none"  # how a study file turns a setting off: TOML has no null
 _OBJECTIVE = ("command", "function", "format")
 _EVALUATION = ("executor", "n_parallel", "time_limit", "memory_limit", "slurm", "slurm_folder")
 
@@ -79,8 +84,8 @@ class StudyFile:
         return Study.load(self.storage, self.name)
 
 
-def read_study_file(path: Path) -> StudyFile:
-    """Read and check a study file."""
+def read_study_file(path: Path, instead: Sequence[str] = ()) -> StudyFile:
+    """Read and check a study file; ``instead`` are settings given elsewhere as ``name=value``."""
     try:
         size = path.stat().st_size
         data = tomllib.loads(path.read_text(encoding="utf-8")) if size <= _MAX_BYTES else None
@@ -93,6 +98,8 @@ def read_study_file(path: Path) -> StudyFile:
     if data is None:
         raise InvalidInputError(f"{str(path)!r} is too long for a study file")
     try:
+        if instead:
+            data["search"] = {**_table(data, "search", _SEARCH), **_given(instead)}
         return _study_file(path, data)
     except InvalidInputError as error:
         raise type(error)(f"{path}: {error}") from None
@@ -103,9 +110,11 @@ def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
     search = _table(data, "search", _SEARCH)
     objective = _table(data, "objective", _OBJECTIVE)
     evaluation = _table(data, "evaluation", _EVALUATION)
-    settings = {key: search[key] for key in _SEARCH if key in search}
-    for key in ("n_iterations", "kappa", "xi", "acquisition"):
-        settings.pop(key, None)
+    settings: dict[str, Any] = {
+        name: None if value == _NONE else value
+        for name, value in search.items()
+        if name in SETTING_NAMES and name != "acquisition"
+    }
     if "direction" in data:
         settings["direction"] = data["direction"]
     command, function = objective.get("command"), objective.get("function")
@@ -119,7 +128,8 @@ def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
         raise InvalidInputError(
             f"[objective] command must be a text or a list, got {command!r:.100}"
         )
-    space = _space(data)
+    import_from(path.parent)  # for a domain that lies beside it
+    space = _space(data, path)
     slurm = evaluation.get("slurm", {})
     if not isinstance(slurm, dict):
         raise InvalidInputError("[evaluation.slurm] must be a table of parameters")
@@ -128,20 +138,36 @@ def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
         name=check_name(data.get("name", "study")),
         storage=_storage(data.get("storage", "sqlite:///study.db"), path),
         settings=StudySettings(space=space, acquisition=_acquisition(search), **settings),
-        n_iterations=_whole(search.get("n_iterations", 50), "[search] n_iterations", 0),
+        n_iterations=whole(search.get("n_iterations", 50), "[search] n_iterations", 0),
         command=tuple(command) if isinstance(command, list) else command,
         function=function,
         format=get_format(objective.get("format", "json"), space),
         executor=_text(evaluation.get("executor", "process"), "[evaluation] executor"),
-        n_parallel=_whole(evaluation.get("n_parallel", 1), "[evaluation] n_parallel", 1),
-        time_limit=_positive(evaluation.get("time_limit"), "[evaluation] time_limit"),
+        n_parallel=whole(evaluation.get("n_parallel", 1), "[evaluation] n_parallel", 1),
+        time_limit=_limit(evaluation.get("time_limit"), "[evaluation] time_limit"),
         memory_limit=_bytes(evaluation.get("memory_limit")),
         slurm=slurm,
         slurm_folder=_text(evaluation.get("slurm_folder", "slurm-jobs"), "slurm_folder"),
     )
 
 
-def _space(data: dict[str, Any]) -> GraphSpace:
+def _given(instead: Sequence[str]) -> dict[str, Any]:
+    """Settings of the command line, each ``name=value``; a value that is no TOML is a text."""
+    out: dict[str, Any] = {}
+    for text in instead:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not value or not re.fullmatch(r"\w+", name):
+            raise InvalidInputError(
+                f"--set must be NAME=VALUE, e.g. --set noise=fit, got {text!r:.100}"
+            )
+        try:
+            out[name] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            out[name] = value
+    return out
+
+
+def _space(data: dict[str, Any], path: Path) -> GraphSpace:
     if "space" not in data:
         raise InvalidInputError("a study file needs a table [space]; see 'bogrape init'")
     molecular = isinstance(data["space"], dict) and "molecules" in data["space"]
@@ -149,6 +175,10 @@ def _space(data: dict[str, Any]) -> GraphSpace:
     rules = space.pop("rules", [])
     if not isinstance(rules, list):
         raise InvalidInputError("rules must be written as [[space.rules]] tables")
+    folder = str(path.parent.resolve())
+    own = any(isinstance(rule, dict) and ":" in str(rule.get("rule")) for rule in rules)
+    if own and folder not in sys.path:
+        sys.path.append(folder)  # a module beside the file is found, and stands in for no other
     made = tuple(map(rule_from_dict, rules))
     if molecular:
         return _molecules(space, made)
@@ -162,7 +192,8 @@ def _space(data: dict[str, Any]) -> GraphSpace:
 
 def _molecules(space: dict[str, Any], rules: tuple[Rule, ...]) -> GraphSpace:
     """``molecule_space(...)`` with ``rules=[scaffold(...), ...]``, as one writes it in Python."""
-    molecules = get_module("molecules")
+    from .. import molecules  # late: it needs an extra, and says so itself where that is missing
+
     if "scaffold" in space:
         smiles = _text(space["scaffold"], "[space] scaffold")
         fixed = molecules.scaffold(smiles, keep_rings=space.get("keep_rings", False))
@@ -174,9 +205,7 @@ def _molecules(space: dict[str, Any], rules: tuple[Rule, ...]) -> GraphSpace:
     n_atoms = space.get("n_atoms", 10)
     size = tuple(n_atoms) if isinstance(n_atoms, list) else n_atoms
     bounds = space.get("bounds", True)
-    found = molecules.molecule_space(space["molecules"], size, rules, bounds)
-    assert isinstance(found, GraphSpace)
-    return found
+    return molecules.molecule_space(space["molecules"], size, rules, bounds)
 
 
 def _acquisition(search: dict[str, Any]) -> Any:
@@ -203,9 +232,7 @@ def _storage(url: Any, path: Path) -> str:
 def _known(data: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
     unknown = sorted(set(data) - set(known))
     if unknown:
-        raise InvalidInputError(
-            f"{where} has an unknown key {unknown[0]!r:.60}; known are {', '.join(known)}"
-        )
+        raise InvalidInputError(f"{where} has an {unknown_name(unknown[0], known, 'key')}")
 
 
 def _table(data: dict[str, Any], name: str, known: tuple[str, ...]) -> dict[str, Any]:
@@ -222,27 +249,17 @@ def _text(value: Any, what: str) -> str:
     return value
 
 
-def _whole(value: Any, what: str, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InvalidInputError(f"{what} must be an integer >= {least}, got {value!r:.100}")
-    return value
-
-
-def _positive(value: Any, what: str) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-        raise InvalidInputError(f"{what} must be a number > 0, got {value!r:.100}")
-    return float(value)
+def _limit(value: Any, what: str) -> float | None:
+    return None if value is None else positive(value, what, finite=False)
 
 
 def _bytes(value: Any) -> float | None:
     """A number of bytes, or a text such as ``4 GB``."""
     if not isinstance(value, str):
-        return _positive(value, "[evaluation] memory_limit")
+        return _limit(value, "[evaluation] memory_limit")
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?B)\s*", value, re.IGNORECASE)
     if match is None:
         raise InvalidInputError(
             f"[evaluation] memory_limit must be a number of bytes or like '4 GB', got {value!r:.60}"
         )
-    return _positive(float(match[1]) * _UNITS[match[2].upper()], "[evaluation] memory_limit")
+    return _limit(float(match[1]) * _UNITS[match[2].upper()], "[evaluation] memory_limit")

@@ -41,6 +41,13 @@ Exit codes:
 
 study_argument = click.argument("study_file", metavar="STUDY.TOML", type=click.Path(path_type=Path))
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
+set_option = click.option(
+    "--set",
+    "instead",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A setting of [search] instead of that in the file, e.g. --set noise=fit.",
+)
 trial_argument = click.argument("trial", type=click.IntRange(0))
 
 
@@ -77,6 +84,7 @@ def init(path: Path) -> None:
 )
 @click.option("--retry-failed", is_flag=True, help="Evaluate failed trials again, first of all.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
+@set_option
 @json_option
 @explained
 def run(
@@ -85,6 +93,7 @@ def run(
     evaluations: int | None,
     retry_failed: bool,
     quiet: bool,
+    instead: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Evaluate graphs until the budget of the study is spent.
@@ -92,7 +101,7 @@ def run(
     Stop it with Ctrl-C at any time; run it again to go on. Several runners may work on one study,
     on one machine or many, if each has a --worker name of its own.
     """
-    file = read_study_file(study_file)
+    file = read_study_file(study_file, instead)
     evaluator = make_file_evaluator(file)
     study = file.open()
     if retry_failed:
@@ -130,6 +139,7 @@ def run(
     help="Seconds for all of them together; by default as in the study file.",
 )
 @click.option("--quiet", is_flag=True, help="Show no progress.")
+@set_option
 @json_option
 @explained
 def ask(
@@ -138,13 +148,14 @@ def ask(
     worker: str | None,
     time_limit: float | None,
     quiet: bool,
+    instead: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Print the next graph to evaluate, its trial number and what the model predicts.
 
     Ctrl-C ends a proof that takes too long: the best graph so far is printed.
     """
-    file = read_study_file(study_file)
+    file = read_study_file(study_file, instead)
     study = file.open()
     asked = study.ask(n, worker=worker, time_limit=time_limit, progress=not quiet)
     for trial in [asked] if isinstance(asked, Trial) else asked:
@@ -185,15 +196,16 @@ def correct(study_file: Path, trial: int, value: str, reason: str | None, as_jso
 
 @main.command()
 @study_argument
+@set_option
 @json_option
 @explained
-def change(study_file: Path, as_json: bool) -> None:
-    """Go on with the settings of the study file, after you have edited it.
+def change(study_file: Path, instead: tuple[str, ...], as_json: bool) -> None:
+    """Go on with the settings of the study file, after you have edited it, or with --set.
 
-    The kernel, the noise, the acquisition, the method, limits and retries may be changed, and rules
-    may be added. Trials so far stay as they are, and the change is recorded.
+    All settings of [search] but the seed may be changed, and rules may be added. Trials so far
+    stay as they are, and the change is recorded.
     """
-    file = read_study_file(study_file)
+    file = read_study_file(study_file, instead)
     study = file.load()
     before = len(study.changes)
     study.adopt(file.settings)
@@ -261,11 +273,12 @@ def export(study_file: Path, output: str, kind: str | None) -> None:
 @study_argument
 @click.argument("source", type=click.Path(path_type=Path))
 @click.option("--format", "kind", type=click.Choice(["csv", "jsonl"]), help="By default as named.")
-@click.option("--graph-column", help="Column of the graph or SMILES, if it has another name.")
+@click.option("--graph-column", help="Column of the graph or text, if it has another name.")
 @click.option("--value-column", default="value", show_default=True, help="Column of the value.")
 @click.option("--preview", is_flag=True, help="Show what would be imported; change nothing.")
 @click.option("--skip-bad-rows", is_flag=True, help="Import the others all the same.")
 @click.option("--refuse-outside", is_flag=True, help="Graphs outside the space are mistakes.")
+@set_option
 @json_option
 @explained
 def import_(
@@ -277,6 +290,7 @@ def import_(
     preview: bool,
     skip_bad_rows: bool,
     refuse_outside: bool,
+    instead: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Add observations from SOURCE (.csv or .jsonl with graph and value), all or none.
@@ -284,7 +298,7 @@ def import_(
     Graphs outside the space (of other sizes, or breaking rules) train the model, and are never
     proposed. Rows that cannot be used are all named, with their line numbers.
     """
-    file = read_study_file(study_file)
+    file = read_study_file(study_file, instead)
     rows = read_observations(
         source,
         file.format,

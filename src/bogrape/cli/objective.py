@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from ..errors import EvaluationNotStarted, InvalidInputError
 from ..evaluate import CommandObjective, Evaluator, Objective, make_evaluator
 from ..evaluate.slurm import slurm_evaluator
 from ..graph import Graph
+from ..import_path import load_object
 from .config import StudyFile
 
 
@@ -44,23 +44,15 @@ class ModuleFunction:
 
     def load(self) -> Any:
         """The function itself."""
-        module, _, name = self.name.partition(":")
-        if self.directory not in sys.path:
+        if sys.path[:1] != [self.directory]:
             sys.path.insert(0, self.directory)  # as Python does for a program
-        try:
-            found: Any = importlib.import_module(module)
-            for part in name.split("."):
-                found = getattr(found, part)
-        except (ImportError, AttributeError) as error:
-            raise InvalidInputError(
-                f"the objective {self.name!r} cannot be loaded: {error}"
-            ) from None
+        found = load_object(self.name, "the objective")
         if not callable(found):
             raise InvalidInputError(f"the objective {self.name!r} is not a function")
         return found
 
     def __call__(self, graph: Graph) -> Any:
-        """Its value for a graph, which it gets as a graph or, if so wished, as SMILES."""
+        """Its value for a graph, which it gets as a graph or, if so wished, as text."""
         try:
             function = self.load()
         except InvalidInputError as error:  # only here, for instance on a worker elsewhere

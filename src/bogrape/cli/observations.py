@@ -54,7 +54,7 @@ def read_observations(
 ) -> list[ImportedRow]:
     """All rows of a file, good and bad; those of unfinished and failed trials are passed over.
 
-    ``columns`` names those of the graph (JSON, or SMILES for molecules) and of the value; by
+    ``columns`` names those of the graph (JSON, or a text such as SMILES) and of the value; by
     default what `render` wrote will do.
     """
     out = []
@@ -85,8 +85,7 @@ def _observation(
     if not isinstance(row, dict):
         raise InvalidInputError(str(row))
     found, value_column = columns
-    smiles = form.name == "smiles" and "smiles" in row
-    graph_column = found or ("smiles" if smiles else "graph")
+    graph_column = found or (form.name if form.name != "json" and form.name in row else "graph")
     graph, value = row.get(graph_column), row.get(value_column)
     empty = [name for name in (graph_column, value_column) if row.get(name) in (None, "")]
     if empty:

@@ -106,7 +106,7 @@ def print_status(study: Study, file: StudyFile, as_json: bool) -> None:
     click.echo("  " + (", ".join(f"{n} {state}" for state, n in states.items()) or "no trials yet"))
     if best is not None:
         click.echo(f"  best value {best['value']:g} (trial {best['id']})")
-        click.echo(f"  best graph {file.format.encode(study.best.graph)}")
+        click.echo(f"  best {study.space.nouns.graph} {file.format.encode(study.best.graph)}")
     if seconds["evaluate"]:
         click.echo("  seconds " + ", ".join(f"{k} {v:.3g}" for k, v in seconds.items()))
     for trial in data["pending"]:

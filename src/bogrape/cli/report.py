@@ -13,6 +13,7 @@ from ..storage import open_storage
 from ..study import Study
 from .config import read_study_file
 from .errors import explained
+from .import_folder import import_from
 
 
 @click.command()
@@ -76,6 +77,7 @@ def _open(study: str, name: str | None) -> tuple[Study, str, Callable[[Study], b
 
         return file.load(), _public(file.storage), spent
     url = study if "://" in study else f"sqlite:///{study}"
+    import_from(Path.cwd())  # for a domain that lies there
     if url.startswith("sqlite:///") and not os.path.isfile(url[10:].partition("?")[0]):
         raise InvalidInputError(f"there is no file {study!r}; give a study file or a database")
     return Study.load(url, name or _only(url)), _public(url), lambda found: False  # noqa: ARG005

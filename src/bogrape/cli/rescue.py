@@ -8,11 +8,10 @@ from pathlib import Path
 import click
 
 from ..errors import InvalidInputError, StudyError
-from ..graph import Graph
 from ..storage import RescuedStudy
 from ..storage import rescue as read
 from .errors import explained
-from .formats import Format
+from .formats import JSON
 from .observations import kind_of
 from .trial_files import render, write_whole
 
@@ -46,8 +45,7 @@ def rescue(damaged: Path, output: Path, name: str | None) -> None:
         if len(found) > 1:
             there = ", ".join(repr(study.name) for study in found)
             raise StudyError(f"choose one study with --name; the file holds {there}")
-        form = Format("json", Graph.to_json, Graph.from_json)
-        write_whole(output, render(found[0].trials, form, kind))
+        write_whole(output, render(found[0].trials, JSON, kind))
     for study in found:
         click.echo(_words(study))
     click.echo(f"wrote {output}; {damaged} was not changed")

@@ -30,11 +30,11 @@ fail, and rules that *forbid or bound* something have nothing to say.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib import import_module
 from typing import Any
 
 from ..errors import InvalidSpaceError
 from ..graph import Graph
+from ..import_path import load_object
 from .connectivity import DisjointPaths, MaximumDistance, TwoConnected
 from .cost import TotalCost
 from .edges_and_labels import (
@@ -50,8 +50,9 @@ from .edges_and_labels import (
 from .linear import LinearRule
 from .named_nodes import NamedNodes
 from .paths import Acyclic, CycleRange, DiameterRange
+from .registry import PLACE, find_rule, register_rule
 from .rows import Atom, Aux, Edge, EdgeLabel, HasFeature, HasLabel, Row, Shape, Within, edge, within
-from .rule import NamedLabel, NamedNode, Rule
+from .rule import NamedLabel, NamedNode, Rule, in_words
 
 __all__ = [
     "RULES",
@@ -86,6 +87,8 @@ __all__ = [
     "Within",
     "edge",
     "identity_of",
+    "in_words",
+    "register_rule",
     "rule_from_dict",
     "within",
 ]
@@ -137,11 +140,9 @@ def rule_from_dict(data: Any) -> Rule:
             f"expected a rule as {{'rule': name, parameter: value, ...}}, got {data!r}; "
             f"names are {', '.join(RULES)}"
         )
-    kind = _rule_named(data["rule"]) if isinstance(data["rule"], str) else None
-    if kind is None:
-        raise InvalidSpaceError(
-            f"expected the name of a rule, got {data['rule']!r}; try one of {', '.join(RULES)}"
-        )
+    if isinstance(data["rule"], str) and ":" in data["rule"]:
+        return _own_rule(data)
+    kind = _rule_named(data["rule"])
     body = {key: value for key, value in data.items() if key != "rule"}
     try:
         return kind(**body)
@@ -152,14 +153,40 @@ def rule_from_dict(data: Any) -> Rule:
         ) from None
 
 
-_PACKAGES = {"molecules"}  # parts of bogrape that bring rules of their own, in a dict ``RULES``
+def _own_rule(data: dict[str, Any]) -> Rule:
+    """A rule that is no part of this package, from its import path and parameters."""
+    kind = find_rule(data)
+    if not isinstance(kind, type) or not issubclass(kind, Rule):
+        raise InvalidSpaceError(
+            f"expected {data['rule']!r:.100} to be a rule, got {type(kind).__name__}; try a class "
+            "that derives from bogrape.constraints.Rule"
+        )
+    body = {key: _tuples(value) for key, value in data.items() if key not in ("rule", PLACE)}
+    try:
+        return kind(**body)
+    except (TypeError, ValueError) as error:
+        raise InvalidSpaceError(
+            f"{data['rule']}: expected parameters it takes, got {body}: {error}"
+        ) from None
 
 
-def _rule_named(name: str) -> type[Rule] | None:
-    package, _, short = name.rpartition(".")
-    if not package:
-        return RULES.get(name)
-    if package not in _PACKAGES:
-        return None
-    rules: dict[str, type[Rule]] = import_module(f"bogrape.{package}").RULES
-    return rules.get(short)
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+# Parts of bogrape that bring rules of their own, named "molecules.Valence"; loaded when asked for.
+_PACKAGES = {"molecules": "bogrape.molecules:RULES"}
+
+
+def _rule_named(name: object) -> type[Rule]:
+    """The rule of a name; a wrong name is answered with those there are."""
+    package, _, short = name.rpartition(".") if isinstance(name, str) else ("", "", "")
+    prefix, known = "", RULES
+    if package in _PACKAGES:
+        prefix, known = f"{package}.", load_object(_PACKAGES[package], "the rules")
+    if short not in known or package not in ("", *_PACKAGES):
+        raise InvalidSpaceError(
+            f"expected the name of a rule, got {name!r:.100}; try one of "
+            f"{', '.join(f'{prefix}{rule}' for rule in known)}"
+        )
+    return known[short]

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from ..arrays import BoolArray
 from ..batch import Batch
+from ..domain import GRAPHS, Nouns
 from ..graph import Graph
 from .edges_and_labels import NamedPair
 from .flows import MOST_NODES_FOR_CUTS, Demand, cut_rows, residual
 from .rows import Aux, Row, Shape, never, within
-from .rule import Excess, Rule
+from .rule import Excess, Rule, amount
 
 
 class _ByDemands(Rule):
@@ -59,6 +60,11 @@ class TwoConnected(_ByDemands):
     def direction_needed(self) -> bool | None:
         """Undirected only; of directed graphs ask ``connected="strong"``."""
         return False
+
+    def describe(self, nouns: Nouns = GRAPHS) -> str:
+        """The rule as a sentence."""
+        part = nouns.node if self.kind == "node" else nouns.edge
+        return f"Every {nouns.graph} stays connected if any one {part} fails."
 
     def excess(self, batch: Batch) -> Excess:
         """Nodes cut off by a failure, summed over the failures; 1 for a single node."""
@@ -119,6 +125,10 @@ class DisjointPaths(NamedPair, _ByDemands):
         if self.minimum < 1:
             self.refuse("minimum >= 1", repr(self.minimum), "minimum=2")
 
+    def describe(self, nouns: Nouns = GRAPHS) -> str:
+        """The rule as a sentence."""
+        return f"At least {self.minimum} paths from {self.ends(nouns)} share no {nouns.edge}."
+
     def excess(self, batch: Batch) -> Excess:
         """Paths that are missing; all of them when a node is missing."""
         self._check_located()
@@ -155,6 +165,11 @@ class MaximumDistance(NamedPair):
         self._check_whole("maximum")
         if self.maximum < 1:
             self.refuse("maximum >= 1", repr(self.maximum), "maximum=1 for neighbours")
+
+    def describe(self, nouns: Nouns = GRAPHS) -> str:
+        """The rule as a sentence."""
+        n_edges = amount(0, self.maximum, nouns.edge, nouns.edges)
+        return f"A path with {n_edges} leads from {self.ends(nouns)}."
 
     def excess(self, batch: Batch) -> Excess:
         """Steps too far; without a path, or a node, as if it took one for every node."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..arrays import IntArray
 from ..batch import Batch
+from ..domain import GRAPHS, Nouns
 from .linear import LARGEST_SUM, decimal
 from .rows import Atom, Edge, EdgeLabel, Row, Shape, bounded
 from .rule import Excess, Node, Rule, over
@@ -186,6 +187,10 @@ class TotalCost(Rule):
                             table[k, v, u] = table[k, u, v]
             self._tables[n, directed] = table
         return self._tables[n, directed]
+
+    def describe(self, nouns: Nouns = GRAPHS) -> str:
+        """The rule as a sentence."""
+        return f"All {nouns.edges} together cost at most {self.maximum:g}."
 
     def excess(self, batch: Batch) -> Excess:
         """How far it is over budget, in mean costs of an edge: about as many edges too many."""

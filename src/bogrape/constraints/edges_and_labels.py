@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from ..batch import Batch
+from ..domain import GRAPHS, Nouns
 from .rows import (
     Atom,
     Edge,
@@ -26,7 +27,19 @@ from .rows import (
     never,
     total,
 )
-from .rule import Excess, Label, Node, Rule, over
+from .rule import (
+    Excess,
+    Label,
+    Node,
+    Rule,
+    amount,
+    called,
+    capitalised,
+    over,
+    with_article,
+)
+
+_MOST_LISTED = 12  # edges or labels of a subgraph that are said in words
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,6 +51,11 @@ class NumberOfEdges(Rule):
 
     def __post_init__(self) -> None:
         self._check_range()
+
+    def describe(self, nouns: Nouns = GRAPHS) -> str:
+        """The rule as a sentence."""
+        n_edges = amount(self.minimum, self.maximum, nouns.edge, nouns.edges)
+        return f"Every {nouns.graph} has {n_edges}."
 
     def excess(self, batch: Batch) -> Excess:
         """Edges too few or too many."""
@@ -80,6 +98,18 @@ class DegreeRange(Rule):
     def direction_needed(self) -> bool | None:
         """In and out make sense for arcs only."""
         return True if self.direction else None
+
+    def describe(self, nouns: Nouns = GRAPHS) -> str:
+        """The rule as a sentence."""
+        who = f"Every {nouns.node}"
+        if self.node is not None:
+            who = f"{capitalised(nouns.node)} {called(self.node)}"
+        if self.label is not None:
+            label = f"labelled {called(self.label)}"
+            who += f" {label}" if self.node is None else f", if {label},"
+        which = {"in": "incoming ", "out": "outgoing ", None: ""}[self.direction]
+        n_edges = amount(self.minimum, self.maximum, which + nouns.edge, which + nouns.edges)
+        return f"{who} has {n_edges}."
 
     def excess(self, batch: Batch) -> Excess:
         """Sum over the nodes concerned of the degree too low or too high."""
@@ -126,6 +156,11 @@ class LabelCount(Rule):
         self._check_label("label")
         self._check_range()
 
+    def describe(self, nouns: Nouns = GRAPHS) -> str:
+        """The rule as a sentence."""
+        n_nodes = amount(self.minimum, self.maximum, nouns.node, nouns.nodes)
+        return f"Every {nouns.graph} has {n_nodes} labelled {called(self.label)}."
+
     def excess(self, batch: Batch) -> Excess:
         """Nodes of the label too few or too many."""
         count = (batch.labels == self.index(self.label)).sum(axis=1)
@@ -156,6 +191,10 @@ class FixedLabel(Rule):
         """The node."""
         return frozenset({self.node})
 
+    def describe(self, nouns: Nouns = GRAPHS) -> str:
+        """The rule as a sentence."""
+        return f"{capitalised(nouns.node)} {called(self.node)} is labelled {called(self.label)}."
+
     def excess(self, batch: Batch) -> Excess:
         """1 when the label differs or the node is missing."""
         self._check_located()
@@ -185,6 +224,10 @@ class NamedPair(Rule):
         self._set("u", u)
         self._set("v", v)
 
+    def ends(self, nouns: Nouns) -> str:
+        """Both nodes in words: ``node a to node b``."""
+        return f"{nouns.node} {called(self.u)} to {nouns.node} {called(self.v)}"
+
     def nodes(self) -> frozenset[int]:
         """Both ends."""
         return frozenset({self.u, self.v})
@@ -200,6 +243,10 @@ class RequiredEdge(NamedPair):
 
     In a space without ``nodes=[...]`` nodes have no identity, and "some edge" is all it says.
     """
+
+    def describe(self, nouns: Nouns = GRAPHS) -> str:
+        """The rule as a sentence."""
+        return f"{capitalised(with_article(nouns.edge))} goes from {self.ends(nouns)}."
 
     def excess(self, batch: Batch) -> Excess:
         """1 when the edge, or a node of it, is missing."""
@@ -220,6 +267,10 @@ class RequiredEdge(NamedPair):
 @dataclass(frozen=True, repr=False)
 class ForbiddenEdge(NamedPair):
     """There is no edge between u and v (no arc from u to v when directed)."""
+
+    def describe(self, nouns: Nouns = GRAPHS) -> str:
+        """The rule as a sentence."""
+        return f"No {nouns.edge} goes from {self.ends(nouns)}."
 
     def excess(self, batch: Batch) -> Excess:
         """1 when the edge exists."""
@@ -247,6 +298,11 @@ class ForbiddenAdjacency(Rule):
     def __post_init__(self) -> None:
         self._check_label("label_a")
         self._check_label("label_b")
+
+    def describe(self, nouns: Nouns = GRAPHS) -> str:
+        """The rule as a sentence."""
+        ends = f"labelled {called(self.label_a)} and {called(self.label_b)}"
+        return f"No {nouns.edge} joins {nouns.nodes} {ends}."
 
     def excess(self, batch: Batch) -> Excess:
         """Number of edges between the two labels."""
@@ -327,6 +383,15 @@ class RequiredSubgraph(Rule):
         reverse = () if directed else [(v, u) for u, v in self.edges]
         return [pair for pair in pairs if pair not in {*self.edges, *reverse}]
 
+    def describe(self, nouns: Nouns = GRAPHS) -> str:
+        """The rule as a sentence."""
+        edges = [f"{called(u)}–{called(v)}" for u, v in self.edges]
+        labels = [f"{nouns.node} {called(v)} is {called(label)}" for v, label in self.labels]
+        out = f"These {nouns.edges} are there: {_listed(edges)}" if edges else ""
+        out += ("; " if edges and labels else "") + _listed(labels)
+        others = f"; and no other {nouns.edges} between those {nouns.nodes}"
+        return f"{capitalised(out)}{others if self.induced else ''}."
+
     def excess(self, batch: Batch) -> Excess:
         """Edges missing + labels missing or wrong + edges too many."""
         self._check_located()
@@ -355,6 +420,12 @@ class RequiredSubgraph(Rule):
         if others:
             atoms = total(edge(u, v, shape.directed) for u, v in others)
             yield Row(f"{name}: no other edges", atoms, high=0)
+
+
+def _listed(items: list[str]) -> str:
+    """The items, or the first of many."""
+    more = len(items) - _MOST_LISTED
+    return ", ".join(items[:_MOST_LISTED]) + (f", and {more} more" if more > 0 else "")
 
 
 def _order(key: Any) -> Any:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from itertools import combinations, permutations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..arrays import BoolArray, IntArray
 from .rows import Aux, Row, Shape, Terms, edge, total
@@ -106,9 +105,7 @@ def cut_rows(
                 yield Row(f"edges leaving {inside}{removed}>={k}", leaving, low=k)
 
 
-def residual(
-    capacity: IntArray, source: int, sink: int, most: int
-) -> tuple[IntArray, NDArray[np.int64]]:
+def residual(capacity: IntArray, source: int, sink: int, most: int) -> tuple[IntArray, IntArray]:
     """Ford and Fulkerson for a batch: what is left of the capacities, and the flow's value.
 
     Args:

@@ -15,8 +15,9 @@ from typing import Any, Self
 import numpy as np
 
 from ..batch import Batch
+from ..domain import GRAPHS, Nouns
 from .rows import Atom, HasFeature, HasLabel, Row, Shape, bounded, edge
-from .rule import Excess, Label, Node, Rule, over
+from .rule import Excess, Label, Node, Rule, at_least_or_most, over
 
 # The scaled sum stays far inside 64-bit integers, also after a solver has multiplied it further.
 LARGEST_SUM = 10**12
@@ -130,6 +131,12 @@ class LinearRule(Rule):
         """With ``u < v``, the weights of (u, v) and (v, u) added up."""
         pairs = [((min(pair), max(pair)), weight) for pair, weight in self.edges]
         return replace(self, edges=_merged(pairs))
+
+    def describe(self, nouns: Nouns = GRAPHS) -> str:
+        """The rule as a sentence."""
+        kinds = ((self.edges, nouns.edges), (self.labels, "labels"), (self.features, "features"))
+        what = " and ".join(f"{len(terms)} {kind}" for terms, kind in kinds if terms)
+        return f"A weighted sum of {what} is {at_least_or_most(self.minimum, self.maximum)}."
 
     def excess(self, batch: Batch) -> Excess:
         """How far the sum is outside its bounds; summed in whole numbers, so without rounding."""

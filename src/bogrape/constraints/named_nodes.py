@@ -9,9 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from ..batch import Batch
+from ..domain import GRAPHS, Nouns
 from ..graph import Graph
 from .rows import HasLabel, Row, Shape, total
-from .rule import Excess, Label, Rule
+from .rule import Excess, Label, Rule, called
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,6 +43,12 @@ class NamedNodes(Rule):
     def identify(self, graph: Graph) -> str | None:
         """The graph node by node."""
         return graph.to_json()
+
+    def describe(self, nouns: Nouns = GRAPHS) -> str:
+        """The rule as a sentence."""
+        labels = [f" ({called(label)})" for label in self.labels] or [""] * len(self.names)
+        sites = [f"{name}{label}" for name, label in zip(self.names, labels, strict=True)]
+        return f"The {nouns.nodes} are {', '.join(sites)}."
 
     def excess(self, batch: Batch) -> Excess:
         """Nodes with another label, or missing, or too many."""

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import IntArray
 from ..batch import Batch
+from ..domain import GRAPHS, Nouns
 from .rows import Aux, Edge, Row, Shape, bounded, never, total, within
-from .rule import Excess, Rule, over
+from .rule import Excess, Rule, amount, over
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,6 +31,11 @@ class DiameterRange(Rule):
 
     def __post_init__(self) -> None:
         self._check_range()
+
+    def describe(self, nouns: Nouns = GRAPHS) -> str:  # noqa: ARG002
+        """The rule as a sentence."""
+        n_steps = amount(self.minimum, self.maximum, "step", "steps")
+        return f"The longest of all shortest paths has {n_steps}."
 
     def excess(self, batch: Batch) -> Excess:
         """Steps by which the diameter is too short, plus steps too far summed over the pairs."""
@@ -76,6 +82,11 @@ class CycleRange(Rule):
         """Undirected only: in digraphs independent cycles are another notion."""
         return False
 
+    def describe(self, nouns: Nouns = GRAPHS) -> str:
+        """The rule as a sentence."""
+        n_cycles = amount(self.minimum, self.maximum, "independent cycle", "independent cycles")
+        return f"Every {nouns.graph} has {n_cycles}."
+
     def excess(self, batch: Batch) -> Excess:
         """Cycles too few or too many."""
         self._check_direction(batch.directed)
@@ -106,6 +117,10 @@ class CycleRange(Rule):
 class Acyclic(Rule):
     """No cycle: a directed acyclic graph, or a forest when undirected."""
 
+    def describe(self, nouns: Nouns = GRAPHS) -> str:  # noqa: ARG002
+        """The rule as a sentence."""
+        return "There are no cycles."
+
     def excess(self, batch: Batch) -> Excess:
         """Independent cycles; when directed, pairs of nodes that reach each other."""
         if not batch.directed:
@@ -125,7 +140,7 @@ class Acyclic(Rule):
             yield Row(f"no cycle through {u} and {v}", both, high=1)
 
 
-def _independent_cycles(batch: Batch) -> NDArray[np.int64]:
+def _independent_cycles(batch: Batch) -> IntArray:
     """``m - n + c``; the components c are the nodes that no earlier node reaches."""
     n = batch.n_nodes
     reach = np.tril(batch.distances < n, -1)  # [v, u] with u < v: u and v are in one component

@@ -1,31 +1,36 @@
 """`Rule`: what every declarative rule about graphs has in common, and the checks of its parameters.
 
-A rule has ONE meaning, `Rule.excess`, over a whole batch of graphs, and ONE encoding, `Rule.rows`,
-that says the same to a solver. Everything else is derived from its parameters.
+A rule has ONE meaning, `Rule.excess` over a whole batch of graphs or `Rule.holds` of one graph, and
+at most ONE encoding, `Rule.rows`, that says the same to a solver. Everything else is derived from
+its parameters.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields, replace
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass, replace
 from difflib import get_close_matches
-from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import FloatArray
 from ..batch import Batch
-from ..errors import InvalidSpaceError
+from ..checks import is_number, is_whole
+from ..domain import GRAPHS, Nouns
+from ..errors import InvalidSpaceError, UnsupportedError
 from ..graph import Graph
+from .asked import excess_of
+from .registry import is_own, stored_name
 from .rows import Aux, Row, Shape
 
 Label = int | str
 Node = int | str
-Excess = NDArray[np.float64]
+Excess = FloatArray
 _LARGEST = 2**53  # of a whole number: floats hold all of them up to here
-_LARGEST_NUMBER = float(np.finfo(float).max)
 
 
 class _Named(int):
@@ -56,27 +61,67 @@ class NamedNode(_Named):
     """A node as messages call it: 'core-1', not 0."""
 
 
-class Rule(ABC):
-    """A rule about graphs: a frozen dataclass with one meaning and one encoding."""
+class Rule:
+    """A rule about graphs: a frozen dataclass with one meaning and at most one encoding.
+
+    A rule of your own gives its meaning by `holds`, for one graph, or by `excess`, for many graphs
+    at once. With `rows` solvers know it; without, it is *checked* graph by graph.
+    """
 
     label_fields: ClassVar[tuple[str, ...]] = ()  # parameters that hold one label each
     node_fields: ClassVar[tuple[str, ...]] = ()  # parameters that hold one node each
     derives_features: ClassVar[bool] = False  # whether `derive` decides all features
     package: ClassVar[str] = ""  # the part of bogrape that brings the rule, if not this one
+    domain: ClassVar[str | None] = None  # of the spaces with this rule, unless they name another
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        given = [name for name in ("holds", "excess") if name in vars(cls)]
+        for base in cls.__mro__[1:]:
+            if given and base is not Rule and {"holds", "excess"} & vars(base).keys():
+                raise InvalidSpaceError(
+                    f"{cls.__name__}: expected a rule that derives from Rule itself to give its "
+                    f"own meaning ({given[0]}), got one that derives from {base.__name__}, whose "
+                    "rows say something else; try class "
+                    f"{cls.__name__}(Rule), and both rules in the space"
+                )
 
     # -- meaning ------------------------------------------------------------------------------
 
-    @abstractmethod
     def excess(self, batch: Batch) -> Excess:
         """How far each graph is from satisfying the rule, ``(B,)``; 0.0 exactly when it holds."""
-
-    @abstractmethod
-    def rows(self, shape: Shape) -> Iterator[Row]:
-        """The same meaning as linear rows, for graphs of exactly ``shape.n_nodes`` nodes."""
+        return excess_of(self, self.holds, batch)
 
     def holds(self, graph: Graph) -> bool:
-        """Whether one graph satisfies the rule."""
+        """Whether one graph satisfies the rule.
+
+        A rule that gives its meaning here is asked only about graphs that are in a space otherwise.
+        """
+        if self.one_by_one:
+            self.refuse("holds(graph) or excess(batch)", "neither", "to define one of them")
         return bool(self.excess(Batch.of([graph]))[0] == 0)
+
+    def rows(self, shape: Shape) -> Iterator[Row]:  # noqa: ARG002
+        """The same meaning as linear rows, for graphs of exactly ``shape.n_nodes`` nodes."""
+        return iter(())
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether the rule has `holds` only: a space asks it last, about few graphs."""
+        return type(self).excess is Rule.excess
+
+    @property
+    def encoded(self) -> bool:
+        """Whether `rows` say all that the rule means, so that solvers know it.
+
+        Otherwise every graph that a solver offers is checked. A rule whose rows merely follow from
+        it, and rule out some graphs early, sets ``encoded = False``.
+        """
+        return type(self).rows is not Rule.rows
+
+    def describe(self, nouns: Nouns = GRAPHS) -> str:  # noqa: ARG002
+        """The rule as a sentence, for reports and messages; a rule without words gives its name."""
+        return f"Rule: {self.name}."
 
     def nodes(self) -> frozenset[int]:
         """The nodes the rule names; it treats all others alike."""
@@ -229,8 +274,10 @@ class Rule(ABC):
 
     def parameters(self) -> dict[str, Any]:
         """The parameters that differ from their defaults."""
+        if not is_dataclass(self):
+            return {}
         out = {}
-        for field in fields(self):  # type: ignore[arg-type]
+        for field in fields(self):
             value = getattr(self, field.name)
             if field.default is MISSING or _differs(value, field.default):
                 out[field.name] = value
@@ -245,11 +292,34 @@ class Rule(ABC):
     def __repr__(self) -> str:
         return self.name
 
+    def __eq__(self, other: object) -> bool:  # of rules without parameters; dataclasses have theirs
+        return type(other) is type(self)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
     def to_dict(self) -> dict[str, Any]:
         """Type and parameters as plain JSON values; ``rule_from_dict`` reads them back."""
+        if is_own(type(self)):
+            return {**stored_name(type(self)), **self._stored_parameters()}
         body = {key: _plain(value) for key, value in self.parameters().items()}
         prefix = f"{self.package}." if self.package else ""
         return {"rule": prefix + type(self).__name__, **body}
+
+    def _stored_parameters(self) -> dict[str, Any]:
+        """All of them: defaults in code of the user's own may change without notice."""
+        if not is_dataclass(self):
+            return {}
+        names = [field.name for field in fields(self) if field.init]
+        body = {name: _plain(getattr(self, name)) for name in names}
+        try:
+            json.dumps(body)
+        except (TypeError, ValueError) as error:
+            raise UnsupportedError(
+                f"{self.name}: expected parameters that can be stored (numbers, texts, tuples of "
+                f"these), got {error}; try such parameters, or a study without storage"
+            ) from None
+        return body
 
     # -- checks, called from __post_init__ ----------------------------------------------------
 
@@ -263,7 +333,7 @@ class Rule(ABC):
         self._set(field, self._whole(value, field))
 
     def _whole(self, value: object, what: str) -> int:
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < 0:
+        if not is_whole(value) or value < 0:
             self.refuse(f"{what} to be an integer >= 0", repr(value), f"{what}=0 or more")
         if int(value) > _LARGEST:
             self.refuse(f"{what} to be at most {_LARGEST}", f"{value!r:.40}", "a smaller number")
@@ -284,7 +354,7 @@ class Rule(ABC):
     def _label(self, value: object, what: str) -> Label:
         if isinstance(value, (NamedLabel, str)) and value != "":
             return value
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < 0:
+        if not is_whole(value) or value < 0:
             self.refuse(f"{what} to be a name or an integer >= 0", repr(value), f"{what}=0")
         return int(value)
 
@@ -308,10 +378,56 @@ class Rule(ABC):
         return u, v
 
     def _number(self, value: object, what: str) -> int | float:
-        good = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-        if not good or not abs(value) <= _LARGEST_NUMBER:  # type: ignore[arg-type]
+        if not is_number(value) or math.isinf(value):
             self.refuse(f"{what} to be a finite number", repr(value), f"{what} as int or float")
-        return int(value) if isinstance(value, Integral) else float(value)  # type: ignore[arg-type]
+        return int(value) if is_whole(value) else float(value)
+
+
+def in_words(rules: Iterable[Rule], nouns: Nouns = GRAPHS) -> str:
+    """What rules say, one sentence after another; those without words of their own are left out."""
+    spoken = (rule for rule in rules if type(rule).describe is not Rule.describe)
+    return " ".join(dict.fromkeys(rule.describe(nouns) for rule in spoken))
+
+
+def at_least_or_most(low: float | None, high: float | None) -> str:
+    """A range in words; ``None`` on a side without a bound.
+
+    >>> at_least_or_most(None, 3), at_least_or_most(2.5, None), at_least_or_most(2, 2)
+    ('at most 3', 'at least 2.5', 'exactly 2')
+    """
+    lowest, highest = (str(x) if isinstance(x, int) else f"{x or 0:g}" for x in (low, high))
+    if low is None:
+        return f"at most {highest}"
+    if high is None:
+        return f"at least {lowest}"
+    return f"exactly {lowest}" if low == high else f"{lowest} to {highest}"
+
+
+def amount(low: int, high: int | None, one: str, many: str) -> str:
+    """How many of something, e.g. ``at most 3 edges``."""
+    span = at_least_or_most(None if low == 0 and high else low, high)
+    return f"{span} {one if (low if high is None else high) == 1 else many}"
+
+
+def called(thing: Label | Node) -> str:
+    """A label or a node as people call it: by its name, or its number."""
+    return thing.name if isinstance(thing, _Named) else str(thing)
+
+
+def with_article(noun: str) -> str:
+    """The noun after "a" or "an", by its sound as far as its spelling tells.
+
+    >>> with_article("edge"), with_article("bond"), with_article("O"), with_article("C")
+    ('an edge', 'a bond', 'an O', 'a C')
+    """
+    first = noun[:1]
+    vowel = first.upper() in "AEFHILMNORSX" if len(noun) == 1 else first.lower() in tuple("aeiou")
+    return f"{'an' if vowel else 'a'} {noun}"
+
+
+def capitalised(sentence: str) -> str:
+    """The sentence with a capital letter."""
+    return f"{sentence[:1].upper()}{sentence[1:]}"
 
 
 def over(value: NDArray[Any], low: float, high: float | None) -> Excess:

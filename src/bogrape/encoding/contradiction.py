@@ -13,8 +13,9 @@ from math import comb
 
 from ortools.sat.python import cp_model
 
-from ..constraints import Rule, Shape
+from ..constraints import Rule, Shape, in_words
 from ..errors import InfeasibleSpaceError
+from .cpsat import new_solver
 from .graph_encoding import GraphEncoding
 from .structure import structures
 
@@ -46,10 +47,8 @@ def refuse_contradiction(
             seconds = deadline - time.monotonic()
             if left <= 0 or seconds <= 0:
                 return False
-            solver = cp_model.CpSolver()
-            solver.parameters.num_workers = 1
+            solver = new_solver(seconds, limit_memory=False)  # in the caller's process
             solver.parameters.max_deterministic_time = min(left, effort)
-            solver.parameters.max_time_in_seconds = seconds
             status = solver.solve(GraphEncoding(structure).model)
             left -= solver.response_proto.deterministic_time
             if status != cp_model.INFEASIBLE:
@@ -66,8 +65,11 @@ def contradiction(rules: Sequence[Rule]) -> InfeasibleSpaceError:
     """The error for rules that no graph satisfies together."""
     names = [rule.name for rule in rules]
     what = " and ".join(names) or "the sizes and connectivity of the space"
+    said = in_words(rules)
     return InfeasibleSpaceError(
-        f"no graph satisfies {what}; drop or loosen one of these rules", names
+        f"no graph satisfies {what}; drop or loosen one of these rules"
+        f"{f'. In words: {said}' if said else ''}",
+        names,
     )
 
 

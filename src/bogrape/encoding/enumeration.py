@@ -10,6 +10,7 @@ from typing import Any
 from ortools.sat.python import cp_model
 
 from ..graph import Graph
+from .cpsat import new_solver
 from .graph_encoding import GraphEncoding
 from .structure import Structure
 
@@ -23,13 +24,17 @@ class _Visit(cp_model.CpSolverSolutionCallback):
         self._enough = enough
         self._seen: set[Graph] = set()
         self.stopped = False
+        self.error: Exception | None = None
 
     def on_solution_callback(self) -> None:
         graph = self._encoding.decode(self.value)
         if graph not in self._seen:
             self._seen.add(graph)
-            if self._enough(graph):
-                self.stopped = True
+            try:
+                self.stopped = self._enough(graph)
+            except Exception as error:  # a rule of the user's; the solver must not see it
+                self.stopped, self.error = True, error
+            if self.stopped:
                 self.stop_search()
 
 
@@ -46,7 +51,10 @@ def visit_graphs(
         visit = _Visit(encoding, enough)
         solver = _solver(deadline)
         solver.parameters.enumerate_all_solutions = True
-        _in_time(solver.solve(encoding.model, visit), encoding, stopped=visit.stopped)
+        status = solver.solve(encoding.model, visit)
+        if visit.error is not None:
+            raise visit.error
+        _in_time(status, encoding, stopped=visit.stopped)
         return
     while True:
         solver = _solver(deadline)
@@ -59,11 +67,9 @@ def visit_graphs(
 
 
 def _solver(deadline: float) -> Any:
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
+    # no limit on memory: this runs in the caller's process, too, which may be large already
+    solver = new_solver(deadline - time.monotonic(), limit_memory=False)
     solver.parameters.catch_sigint_signal = False  # Ctrl-C belongs to Python
-    if deadline < math.inf:
-        solver.parameters.max_time_in_seconds = max(0.01, deadline - time.monotonic())
     return solver
 
 
@@ -93,7 +99,7 @@ def enumerate_graphs(
 
         def enough(graph: Graph, found: dict[str, Graph] = found, left: int | None = left) -> bool:
             identity = structure.identity(graph)
-            if identity not in known:
+            if identity not in known and structure.allows(graph):
                 found.setdefault(identity, graph)
             return left is not None and len(found) >= left
 

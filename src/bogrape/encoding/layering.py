@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
+from ..arrays import IntArray
 
 
 @dataclass(frozen=True, eq=False)

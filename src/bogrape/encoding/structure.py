@@ -42,6 +42,10 @@ class Structure:
         """A text that is equal for two graphs exactly when the rules call them the same."""
         return identity_of(graph, self.rules)
 
+    def allows(self, graph: Graph) -> bool:
+        """Whether the graph satisfies the rules that no model knows (`Rule.encoded`)."""
+        return all(rule.encoded or rule.holds(graph) for rule in self.rules)
+
     @property
     def all_alike(self) -> bool:
         """Whether no rule names any node."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Protocol
 
-from ..errors import InvalidInputError
+from ..checks import positive, whole
 from ..graph import Graph
 from .outcome import Outcome
 
@@ -31,15 +30,9 @@ class Evaluator(Protocol):
 
 def check_limit(limit: float | None, name: str) -> float | None:
     """A limit in seconds or bytes, or ``None`` for none."""
-    if limit is None:
-        return None
-    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not 0 < limit < math.inf:
-        raise InvalidInputError(f"{name} must be a number > 0, or None for no limit, got {limit!r}")
-    return limit
+    return None if limit is None else positive(limit, f"{name} (None for no limit)")
 
 
 def check_parallel(n_parallel: int) -> int:
     """A number of evaluations in flight."""
-    if isinstance(n_parallel, bool) or not isinstance(n_parallel, int) or n_parallel < 1:
-        raise InvalidInputError(f"n_parallel must be an integer >= 1, got {n_parallel!r}")
-    return n_parallel
+    return whole(n_parallel, "n_parallel", 1)

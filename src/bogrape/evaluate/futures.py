@@ -70,7 +70,7 @@ class FuturesEvaluator:
         """Hand the graph to the executor."""
         limit = self._time_limit
         try:
-            future = self._submit(evaluate_json, self._objective, graph.to_json())
+            future = self._submit(evaluate_json, self._objective, graph.to_json(names=True))
         except Exception as error:  # a pool that broke, a scheduler that is gone
             self._refused.append((number, _not_started(error)))
             return

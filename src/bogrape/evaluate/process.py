@@ -4,15 +4,21 @@ The graph reaches the process by fork, or pickled by `multiprocessing` where pro
 the outcome comes back as JSON through a pipe. The process leads a group of its own, so that
 whatever it starts is ended with it. On Linux there is a supervisor between the two, which ends the
 evaluation and everything below it when this process ends in whatever way.
+
+The workers of proofs (`bogrape.propose.jobs`) are another thing: they are kept, started afresh
+without what this process has in memory, and run code of this package. An objective may be anything,
+takes what it finds in memory by fork, starts programs of its own, and has a process of its own.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import signal
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, final
 
@@ -46,6 +52,29 @@ class _Running:
         return time.monotonic() - self.submitted
 
 
+class _Sent:
+    """An objective on its way to a spawned process, where it arrives as itself.
+
+    It goes by reference where that process can import it. A notebook cannot be imported, nor can a
+    function within a function: what is defined there goes by value.
+    """
+
+    def __init__(self, objective: Objective) -> None:
+        self._objective = objective
+
+    def __call__(self, graph: Graph) -> Any:
+        return self._objective(graph)
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
+        main = sys.modules["__main__"]
+        if hasattr(main, "__file__") or main.__spec__ is not None:  # multiprocessing imports it
+            with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError):
+                return pickle.loads, (pickle.dumps(self._objective),)
+        import cloudpickle
+
+        return pickle.loads, (cloudpickle.dumps(self._objective),)
+
+
 @final
 class ProcessEvaluator:
     """Runs each evaluation in a process of its own.
@@ -57,7 +86,8 @@ class ProcessEvaluator:
         memory_limit: bytes an evaluation may take beyond what the process has at its start (Linux
             and most other Unix systems); ``None`` for no limit.
         start_method: ``fork`` (any objective; not on Windows), ``spawn`` or ``forkserver`` (the
-            objective must be importable). By default ``fork`` on Linux, else ``spawn``.
+            objective must be importable, or code and plain data that can be sent, as in a
+            notebook). By default ``fork`` on Linux, else ``spawn``.
     """
 
     def __init__(
@@ -70,7 +100,6 @@ class ProcessEvaluator:
     ) -> None:
         import multiprocessing  # late: `import bogrape` need not pay for it
 
-        self._objective = objective
         self.n_parallel = check_parallel(n_parallel)
         self._time_limit = check_limit(time_limit, "time_limit")
         self._memory_limit = check_limit(memory_limit, "memory_limit")
@@ -81,15 +110,17 @@ class ProcessEvaluator:
                 f"got {start_method!r}"
             )
         self._context = multiprocessing.get_context(chosen)
+        self._sent = objective if chosen == "fork" else _Sent(objective)
         self._running: list[_Running] = []
         self._refused: list[tuple[int, Outcome]] = []
 
     def submit(self, number: int, graph: Graph) -> None:
         """Start a process for the graph."""
         receiver, sender = self._context.Pipe(duplex=False)
+        text = graph.to_json(names=True)
         process: Any = self._context.Process(  # type: ignore[attr-defined]
             target=_work,
-            args=(sender, self._objective, graph.to_json(), self._memory_limit, os.getpid()),
+            args=(sender, self._sent, text, self._memory_limit, os.getpid()),
             daemon=False,
         )
         try:

@@ -24,6 +24,7 @@ from .composition import (
 )
 from .data import Dataset, load_qm7, load_qm9
 from .diversity import mean_similarity
+from .domain import MOLECULES
 from .drawing import draw
 from .oracles import Oracle, load_oracle
 from .rings import LargestRing, SmallestRing
@@ -34,6 +35,7 @@ from .space import molecule_space, scaffold
 from .valence import Valence
 
 __all__ = [
+    "MOLECULES",
     "RULES",
     "BondCount",
     "DataSetBounds",

@@ -25,9 +25,10 @@ from ..constraints import (
     edge,
 )
 from ..constraints.rows import bounded, total
-from ..constraints.rule import Excess, Label, over
+from ..constraints.rule import Excess, Label, amount, at_least_or_most, over
+from ..domain import Nouns
 from .elements import DATA_SETS, MASSES
-from .molecule_rule import MoleculeRule, bond, orders
+from .molecule_rule import BOND_NAMES, NOUNS, MoleculeRule, bond, orders
 
 _HYDROGENS = 4  # the first of the five hydrogen features
 _UNIT = 1000  # weights are summed in thousandths of a unit, so without rounding
@@ -46,6 +47,11 @@ class BondCount(MoleculeRule):
         if not 1 <= self.order <= 3:
             self.refuse("order 1, 2 or 3", repr(self.order), "order=2")
         self._check_range()
+
+    def describe(self, nouns: Nouns = NOUNS) -> str:
+        """The rule as a sentence."""
+        kind = BOND_NAMES[self.order - 1]
+        return f"Every {nouns.graph} has {amount(self.minimum, self.maximum, kind, f'{kind}s')}."
 
     def excess(self, batch: Batch) -> Excess:
         """Bonds too few or too many."""
@@ -77,6 +83,11 @@ class HeteroatomCount(MoleculeRule):
         self._check_range()
         self._check_label("carbon")
 
+    def describe(self, nouns: Nouns = NOUNS) -> str:
+        """The rule as a sentence."""
+        n_atoms = amount(self.minimum, self.maximum, nouns.node, nouns.nodes)
+        return f"Every {nouns.graph} has {n_atoms} other than carbon."
+
     def excess(self, batch: Batch) -> Excess:
         """Heteroatoms too few or too many."""
         count = (batch.labels != self.index(self.carbon)).sum(axis=1)
@@ -100,6 +111,10 @@ class NoAdjacentHeteroatoms(MoleculeRule):
 
     def __post_init__(self) -> None:
         self._check_label("carbon")
+
+    def describe(self, nouns: Nouns = NOUNS) -> str:
+        """The rule as a sentence."""
+        return f"Every {nouns.edge} has a carbon {nouns.node} at one end at least."
 
     def excess(self, batch: Batch) -> Excess:
         """Bonds between heteroatoms."""
@@ -170,6 +185,11 @@ class MolecularWeight(MoleculeRule):
         low = None if self.minimum is None else ceil(round(self.minimum * _UNIT, 6))
         return low, None if self.maximum is None else floor(round(self.maximum * _UNIT, 6))
 
+    def describe(self, nouns: Nouns = NOUNS) -> str:  # noqa: ARG002
+        """The rule as a sentence."""
+        weight = at_least_or_most(self.minimum, self.maximum)
+        return f"The molecular weight is {weight} g/mol, hydrogens included."
+
     def excess(self, batch: Batch) -> Excess:
         """Weight too low or too high."""
         weights = self._weights()
@@ -234,6 +254,11 @@ class DataSetBounds(MoleculeRule):
         names = {symbol: label for label, symbol in enumerate(elements)}
         shape = Shape(n, len(elements), 11, 3)
         return tuple(rule.bind(names, shape) for rule in limits(self.data_set, n))
+
+    def describe(self, nouns: Nouns = NOUNS) -> str:
+        """The rule as a sentence."""
+        name = self.data_set.upper()
+        return f"Elements, rings and multiple {nouns.edges} keep within the bounds of {name}."
 
     def excess(self, batch: Batch) -> Excess:
         """Summed over the rules of this size."""

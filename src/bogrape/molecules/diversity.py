@@ -13,7 +13,7 @@ from .elements import Elements
 from .smiles import to_mol
 
 
-def mean_similarity(graphs: Sequence[Graph], elements: Elements = "qm7") -> float:
+def mean_similarity(graphs: Sequence[Graph], elements: Elements | None = None) -> float:
     """Mean Tanimoto similarity over all pairs (Morgan, radius 2, 2048 bits); small is diverse."""
     if len(graphs) < 2:
         raise InvalidInputError(f"expected at least two molecules, got {len(graphs)}")

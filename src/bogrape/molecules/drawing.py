@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
@@ -22,7 +23,7 @@ def draw(
     molecules: Graph | str | Sequence[Graph | str],
     path: str | Path | None = None,
     *,
-    elements: Elements = "qm7",
+    elements: Elements | None = None,
     values: float | Sequence[float] | None = None,
     columns: int = 4,
     size: int = 240,
@@ -32,7 +33,7 @@ def draw(
     Args:
         molecules: graphs or SMILES texts, one or several.
         path: a file to write, ``.png`` or ``.svg``; without one, PNG.
-        elements: what the labels of graphs stand for.
+        elements: what the labels of graphs stand for; by default as in `to_smiles`.
         values: written below the molecules, one each.
         columns: molecules in a row.
         size: width of one molecule in pixels; its height is four fifths of that.
@@ -52,13 +53,29 @@ def draw(
             raise InvalidInputError(f"expected {name} to be an integer 1..4000, got {number!r:.60}")
     legends = _legends(values, len(given))
     mols = [read_smiles(m) if isinstance(m, str) else to_mol(m, elements) for m in given]
+    kind = ".png" if path is None else Path(path).suffix.lower()
+    if kind not in (".png", ".svg"):
+        raise InvalidInputError(f"expected a file ending in .png or .svg, got {str(path)!r:.100}")
+    picture = _picture(mols, legends, kind, columns, size)
+    if path is not None:
+        Path(path).write_bytes(picture)
+    return picture
+
+
+def svg(molecule: Graph, width: int) -> str:
+    """The drawing of one molecule as an SVG text, without what only RDKit reads in it."""
+    text = _picture([to_mol(molecule)], [""], ".svg", 1, width).decode("utf-8")
+    text = re.sub(r"<!--.*?-->", "", text[text.index("<svg") :], flags=re.DOTALL)
+    return " ".join(re.sub(r" class='[^']*'", "", text).split())
+
+
+def _picture(
+    mols: Sequence[Any], legends: Sequence[str], kind: str, columns: int, size: int
+) -> bytes:
     for mol in mols:
         rdCoordGen.AddCoords(mol)
         rdDepictor.NormalizeDepiction(mol, scaleFactor=1.5)  # wide rather than tall
         rdDepictor.StraightenDepiction(mol)
-    kind = ".png" if path is None else Path(path).suffix.lower()
-    if kind not in (".png", ".svg"):
-        raise InvalidInputError(f"expected a file ending in .png or .svg, got {str(path)!r:.100}")
     across = min(columns, len(mols))
     down = -(-len(mols) // across)
     make = rdMolDraw2D.MolDraw2DCairo if kind == ".png" else rdMolDraw2D.MolDraw2DSVG
@@ -73,10 +90,7 @@ def draw(
     canvas.DrawMolecules(mols, legends=legends)
     canvas.FinishDrawing()
     text = canvas.GetDrawingText()
-    picture = text.encode("utf-8") if isinstance(text, str) else bytes(text)
-    if path is not None:
-        Path(path).write_bytes(picture)
-    return picture
+    return text.encode("utf-8") if isinstance(text, str) else bytes(text)
 
 
 def _legends(values: float | Sequence[float] | None, n: int) -> list[str]:

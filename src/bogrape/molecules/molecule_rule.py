@@ -9,6 +9,12 @@ import numpy as np
 from ..arrays import IntArray
 from ..batch import Batch
 from ..constraints import EdgeLabel, Rule
+from ..domain import Nouns
+
+NOUNS = Nouns(
+    graph="molecule", graphs="molecules", node="atom", nodes="atoms", edge="bond", edges="bonds"
+)
+BOND_NAMES = ("single bond", "double bond", "triple bond")  # of orders 1, 2, 3
 
 
 class MoleculeRule(Rule):

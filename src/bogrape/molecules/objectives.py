@@ -2,8 +2,8 @@
 
 Each takes a graph (with the elements its labels stand for) or a SMILES text, so that it serves
 `minimize`, `Study.tell` and, as ``bogrape.molecules.objectives:qed``, the study file of the command
-line. Graphs of another data set: ``functools.partial(qed, elements="qm9")``. To maximise one, give
-the study ``direction="maximize"``.
+line. Graphs of a space, and of a study, say themselves which elements their labels stand for. To
+maximise an objective, give the study ``direction="maximize"``.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from .elements import Elements
 from .smiles import read_smiles, to_mol
 
 
-def _mol(molecule: Graph | str, elements: Elements) -> Any:
+def _mol(molecule: Graph | str, elements: Elements | None) -> Any:
     return read_smiles(molecule) if isinstance(molecule, str) else to_mol(molecule, elements)
 
 
-def qed(molecule: Graph | str, elements: Elements = "qm7") -> float:
+def qed(molecule: Graph | str, elements: Elements | None = None) -> float:
     """Quantitative estimate of drug-likeness, 0 to 1 (Bickerton et al. 2012).
 
     >>> round(qed("CCO"), 2)
@@ -31,22 +31,22 @@ def qed(molecule: Graph | str, elements: Elements = "qm7") -> float:
     return float(QED.qed(_mol(molecule, elements)))  # type: ignore[no-untyped-call]
 
 
-def log_p(molecule: Graph | str, elements: Elements = "qm7") -> float:
+def log_p(molecule: Graph | str, elements: Elements | None = None) -> float:
     """Octanol–water partition coefficient, estimated by Wildman and Crippen's atom types."""
     return float(rdMolDescriptors.CalcCrippenDescriptors(_mol(molecule, elements))[0])
 
 
-def tpsa(molecule: Graph | str, elements: Elements = "qm7") -> float:
+def tpsa(molecule: Graph | str, elements: Elements | None = None) -> float:
     """Topological polar surface area in square ångström (Ertl et al. 2000; N and O)."""
     return float(rdMolDescriptors.CalcTPSA(_mol(molecule, elements)))
 
 
-def molecular_weight(molecule: Graph | str, elements: Elements = "qm7") -> float:
+def molecular_weight(molecule: Graph | str, elements: Elements | None = None) -> float:
     """Molecular weight in g/mol."""
     return float(rdMolDescriptors._CalcMolWt(_mol(molecule, elements)))
 
 
-def synthetic_accessibility(molecule: Graph | str, elements: Elements = "qm7") -> float:
+def synthetic_accessibility(molecule: Graph | str, elements: Elements | None = None) -> float:
     """Synthetic accessibility, 1 (easy) to 10 (hard), by Ertl and Schuffenhauer 2009."""
     from rdkit.Contrib.SA_Score import sascorer
 

@@ -50,6 +50,13 @@ class Oracle:
 
     def predict(self, graphs: Sequence[Graph]) -> FloatArray:
         """Outputs of many molecules, of any sizes, in their order."""
+        own = DATA_SETS[self.name]
+        named = {graph.label_names or own for graph in graphs}
+        for names in (names for names in named if names[: len(own)] != own[: len(names)]):
+            raise InvalidInputError(
+                f"expected molecules whose labels stand for {', '.join(own)}, got some whose "
+                f"labels stand for {', '.join(names)}; try molecule_space({self.name!r})"
+            )
         out = np.zeros(len(graphs))
         sizes = np.array([graph.n_nodes for graph in graphs])
         for n in np.unique(sizes):

@@ -27,8 +27,9 @@ from ..arrays import IntArray
 from ..batch import Batch
 from ..constraints import Atom, Aux, Edge, Row, Shape, within
 from ..constraints.rows import Terms, total
-from ..constraints.rule import Excess
-from .molecule_rule import MoleculeRule
+from ..constraints.rule import Excess, amount
+from ..domain import Nouns
+from .molecule_rule import NOUNS, MoleculeRule
 from .smarts import ANY_ORDER, Pattern, nowhere
 
 _LARGEST = 8  # the largest ring that `SmallestRing` forbids ring by ring
@@ -47,6 +48,10 @@ class SmallestRing(MoleculeRule):
 
     def _rings(self, n: int) -> list[Pattern]:
         return [ring(size) for size in range(3, min(self.minimum, n + 1))]
+
+    def describe(self, nouns: Nouns = NOUNS) -> str:
+        """The rule as a sentence."""
+        return f"Rings have {amount(self.minimum, None, nouns.node, nouns.nodes)}."
 
     def excess(self, batch: Batch) -> Excess:
         """Rings too small."""
@@ -85,6 +90,11 @@ class LargestRing(MoleculeRule):
             self.refuse(
                 "maximum >= 3", repr(self.maximum), "CycleRange(maximum=0) for no ring at all"
             )
+
+    def describe(self, nouns: Nouns = NOUNS) -> str:
+        """The rule as a sentence."""
+        n_atoms = amount(0, self.maximum, nouns.node, nouns.nodes)
+        return f"Every {nouns.edge} in a ring is in one of {n_atoms}."
 
     def excess(self, batch: Batch) -> Excess:
         """Bonds whose smallest ring is too large."""

@@ -25,9 +25,10 @@ from ..arrays import BoolArray, IntArray
 from ..batch import Batch
 from ..constraints import Atom, Aux, Edge, HasLabel, Row, Shape, edge, within
 from ..constraints.rows import never, total
-from ..constraints.rule import Excess, Label
+from ..constraints.rule import Excess, Label, called
 from ..counts import distances_batch
-from .molecule_rule import MoleculeRule, bond, orders
+from ..domain import Nouns
+from .molecule_rule import NOUNS, MoleculeRule, bond, orders
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,6 +92,14 @@ class Scaffold(MoleculeRule):
 
     def _closed(self) -> list[int]:
         return [v for v in range(self.n_atoms) if v not in self.open]
+
+    def describe(self, nouns: Nouns = NOUNS) -> str:
+        """The rule as a sentence."""
+        symbols = "".join(map(called, self.labels))
+        out = f"The first {self.n_atoms} {nouns.nodes} ({symbols}) are the scaffold"
+        places = ", ".join(map(str, self.open)) or "none"
+        out += f"; {nouns.nodes} of it that may be bonded to others: {places}"
+        return f"{out}{'; its rings stay as they are' if self.keep_rings else ''}."
 
     def excess(self, batch: Batch) -> Excess:
         """Elements and bonds that differ, + bonds from closed atoms to the rest."""

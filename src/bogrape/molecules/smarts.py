@@ -23,8 +23,9 @@ from ..batch import Batch
 from ..constraints import Atom, Aux, HasFeature, HasLabel, Row, Shape, edge
 from ..constraints.rows import never, total
 from ..constraints.rule import Excess
+from ..domain import Nouns
 from .elements import VALENCES
-from .molecule_rule import MoleculeRule, bond, orders
+from .molecule_rule import NOUNS, MoleculeRule, bond, orders
 
 _HYDROGENS = 4  # the first of the five hydrogen features
 _MOST_PLACES = 300_000  # ways to place a pattern for which rows are written
@@ -246,6 +247,10 @@ class _Substructure(MoleculeRule):
 class ForbiddenSubstructure(_Substructure):
     """The pattern lies nowhere in the molecule."""
 
+    def describe(self, nouns: Nouns = NOUNS) -> str:  # noqa: ARG002
+        """The rule as a sentence."""
+        return f"The substructure {self.smarts} does not occur."
+
     def excess(self, batch: Batch) -> Excess:
         """How many ways there are to find it."""
         return self.pattern.count(batch) / len(self.pattern.symmetry())
@@ -258,6 +263,10 @@ class ForbiddenSubstructure(_Substructure):
 @dataclass(frozen=True, repr=False)
 class RequiredSubstructure(_Substructure):
     """The pattern lies somewhere in the molecule."""
+
+    def describe(self, nouns: Nouns = NOUNS) -> str:  # noqa: ARG002
+        """The rule as a sentence."""
+        return f"The substructure {self.smarts} occurs."
 
     def excess(self, batch: Batch) -> Excess:
         """1 where it does not."""

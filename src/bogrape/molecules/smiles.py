@@ -48,8 +48,13 @@ def from_smiles(smiles: str, elements: Elements = "qm7") -> Graph:
     return _fitted(graph, mol, elements) if isinstance(elements, GraphSpace) else graph
 
 
-def to_smiles(graph: Graph, elements: Elements = "qm7") -> str:
+def to_smiles(graph: Graph, elements: Elements | None = None) -> str:
     """The canonical SMILES of a molecule.
+
+    Args:
+        graph: the molecule.
+        elements: what labels 0, 1, ... stand for. By default what the graph calls them, as graphs
+            of a space and of `from_smiles` do; for a graph without names, the elements of QM7.
 
     >>> to_smiles(from_smiles("C(O)C"))
     'CCO'
@@ -57,16 +62,33 @@ def to_smiles(graph: Graph, elements: Elements = "qm7") -> str:
     return str(Chem.MolToSmiles(to_mol(graph, elements)))
 
 
-def to_mol(graph: Graph, elements: Elements = "qm7") -> Any:
-    """The molecule as a sanitised RDKit ``Mol``."""
-    symbols = elements_of(elements)
+def to_mol(graph: Graph, elements: Elements | None = None) -> Any:
+    """The molecule as a sanitised RDKit ``Mol``; ``elements`` as in `to_smiles`."""
     if not isinstance(graph, Graph):
         raise InvalidInputError(f"expected a Graph, got {type(graph).__name__}; try from_smiles")
+    symbols = _symbols(graph, elements)
     _check(graph, symbols)
     try:
         return unchecked_mol(graph, symbols)
     except (ValueError, RuntimeError) as error:
         raise InvalidGraphError(f"expected a molecule, got one RDKit refuses: {error}") from None
+
+
+def _symbols(graph: Graph, elements: Elements | None) -> tuple[str, ...]:
+    """What the labels of a graph stand for, as given or as it says itself; both must agree."""
+    names = graph.label_names
+    if elements is None:
+        return elements_of("qm7" if names is None else names)
+    symbols = elements_of(elements)
+    if names is None:
+        return symbols
+    for label in np.unique(graph.labels).tolist():
+        if label < len(symbols) and symbols[label] != names[label]:
+            raise InvalidGraphError(
+                f"expected label {label} to be {symbols[label]}, got a graph that calls it "
+                f"{names[label]}; try without elements"
+            )
+    return symbols
 
 
 def _check(graph: Graph, symbols: tuple[str, ...]) -> None:
@@ -123,7 +145,8 @@ def from_mol(mol: Any, elements: Elements = "qm7", name: str = "the molecule") -
         labels[v] = symbols.index(symbol)
     valences = [VALENCES[symbol] for symbol in symbols]
     bits = features(labels[None], order[None], valences)[0]
-    return Graph(order > 0, labels, bits, edge_labels=order, label_names=symbols)
+    graph = Graph(order > 0, labels, bits, edge_labels=order)
+    return graph.with_names(symbols, Valence.domain)
 
 
 def read_smiles(smiles: object) -> Any:

@@ -10,6 +10,7 @@ from ..constraints import Rule
 from ..errors import InvalidInputError, InvalidSpaceError
 from ..space import GraphSpace
 from .composition import DataSetBounds, limits
+from .domain import MOLECULES
 from .elements import VALENCES, Elements, elements_of
 from .scaffold import Scaffold
 from .smiles import from_mol, read_smiles
@@ -55,6 +56,7 @@ def molecule_space(
         features=N_FEATURES,
         rules=(*own, *rules),
         edge_labels=3,
+        domain=MOLECULES,
     )
 
 

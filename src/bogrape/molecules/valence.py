@@ -21,11 +21,12 @@ from ..batch import Batch
 from ..constraints import HasFeature, HasLabel, Row, Rule, Shape, edge
 from ..constraints.rows import Terms, total
 from ..constraints.rule import Excess
+from ..domain import Nouns
 from ..graph import Graph
 from .build import build
 from .elements import VALENCES
 from .identity import BONDS, canonical_smiles
-from .molecule_rule import MoleculeRule, bond, orders
+from .molecule_rule import NOUNS, MoleculeRule, bond, orders
 
 N_FEATURES = 11
 NEIGHBOURS, HYDROGENS, DOUBLE, TRIPLE = 0, 4, 9, 10  # where each block of features begins
@@ -58,6 +59,7 @@ class Valence(MoleculeRule):
     """
 
     derives_features: ClassVar[bool] = True
+    domain: ClassVar[str | None] = "molecules"
 
     valences: Any
     elements: Any = field(default=(), compare=False)  # of the space, set by `bind`
@@ -107,6 +109,12 @@ class Valence(MoleculeRule):
     def identity_version(self) -> str:
         """SMILES are canonical for one version of RDKit."""
         return f"RDKit {rdBase.rdkitVersion}"
+
+    def describe(self, nouns: Nouns = NOUNS) -> str:
+        """The rule as a sentence."""
+        names = self.elements or [f"label {i}" for i in range(len(self.valences))]
+        each = ", ".join(f"{name} {c}" for name, c in zip(names, self.valences, strict=True))
+        return f"Every {nouns.node} has the valence of its element, hydrogens included: {each}."
 
     def excess(self, batch: Batch) -> Excess:
         """Bonds too many, summed over the atoms, + features that say otherwise."""

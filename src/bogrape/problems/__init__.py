@@ -20,6 +20,7 @@ import numpy as np
 
 from ..arrays import FloatArray
 from ..batch import Batch
+from ..checks import whole
 from ..errors import InvalidInputError
 from ..graph import Graph
 from ..space import GraphSpace
@@ -80,9 +81,7 @@ def get_problem(name: str, seed: int = 0) -> Problem:
     names = problem_names()
     if name not in names:
         raise InvalidInputError(f"unknown problem {name!r}; choose one of {', '.join(names)}")
-    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
-        raise InvalidInputError(f"seed must be an integer >= 0, got {seed!r}")
-    return _FACTORIES[name](int(seed))
+    return _FACTORIES[name](whole(seed, "seed", 0))
 
 
 @cache

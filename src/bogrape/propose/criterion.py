@@ -1,37 +1,153 @@
-"""What every proposer minimises: the acquisition value of a graph under a posterior.
+"""What every proposer minimises: the acquisition value of a graph under a surrogate.
 
-Values are standardised (`bogrape.propose.units`): LCB and EI are functions of the standardised mean
-and deviation. An acquisition function of your own is called in the objective's own units, and its
-values are then standardised by those it has at the observed graphs.
+A `Criterion` belongs to a Gaussian process, which sees counts; a `GraphCriterion`, in a module of
+its own, to a surrogate of your own, which sees graphs. Values are standardised
+(`bogrape.propose.units`): LCB and EI are functions of the standardised mean and deviation. An
+acquisition function of your own is called in the objective's own units, and its values are then
+standardised by those at the observed graphs.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..acquisition import EI, LCB, Acquisition
+from ..acquisition import EI, LCB, Acquisition, check_monotone, checked_values, is_monotone
+from ..arrays import FloatArray, IntArray
 from ..batch import Batch
 from ..counts import Counts
 from ..errors import InvalidInputError
 from ..graph import Graph
 from ..posterior import Posterior
 from ..space import GraphSpace
-from .evaluation import evaluate
+from .evaluation import CountObjective
 from .proposal import Proposal, Status
-from .units import Units
+from .units import Observed, Units
 
 _LARGEST_XI = 1e300  # in standard deviations: no graph improves by as much
+_GRID = 24  # means, and deviations, at which a declared monotonicity is checked
+
+
+class AnyCriterion(ABC):
+    """Standardised acquisition values of graphs, in floating point: the truth for all proposers."""
+
+    space: GraphSpace
+    acquisition: Acquisition
+
+    @property
+    @abstractmethod
+    def observed(self) -> Observed:
+        """What a standardised mean and deviation mean in the objective's own units."""
+
+    @abstractmethod
+    def evaluate(self, batch: Batch, deadline: float = math.inf) -> tuple[FloatArray, IntArray]:
+        """See `bogrape.propose.evaluation.Searchable`."""
+
+    @abstractmethod
+    def n_at_a_time(self, n: int) -> int:
+        """How many graphs with n nodes to evaluate at a time."""
+
+    @abstractmethod
+    def of_graph(self, graph: Graph) -> float:
+        """Acquisition value of one graph."""
+
+    @abstractmethod
+    def _at_observations(self) -> tuple[FloatArray, FloatArray]:
+        """Standardised means and deviations of the observed graphs."""
+
+    def of_batch(self, batch: Batch) -> FloatArray:
+        """Acquisition value of each graph of a batch."""
+        return self.evaluate(batch)[0]
+
+    @cached_property
+    def standard_acquisition(self) -> LCB | EI | None:
+        """The acquisition of the standardised posterior; None if it is not known what that is."""
+        if isinstance(self.acquisition, EI):  # xi is an improvement in the objective's own units
+            xi = self.acquisition.xi / self.observed.scale
+            return EI(max(-_LARGEST_XI, min(xi, _LARGEST_XI)))
+        return self.acquisition if isinstance(self.acquisition, LCB) else None
+
+    @cached_property
+    def units(self) -> Units:
+        """What a standardised value means in the objective's own units."""
+        observed = self.observed
+        if isinstance(self.acquisition, LCB):
+            return Units(observed.mean, observed.scale)
+        if isinstance(self.acquisition, EI):  # an improvement, which has no zero to choose
+            return Units(0.0, observed.scale)
+        known = self._in_own_units(*self._at_observations())
+        known = known[np.isfinite(known)]  # it may divide by a deviation that is zero there
+        if not len(known):
+            return Units(0.0, 1.0)
+        centre = float(np.median(known))
+        return Units(centre, float(np.abs(known - centre).max()) or abs(centre) or 1.0)
+
+    def of_prediction(self, mean: FloatArray, std: FloatArray) -> FloatArray:
+        """Acquisition values at standardised means and deviations."""
+        if self.standard_acquisition is None:
+            return self.units.standard(self._in_own_units(mean, std))
+        return self.standard_acquisition(mean, std, self.observed.standard_best)
+
+    def lower_bound(self, mean: float, std: float) -> float:
+        """A bound on all values, given one on all means and one on all deviations.
+
+        Minus infinity unless the acquisition is monotone.
+        """
+        if not is_monotone(self.acquisition):
+            return -math.inf
+        self.check_declared(mean, std)
+        return float(self.of_prediction(np.array([mean]), np.array([std]))[0])
+
+    def check_declared(self, mean: float = -3.0, std: float = 1.0) -> None:
+        """Raise if an acquisition of your own declares itself monotone and is seen not to be.
+
+        It is looked at where the observations are and at least down to a standardised mean and up
+        to a standardised deviation.
+        """
+        if self.standard_acquisition is not None or not is_monotone(self.acquisition):
+            return
+        means, stds = self._at_observations()
+        some = np.linspace(mean, max(float(means.max()), mean + 1.0), _GRID)
+        others = np.linspace(0.0, max(float(stds.max()), std), _GRID)[1:]
+        grid = np.append(some, means[:_GRID]), np.append(others, stds[:_GRID])
+        check_monotone(self.acquisition, *self.observed.in_units(*grid), self.observed.best)
+
+    def _in_own_units(self, mean: FloatArray, std: FloatArray) -> FloatArray:
+        in_units = self.observed.in_units(mean, std)
+        return checked_values(self.acquisition, *in_units, self.observed.best)
+
+    def proposal(
+        self,
+        graph: Graph,
+        value: float,
+        *,
+        bound: float = -math.inf,
+        status: Status = "heuristic",
+        claimed: float | None = None,
+        **rest: Any,
+    ) -> Proposal:
+        """The answer in the objective's own units, from standardised values."""
+        units = self.units
+        return Proposal(
+            graph,
+            units.value(value),
+            units.value(bound),
+            status,
+            claimed=None if claimed is None else units.value(claimed),
+            scale=units.scale,
+            standard_gap=max(0.0, value - bound),
+            **rest,
+        )
 
 
 @dataclass(frozen=True)
-class Criterion:
-    """Standardised acquisition values of graphs, in floating point: the truth for all proposers."""
+class Criterion(CountObjective, AnyCriterion):
+    """Acquisition values under a Gaussian process: functions of counts."""
 
     space: GraphSpace
     posterior: Posterior
@@ -61,42 +177,23 @@ class Criterion:
         return n_lengths * (self.space.n_labels**2 if self.labelled else 1)
 
     @cached_property
-    def standard_acquisition(self) -> LCB | EI | None:
-        """The acquisition of the standardised posterior; None if it is not known what that is."""
-        if isinstance(self.acquisition, EI):  # xi is an improvement in the objective's own units
-            xi = self.acquisition.xi / self.posterior.model.y_scale
-            return EI(max(-_LARGEST_XI, min(xi, _LARGEST_XI)))
-        return self.acquisition if isinstance(self.acquisition, LCB) else None
-
-    @cached_property
-    def units(self) -> Units:
-        """What a standardised value means in the objective's own units."""
+    def observed(self) -> Observed:
+        """What a standardised mean and deviation mean in the objective's own units."""
         model = self.posterior.model
-        if isinstance(self.acquisition, LCB):
-            return Units(model.y_mean, model.y_scale)
-        if isinstance(self.acquisition, EI):  # an improvement, which has no zero to choose
-            return Units(0.0, model.y_scale)
-        known = self._in_own_units(model.counts)
-        known = known[np.isfinite(known)]  # it may divide by a deviation that is zero there
-        if not len(known):
-            return Units(0.0, 1.0)
-        centre = float(np.median(known))
-        return Units(centre, float(np.abs(known - centre).max()) or abs(centre) or 1.0)
+        return Observed(model.y_mean, model.y_scale, model.standard_best)
 
-    def _in_own_units(self, counts: Counts) -> NDArray[np.float64]:
-        mean, std = self.posterior.mean_std(counts)
-        return self.acquisition(mean, std, self.posterior.model.best)
+    def _at_observations(self) -> tuple[FloatArray, FloatArray]:
+        return self.posterior.standard_mean_std(self.posterior.model.counts)
 
-    def of_counts(self, counts: Counts) -> NDArray[np.float64]:
-        """Acquisition value of each row of counts."""
+    def condensed(self) -> Criterion:
+        """The same without data that values can do without: far smaller, for other processes."""
         if self.standard_acquisition is None:
-            return self.units.standard(self._in_own_units(counts))
-        mean, std = self.posterior.standard_mean_std(counts)
-        return self.standard_acquisition(mean, std, self.posterior.model.standard_best)
+            return self  # its units are those of its values at the observed graphs
+        return replace(self, posterior=self.posterior.condensed())
 
-    def of_batch(self, batch: Batch) -> NDArray[np.float64]:
-        """Acquisition value of each graph of a batch."""
-        return evaluate(self, batch)[0]
+    def of_counts(self, counts: Counts) -> FloatArray:
+        """Acquisition value of each row of counts."""
+        return self.of_prediction(*self.posterior.standard_mean_std(counts))
 
     def of_graph(self, graph: Graph) -> float:
         """Acquisition value of one graph."""
@@ -105,29 +202,6 @@ class Criterion:
     def error_of_solver(self, tolerance: float) -> float:
         """How far off LCB is where a solver may break the row of the variance by a tolerance."""
         model = self.posterior.model
-        prior = model.alpha * (math.e if model.kernel.exponential else 1.0) + model.beta
+        prior = model.alpha * (model.kernel.largest() or math.inf) + model.beta
         kappa = self.acquisition.kappa if isinstance(self.acquisition, LCB) else 0.0
         return kappa * math.sqrt(tolerance * prior)
-
-    def proposal(
-        self,
-        graph: Graph,
-        value: float,
-        *,
-        bound: float = -math.inf,
-        status: Status = "heuristic",
-        claimed: float | None = None,
-        **rest: Any,
-    ) -> Proposal:
-        """The answer in the objective's own units, from standardised values."""
-        units = self.units
-        return Proposal(
-            graph,
-            units.value(value),
-            units.value(bound),
-            status,
-            claimed=None if claimed is None else units.value(claimed),
-            scale=units.scale,
-            standard_gap=max(0.0, value - bound),
-            **rest,
-        )

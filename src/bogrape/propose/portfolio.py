@@ -10,18 +10,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, overload
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ..acquisition import EI, LCB, Acquisition
-from ..errors import InvalidInputError, SearchSpaceExhausted
+from ..acquisition import LCB, Acquisition
+from ..errors import InvalidInputError, SearchSpaceExhausted, UnsupportedError
 from ..gp import GraphGP
 from ..graph import Graph
-from ..posterior import Posterior
+from ..posterior import FunctionPosterior, Posterior, WeightPosterior
 from ..space import GraphSpace
-from .criterion import Criterion
+from ..surrogate import FittedSurrogate, Surrogate
+from .criterion import AnyCriterion, Criterion
+from .graph_criterion import GraphCriterion
 from .local.evolution import propose_evolve
 from .local.sampling import propose_sample
 from .local.search import find_any, search
@@ -30,14 +33,16 @@ from .proposal import Proposal
 from .recheck import recheck
 from .request import Request, Stage
 
-Proposer = Callable[[Criterion, Request], Proposal]
+Proposer = Callable[[AnyCriterion, Request], Proposal]
 Method = Literal["auto", "exact", "mip", "search", "sample", "evolve"]
 
 MOST_STARTS = 500  # excluded graphs that local search looks at for a beginning
+_PREDICTIONS = 60_000  # of a surrogate of your own, which is slower than a function of counts
+_SCALE_SAMPLE = 32  # graphs whose predictions tell how far apart values lie
 _FOREVER = 1e8  # seconds: what solvers and clocks still understand
 
 
-def propose_search(objective: Criterion, request: Request) -> Proposal:
+def propose_search(objective: AnyCriterion, request: Request) -> Proposal:
     """The best graph local search finds; no bound."""
     elite = search(
         objective,
@@ -65,29 +70,27 @@ def propose_search(objective: Criterion, request: Request) -> Proposal:
     )
 
 
-def propose_exact(objective: Criterion, request: Request) -> Proposal:
-    """The globally best graph, with a proof (`bogrape.propose.exact`)."""
+def propose_exact(objective: AnyCriterion, request: Request) -> Proposal:
+    """The globally best graph, with a proof where there is one (`bogrape.propose.exact`)."""
     from .exact.proof.engine import propose_exact as prove  # late: loads the solver
 
     return prove(objective, request)
 
 
-def propose_auto(objective: Criterion, request: Request) -> Proposal:
-    """Exact for the acquisitions it can prove, else local search."""
-    if isinstance(objective.acquisition, (LCB, EI)):
-        return propose_exact(objective, request)
-    return propose_search(objective, request)
-
-
-def propose_mip(objective: Criterion, request: Request) -> Proposal:
+def propose_mip(objective: AnyCriterion, request: Request) -> Proposal:
     """The paper's mixed-integer program, on SCIP or Gurobi (`bogrape.propose.mip`)."""
     from .mip import propose_mip as solve  # late: a large package few calls need
 
+    if not isinstance(objective, Criterion):
+        raise UnsupportedError(
+            'expected a GraphGP for method "mip", got a surrogate of your own, which has no rows; '
+            'try method="auto"'
+        )
     return solve(objective, request)
 
 
 METHODS: dict[Method, Proposer] = {
-    "auto": propose_auto,
+    "auto": propose_exact,
     "exact": propose_exact,
     "mip": propose_mip,
     "search": propose_search,
@@ -99,7 +102,7 @@ METHODS: dict[Method, Proposer] = {
 @overload
 def propose(
     space: GraphSpace,
-    gp: GraphGP | Posterior,
+    gp: GraphGP | Posterior | FittedSurrogate | Surrogate,
     acquisition: Acquisition = ...,
     method: Method = ...,
     time_limit: float = ...,
@@ -117,7 +120,7 @@ def propose(
 @overload
 def propose(
     space: GraphSpace,
-    gp: GraphGP | Posterior,
+    gp: GraphGP | Posterior | FittedSurrogate | Surrogate,
     acquisition: Acquisition = ...,
     method: Method = ...,
     time_limit: float = ...,
@@ -134,7 +137,7 @@ def propose(
 ) -> Proposal | list[Proposal]: ...
 def propose(
     space: GraphSpace,
-    gp: GraphGP | Posterior,
+    gp: GraphGP | Posterior | FittedSurrogate | Surrogate,
     acquisition: Acquisition | None = None,
     method: Method = "auto",
     time_limit: float = 60.0,
@@ -153,11 +156,14 @@ def propose(
 
     Args:
         space: the graphs to choose from.
-        gp: a fitted `GraphGP`, or its posterior.
-        acquisition: what to minimise; ``LCB(1.0)`` by default.
-        method: ``auto`` and ``exact`` prove how good the answer is, as does ``mip``, the paper's
-            mixed-integer program, for small graphs; ``search``, ``evolve`` and ``sample`` (best of
-            20 random graphs) are heuristics without a bound.
+        gp: a fitted `GraphGP`, or its posterior; or a surrogate of your own, with the observations
+            it was fitted to (`bogrape.surrogate.FittedSurrogate`). A bare surrogate that is fitted
+            already will do for one graph with LCB.
+        acquisition: what to minimise; ``LCB(1.0)`` by default. Any function of the mean, the
+            deviation and the best observed value will do.
+        method: ``auto`` and ``exact`` prove how good the answer is where there is a proof, as does
+            ``mip``, the paper's mixed-integer program, for small graphs; ``search``, ``evolve`` and
+            ``sample`` (best of 20 random graphs) are heuristics without a bound.
         time_limit: seconds for the whole call.
         exclude: graphs that must not be proposed again (the same ones: see `GraphSpace.identity`).
         n: how many graphs; more than one gives a list, chosen one after another.
@@ -171,8 +177,9 @@ def propose(
             returned with the bound proved so far, and no further ones are sought.
         watch: called with a `Stage` whenever more is known about the proposal.
     """
-    _check(method, time_limit, n, seed)
-    _check_parts(space, gp, acquisition)
+    check_method(method, solver, options)
+    _check(time_limit, n, seed)
+    _check_parts(space, acquisition)
     try:
         exclude, pending = list(exclude), list(pending)
         starts = None if starts is None else list(starts)
@@ -184,16 +191,17 @@ def propose(
                 f"exclude, pending and starts must hold Graph objects, got {type(graph).__name__}"
             )
     deadline = time.monotonic() + min(time_limit, _FOREVER)
-    posterior = gp.posterior if isinstance(gp, GraphGP) else gp
     chosen_acquisition = LCB(1.0) if acquisition is None else acquisition
+    model = _model_of(space, gp, chosen_acquisition, alone=n == 1 and not pending, until=deadline)
     if pending:
-        posterior = posterior.believe(pending)
+        model = model.believe(pending)
     taken = [*exclude, *pending]
     hooks: dict[str, Any] = {"stop": stop, "watch": watch}
     hooks = {name: hook for name, hook in hooks.items() if hook is not None}
     proposals: list[Proposal] = []
     for i in range(n):
-        objective = Criterion(space, posterior, chosen_acquisition)
+        objective = _criterion(space, model, chosen_acquisition)
+        objective.check_declared()
         share = (deadline - time.monotonic()) / (n - i)
         request = Request(
             taken,
@@ -205,38 +213,90 @@ def propose(
             starts=taken[-MOST_STARTS:] if starts is None else starts,
             **hooks,
         )
+        if isinstance(objective, GraphCriterion):
+            request = replace(request, n_evaluations=_PREDICTIONS)
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
             proposal = METHODS[method](objective, request)
             recheck(proposal, objective, request, method)
-        proposals.append(proposal)
+        proposals.append(replace(proposal, graph=space.named(proposal.graph)))
         if request.stop():
             break
         if i + 1 < n:
-            posterior = posterior.believe([proposal.graph])
+            model = model.believe([proposal.graph])
             taken = [*taken, proposal.graph]
     return proposals[0] if n == 1 else proposals
+
+
+def _model_of(
+    space: GraphSpace,
+    gp: GraphGP | Posterior | FittedSurrogate | Surrogate,
+    acquisition: Acquisition,
+    *,
+    alone: bool,
+    until: float,
+) -> Posterior | FittedSurrogate:
+    """What predicts: the posterior of a Gaussian process, or a surrogate with its observations."""
+    if isinstance(gp, GraphGP):
+        return gp.posterior
+    if isinstance(gp, (FunctionPosterior, WeightPosterior, FittedSurrogate)):
+        return gp
+    if not isinstance(gp, Surrogate) or isinstance(gp, type):
+        raise InvalidInputError(
+            "expected a fitted GraphGP, its posterior, or a surrogate with fit(graphs, y) and "
+            f"predict(graphs) -> (mean, std), got {type(gp).__name__}"
+        )
+    if not alone or not isinstance(acquisition, LCB):
+        raise InvalidInputError(
+            "several graphs, pending ones, and acquisitions other than LCB need the observations "
+            f"that {type(gp).__name__} was fitted to; try FittedSurrogate.fit(surrogate, graphs, y)"
+        )
+    # LCB needs no observations, and what counts as equal can be measured by other predictions
+    some = space.sample(_SCALE_SAMPLE, seed=0, deadline=until)
+    blank = FittedSurrogate(gp, tuple(some), np.zeros(len(some)))
+    return replace(blank, y=blank.predict(some)[0])
+
+
+def _criterion(
+    space: GraphSpace, model: Posterior | FittedSurrogate, acquisition: Acquisition
+) -> AnyCriterion:
+    if isinstance(model, FittedSurrogate):
+        return GraphCriterion(space, model, acquisition)
+    return Criterion(space, model, acquisition)
 
 
 def _step_seed(seed: int, i: int) -> int:
     return seed if i == 0 else int(np.random.default_rng([seed, i]).integers(2**31))
 
 
-def _check_parts(space: object, gp: object, acquisition: object) -> None:
+def _check_parts(space: object, acquisition: object) -> None:
     if not isinstance(space, GraphSpace):
         raise InvalidInputError(f"space must be a GraphSpace, got {type(space).__name__}")
-    if not isinstance(gp, GraphGP) and not hasattr(gp, "believe"):
-        raise InvalidInputError(
-            f"gp must be a fitted GraphGP or its posterior, got {type(gp).__name__}"
-        )
     if acquisition is not None and not callable(acquisition):
         raise InvalidInputError(
             f"acquisition must be a function such as LCB(1.0), got {acquisition!r:.100}"
         )
 
 
-def _check(method: str, time_limit: float, n: int, seed: int) -> None:
+def check_method(method: object, solver: object, options: object) -> None:
+    """Raise unless the method exists and offers this solver and these options."""
     if not isinstance(method, str) or method not in METHODS:
-        raise InvalidInputError(f"unknown method {method!r}; choose one of {', '.join(METHODS)}")
+        raise InvalidInputError(
+            f"unknown method {method!r:.100}; choose one of {', '.join(METHODS)}"
+        )
+    if method == "mip" and not (solver is None and options is None):
+        from .mip.propose import check_choices  # late: a large package few calls need
+
+        check_choices(solver, options)
+        return
+    for name, given in (("solver", solver), ("options", options)):
+        if given is not None:
+            raise InvalidInputError(
+                f"{name} is a choice of method 'mip', got {given!r:.100} with method {method!r}; "
+                f"try {name}=None, or method='mip'"
+            )
+
+
+def _check(time_limit: float, n: int, seed: int) -> None:
     if not isinstance(time_limit, (int, float)) or not time_limit > 0:
         raise InvalidInputError(f"time_limit must be a number of seconds > 0, got {time_limit!r}")
     if not isinstance(n, int) or isinstance(n, bool) or n < 1:

@@ -17,9 +17,10 @@ from typing import NoReturn, get_args
 import numpy as np
 
 from ..batch import Batch
-from ..errors import BoGrapeError, EngineError, InvalidInputError, SamplingError
+from ..errors import BoGrapeError, EngineError, SamplingError
 from ..graph import Graph
-from .criterion import Criterion
+from .criterion import AnyCriterion, Criterion
+from .graph_criterion import GraphCriterion
 from .local.moves import MoveTable
 from .proposal import Proposal, Status
 from .request import Request
@@ -35,7 +36,7 @@ _SAMPLE_SECONDS = 0.1
 _SOLVERS_OWN = 1e-6  # tolerance of a solver of ``mip`` unless told otherwise
 
 
-def recheck(proposal: Proposal, objective: Criterion, request: Request, asked: str) -> None:
+def recheck(proposal: Proposal, objective: AnyCriterion, request: Request, asked: str) -> None:
     """Raise an `EngineError` that names the promise, if the proposal breaks one.
 
     Args:
@@ -51,7 +52,7 @@ class _Recheck:
     """The checks of one proposal, in standardised units where numbers are compared."""
 
     def __init__(
-        self, proposal: Proposal, objective: Criterion, request: Request, asked: str
+        self, proposal: Proposal, objective: AnyCriterion, request: Request, asked: str
     ) -> None:
         self.proposal = proposal
         self.objective = objective
@@ -93,12 +94,9 @@ class _Recheck:
     def _check_value(self) -> float:
         """Returns the value as computed here, in standardised units."""
         claimed, units = self.proposal.value, self.objective.units
+        if isinstance(self.objective, GraphCriterion):
+            self.objective.check_numbering([self.proposal.graph])
         standard = self.objective.of_graph(self.proposal.graph)
-        if math.isnan(standard) and self.objective.standard_acquisition is None:
-            raise InvalidInputError(
-                f"the acquisition function {self.objective.acquisition!r:.100} must return a "
-                "number for every graph of the space, but returned nan for one of them"
-            )
         value = units.value(standard)
         near = (room(RECOMPUTED, standard) + units.rounding(value)) * units.scale
         if not (claimed == value or abs(claimed - value) <= near):
@@ -126,7 +124,7 @@ class _Recheck:
     def _tolerance(self, standard: float) -> float:
         """How far a proved bound may be off: by rounding, or by the tolerance of a solver."""
         near = room(RECOMPUTED, standard)
-        if self.asked == "mip":
+        if self.asked == "mip" and isinstance(self.objective, Criterion):
             told = (self.request.options or {}).get("tolerance") or 0.0
             near += self.objective.error_of_solver(max(_SOLVERS_OWN, told))
         return near

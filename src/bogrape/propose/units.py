@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..arrays import FloatArray
 
 TIE = 1e-9  # values closer than this are one value
 STEP = 1e-12  # what a step of a search must gain
@@ -23,12 +24,35 @@ PROOF = 1e-7  # what rounding may do to a proved bound
 RECOMPUTED = 1e-6  # how far a value may be off that is computed again
 PROGRESS = 1e-3  # a bound that rises by less has not moved
 
-Number = TypeVar("Number", float, NDArray[np.float64])
+Number = TypeVar("Number", float, FloatArray)
 
 
 def room(tolerance: float, value: float) -> float:
     """A tolerance near a value."""
     return tolerance * max(1.0, abs(value))
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a standardised mean and deviation mean in the objective's own units."""
+
+    mean: float  # of the observed values
+    scale: float  # their standard deviation
+    standard_best: float  # the smallest that counts, standardised
+
+    @property
+    def best(self) -> float:
+        """Smallest observed value that counts, in the objective's own units."""
+        return self.mean + self.scale * self.standard_best
+
+    def in_units(self, mean: FloatArray, std: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Standardised means and deviations in the objective's own units."""
+        with np.errstate(over="ignore"):  # beyond the largest number there is only infinity
+            return self.mean + self.scale * mean, self.scale * std
+
+    def standard(self, mean: FloatArray, std: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Means and deviations in standardised units."""
+        return (mean - self.mean) / self.scale, std / self.scale
 
 
 @dataclass(frozen=True)

@@ -290,8 +290,7 @@ def drivers(survey: Survey) -> Chart:
         height=0.6,
     )
     axes.axvline(0, color=MUTED, linewidth=1)
-    look, directed = survey.look, survey.space.directed
-    names = [exchange_in_words(effect.exchange, look, directed) for effect in found]
+    names = [exchange_in_words(effect.exchange, survey.look) for effect in found]
     axes.set_yticks(at, ["\n".join(wrap(shown(name, 90), 30)) for name in names], fontsize=8)
     for text in axes.get_yticklabels():
         text.set_parse_math(False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..study import Trial
-from .picture import graph_svg, legend_html, smiles_of
+from .picture import graph_html, legend_html
 from .survey import Survey
 from .text import esc, number, plus_minus
 from .words import ORIGINS
@@ -17,11 +17,9 @@ def best_picture(survey: Survey) -> str:
     if best is None:
         return ""
     labels = sorted(set(best.graph.labels.tolist()))
-    legend = legend_html(survey.look, labels) or esc(smiles_of(best.graph, survey.look))
-    return (
-        f'<figure class="hero">{graph_svg(best.graph, survey.look, size=420)}'
-        f"<figcaption>{legend}</figcaption></figure>"
-    )
+    picture = graph_html(best.graph, survey.look, size=420)
+    legend = legend_html(survey.look, labels) or esc(survey.look.text(best.graph))
+    return f'<figure class="hero">{picture}<figcaption>{legend}</figcaption></figure>'
 
 
 def gallery_html(survey: Survey) -> str:
@@ -50,9 +48,9 @@ def _card(trial: Trial, survey: Survey, result: str) -> str:
         if predicted is None
         else f'<br/>predicted <span class="nowrap">{esc(plus_minus(*predicted))}</span>'
     )
-    smiles = smiles_of(trial.graph, survey.look)
+    text = survey.look.text(trial.graph)
     return (
-        f'<figure class="card">{graph_svg(trial.graph, survey.look, size=220)}<figcaption>'
+        f'<figure class="card">{graph_html(trial.graph, survey.look, size=220)}<figcaption>'
         f"<strong>{esc(result)}</strong> trial {trial.id}, {esc(ORIGINS[trial.origin])}"
-        f"{below}{f'<br/><code>{esc(smiles)}</code>' if smiles else ''}</figcaption></figure>"
+        f"{below}{f'<br/><code>{esc(text)}</code>' if text else ''}</figcaption></figure>"
     )

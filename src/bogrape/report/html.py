@@ -15,10 +15,15 @@ import os
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from ..acquisition import EI, LCB
+from ..constraints.rule import capitalised
 from ..errors import InvalidInputError, StudyError
+from ..kernels import Kernel
 from ..study import Study
+from ..study.settings import SETTING_NAMES
+from ..surrogate import Surrogate
 from ..trial import package_version
 from . import words
 from .draw import has_matplotlib
@@ -58,6 +63,7 @@ def report_html(study: Study, *, source: str = "", refresh: int | None = None) -
         f'<header><h1>{name}</h1><p class="goal">{esc(words.goal_in_words(survey))}</p>'
         f"{_navigation()}</header><main>"
         f"{_summary(survey)}{_settings(survey)}{_charts(survey)}{_graphs(survey)}{_trials(survey)}"
+        f"{survey.look.problems_html()}"
         f"{_space(survey)}{_failures(survey)}{_reproduce(survey, source)}"
         f"</main>{_footer(refresh)}<script>{script}</script></body></html>\n"
     )
@@ -106,9 +112,8 @@ def _summary(survey: Survey) -> str:
         lines.append(blind)
     sure = "".join(f"<p>{esc(line)}</p>" for line in lines)
     picture = best_picture(survey)
-    shown = (
-        f'<div class="box"><h2>Best graph{_which(survey)}</h2>{picture}</div>' if picture else ""
-    )
+    title = f"Best {esc(survey.look.nouns.graph)}{_which(survey)}"
+    shown = f'<div class="box"><h2>{title}</h2>{picture}</div>' if picture else ""
     return (
         f'<section id="summary" class="summary" aria-label="Summary">{shown}<div class="facts">'
         f'<div class="box"><h2>Best value ({kind})</h2><p class="big">{esc(value)}</p>'
@@ -185,8 +190,9 @@ def _charts(survey: Survey) -> str:
 
 
 def _graphs(survey: Survey) -> str:
-    body = gallery_html(survey) or "<p>No graphs yet.</p>"
-    return f'<section id="graphs"><h2>Graphs</h2>{body}</section>'
+    nouns = survey.look.nouns
+    body = gallery_html(survey) or f"<p>No {esc(nouns.graphs)} yet.</p>"
+    return f'<section id="graphs"><h2>{esc(capitalised(nouns.graphs))}</h2>{body}</section>'
 
 
 def _trials(survey: Survey) -> str:
@@ -200,8 +206,9 @@ def _trials(survey: Survey) -> str:
 def _space(survey: Survey) -> str:
     lines = "".join(f"<li>{esc(line)}</li>" for line in words.space_in_words(survey.space))
     return (
-        '<section id="space"><h2>The space and its rules</h2><p>Every graph that is '
-        f"proposed satisfies all of this:</p><ul>{lines}</ul></section>"
+        '<section id="space"><h2>The space and its rules</h2>'
+        f"<p>Every {esc(survey.look.nouns.graph)} that is proposed satisfies all of this:</p>"
+        f"<ul>{lines}</ul></section>"
     )
 
 
@@ -214,9 +221,6 @@ def _reproduce(survey: Survey, source: str) -> str:
     settings = survey.settings
     versions = sorted({trial.version for trial in survey.trials if trial.version})
     space = ascii(survey.space.to_json())  # JSON inside a Python string, printable whatever it is
-    limit = 'float("inf")' if math.isinf(settings.time_limit) else repr(settings.time_limit)
-    stored = isinstance(settings.acquisition, (str, LCB, EI))
-    acquisition = repr(settings.acquisition) if stored else "your_acquisition"
     own = sum(trial.origin != "added" for trial in survey.trials)
     lines = [
         "from bogrape import EI, LCB, GraphSpace, Study, minimize",
@@ -226,15 +230,7 @@ def _reproduce(survey: Survey, source: str) -> str:
         "    objective,  # your function of a graph",
         "    space,",
         f"    n_iterations={max(0, own - settings.n_initial)},",
-        f"    n_initial={settings.n_initial},",
-        f"    kernel={settings.kernel!r},",
-        f"    seed={settings.seed},",
-        f"    time_limit={limit},",
-        f"    acquisition={acquisition},",
-        f"    method={settings.method!r},",
-        f"    noise={settings.noise!r},",
-        f"    direction={settings.direction!r},",
-        f"    retries={settings.retries},",
+        *(f"    {name}={_as_python(getattr(settings, name))}," for name in SETTING_NAMES),
         ")",
     ]
     if source:
@@ -251,6 +247,15 @@ def _reproduce(survey: Survey, source: str) -> str:
         "worker asks and no proposal is cut short by its time limit."
         f"{f' Time spent: {esc(spent)}.' if spent else ''}</p>{changed}<pre>{code}</pre></section>"
     )
+
+
+def _as_python(value: Any) -> str:
+    """The value of a setting as one writes it."""
+    if isinstance(value, float) and math.isinf(value):
+        return 'float("inf")'
+    if isinstance(value, (Kernel, Surrogate)) or callable(value):
+        return repr(value) if isinstance(value, (LCB, EI)) else "your_own"
+    return repr(value)
 
 
 def _footer(refresh: int | None) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
+from ..constraints.rule import capitalised
 from ..study import Trial
-from .picture import graph_svg, smiles_of
+from .picture import graph_html
 from .placement import place_all
 from .survey import Survey
 from .text import duration, esc, number, percent, plural, plus_minus
@@ -14,14 +15,14 @@ from .validation import best_remedy
 from .words import ORIGINS, STATUSES
 
 _MOST_REASONS = 50
-_MOST_MOLECULES = 300
-# title, kind of its values, class of its cells ("wide": left out on a phone)
+_MOST_DRAWN_BY_DOMAIN = 300  # such pictures are large: plain ones beyond
+# name, kind of its values, class of its cells ("wide": left out on a phone)
 _COLUMNS = (
     ("Trial", "number", ""),
     ("Graph", "", ""),
     ("Value", "number", ""),
     ("Predicted", "number", "wide"),
-    ("SMILES", "text", "wide"),
+    ("Text", "text", "wide"),
     ("State", "text", ""),
     ("Origin", "text", "wide"),
     ("Nodes", "number", "wide"),
@@ -43,9 +44,13 @@ def trials_table(survey: Survey) -> str:
         return "<p>No trials yet.</p>"
     places = place_all([trial.graph for trial in survey.trials])
     best, look = survey.best, survey.look
-    if len(survey.trials) > _MOST_MOLECULES:
-        look = replace(look, molecules=None)  # such pictures are large: labelled graphs instead
-    hidden = set() if survey.look.molecules is not None else {"SMILES"}
+    if len(survey.trials) > _MOST_DRAWN_BY_DOMAIN:
+        look = replace(look, drawn=False)
+    nouns = look.nouns
+    titles = {"Graph": nouns.graph, "Nodes": nouns.nodes, "Edges": nouns.edges}
+    titles = {name: capitalised(noun) for name, noun in titles.items()}
+    titles["Text"] = look.text_name or ""
+    hidden = set() if look.text_name is not None else {"Text"}
     if not any(survey.certificate(trial).predicted for trial in survey.trials):
         hidden.add("Predicted")
     if not survey.proposals:
@@ -53,21 +58,22 @@ def trials_table(survey: Survey) -> str:
     columns = [column for column in _COLUMNS if column[0] not in hidden]
     rows = []
     for trial, xy in zip(survey.trials, places, strict=True):
-        picture = graph_svg(trial.graph, look, size=96, text=False, xy=xy)
+        picture = graph_html(trial.graph, look, size=96, text=False, xy=xy)
         mark = ' class="best"' if best is not None and trial.id == best.id else ""
         cells = _cells(trial, survey, picture)
         rows.append(
             f"<tr{mark}>{''.join(_cell(cells[name], css) for name, _, css in columns)}</tr>"
         )
+    heads = "".join(_head(titles.get(name, name), kind, css) for name, kind, css in columns)
     return (
         '<div class="scroll" role="region" aria-label="All trials" tabindex="0">'
-        f'<table id="trials-table"><thead><tr>{"".join(_head(*column) for column in columns)}</tr>'
+        f'<table id="trials-table"><thead><tr>{heads}</tr>'
         f"</thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
 
 
 def _head(title: str, kind: str, style: str) -> str:
-    css = f' class="{style}"' if style else ""
+    css, title = f' class="{style}"' if style else "", esc(title)
     if not kind:
         return f'<th scope="col"{css}>{title}</th>'
     return (
@@ -96,7 +102,7 @@ def _cells(trial: Trial, survey: Survey, picture: str) -> dict[str, _Content]:
     found, seconds = survey.certificate(trial), trial.evaluation_seconds
     predicted = found.predicted
     gap = None if found.gap is None else 100 * found.gap
-    smiles = smiles_of(trial.graph, survey.look)
+    text = survey.look.text(trial.graph)
     return {
         "Trial": _Content(str(trial.id), trial.id),
         "Graph": _Content(picture),
@@ -106,7 +112,7 @@ def _cells(trial: Trial, survey: Survey, picture: str) -> dict[str, _Content]:
             if predicted is None
             else _Content(esc(plus_minus(*predicted)), predicted[0], "nowrap")
         ),
-        "SMILES": _Content(f"<code>{esc(smiles)}</code>" if smiles else ""),
+        "Text": _Content(f"<code>{esc(text)}</code>" if text else ""),
         "State": _Content(esc(trial.state), css=trial.state),
         "Origin": _Content(esc(_origin(trial))),
         "Nodes": _Content(str(trial.graph.n_nodes), trial.graph.n_nodes),

@@ -8,7 +8,7 @@ from ..graph import Graph
 from ..propose import Proposal
 from ..study import Study, Trial, TrialList
 from . import words
-from .picture import Look, graph_svg, in_words, legend_html, smiles_of
+from .picture import Look, graph_html, in_words, legend_html
 from .survey import Certificate, Survey
 from .text import duration, esc, number, plus_minus, shown
 
@@ -24,8 +24,13 @@ def notebook_html(thing: object) -> str | None:  # noqa: ARG001
 @notebook_html.register
 def _graph(graph: Graph) -> str:
     look = Look.of_graph(graph)
-    used = sorted(set(graph.labels.tolist()))
-    return f"<div>{graph_svg(graph, look)}<div>{legend_html(look, used)}</div></div>"
+    return f"<div>{_picture(graph, look)}</div>"
+
+
+def _picture(graph: Graph, look: Look) -> str:
+    """The drawing with its legend, and a note if the domain could not draw it."""
+    drawn, used = graph_html(graph, look), sorted(set(graph.labels.tolist()))
+    return f"{drawn}<div>{legend_html(look, used)}</div>{look.problems_html()}"
 
 
 @notebook_html.register
@@ -38,14 +43,14 @@ def _proposal(proposal: Proposal) -> str:
         ("method", proposal.method),
         ("time", duration(proposal.seconds)),
     ]
-    return _beside(graph_svg(proposal.graph), _table(rows), in_words(proposal.graph))
+    look = Look.of_graph(proposal.graph)
+    return _beside(_picture(proposal.graph, look), _table(rows), in_words(proposal.graph, look))
 
 
 @notebook_html.register
 def _trial(trial: Trial) -> str:
     look = _look(trial)
-    legend = legend_html(look, sorted(set(trial.graph.labels.tolist())))
-    picture = f"{graph_svg(trial.graph, look)}<div>{legend}</div>"
+    picture = _picture(trial.graph, look)
     return _beside(picture, _table(_facts(trial, look)), f"trial {trial.id}")
 
 
@@ -53,31 +58,30 @@ def _trial(trial: Trial) -> str:
 def _trials(trials: TrialList) -> str:
     if not trials:
         return "<div>no trials</div>"
-    cards = "".join(_card(trial) for trial in trials[:_MOST_CARDS])
+    look = _look(trials[0])
+    cards = "".join(_card(trial, look) for trial in trials[:_MOST_CARDS])
     more = len(trials) - _MOST_CARDS
     rest = f"<div>and {more} more</div>" if more > 0 else ""
-    look = _look(trials[0])
     used = sorted({label for t in trials[:_MOST_CARDS] for label in t.graph.labels.tolist()})
     return (
         f'<div aria-label="{len(trials)} trials">'
         f'<div style="display:flex;flex-wrap:wrap;gap:12px">{cards}</div>'
-        f"<div>{legend_html(look, used)}</div>{rest}</div>"
+        f"<div>{legend_html(look, used)}</div>{look.problems_html()}{rest}</div>"
     )
 
 
-def _card(trial: Trial) -> str:
-    look = _look(trial)
+def _card(trial: Trial, look: Look) -> str:
     facts = [text for name, text in _facts(trial, look) if name not in ("trial", "origin", "proof")]
     lines = "".join(f"<div>{esc(text)}</div>" for text in facts)
     return (
         '<div style="width:190px;border:1px solid #8884;border-radius:8px;padding:8px;'
-        f'text-align:center;overflow-wrap:anywhere">{graph_svg(trial.graph, look, size=170)}'
+        f'text-align:center;overflow-wrap:anywhere">{graph_html(trial.graph, look, size=170)}'
         f"<strong>trial {trial.id}</strong>{lines}</div>"
     )
 
 
 def _facts(trial: Trial, look: Look) -> list[tuple[str, str]]:
-    """Names and texts: state or value, prediction, acquisition value, SMILES."""
+    """Names and texts: state or value, prediction, acquisition value, text."""
     found = Certificate.of(trial)
     state = trial.state if trial.value is None else f"value {number(trial.value, 6)}"
     if trial.state == "failed" and trial.reason:
@@ -90,14 +94,14 @@ def _facts(trial: Trial, look: Look) -> list[tuple[str, str]]:
         rows.append(("acquisition", f"acquisition {number(found.value)}"))
     if found.status:
         rows.append(("proof", words.STATUSES[found.status]))
-    if smiles := smiles_of(trial.graph, look):
-        rows.append(("SMILES", smiles))
+    if text := look.text(trial.graph):
+        rows.append((str(look.text_name), text))
     return rows
 
 
 def _look(trial: Trial) -> Look:
     if trial.space is None:
-        return Look(n_labels=int(trial.graph.labels.max()) + 1)
+        return Look.of_graph(trial.graph)
     return Look.of(trial.space)
 
 
@@ -114,12 +118,7 @@ def _study(study: Study) -> str:
     if best is None:
         return _beside("", _table(rows), f"study {study.name}")
     rows.append(("found", words.improvement_in_words(survey)))
-    legend = legend_html(survey.look, sorted(set(best.graph.labels.tolist())))
-    return _beside(
-        f"{graph_svg(best.graph, survey.look)}<div>{legend}</div>",
-        _table(rows),
-        f"study {study.name}",
-    )
+    return _beside(_picture(best.graph, survey.look), _table(rows), f"study {study.name}")
 
 
 def _table(rows: list[tuple[str, str]]) -> str:

@@ -8,56 +8,95 @@ pictures fit in one page.
 from __future__ import annotations
 
 import math
-import re
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from importlib import import_module
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..arrays import FloatArray
+from ..constraints.rule import with_article
+from ..domain import DIRECTED_GRAPHS, GRAPHS, Domain, Nouns, find_domain
 from ..errors import BoGrapeError
 from ..graph import Graph
 from ..space import GraphSpace
 from .draw import MOST_DRAWN, PALETTE
+from .embedded import embedded_svg
 from .layout import is_layered, layer_numbers
 from .placement import place
 from .text import esc, plural, shown
 
 _INK = "#1F2937"
-# Of the molecular spaces, beyond the element: neighbours 1..4, hydrogens 0..4, multiple bonds.
-_ATOM_FEATURES = (
-    *("atoms with 1 neighbour", *(f"atoms with {n} neighbours" for n in (2, 3, 4))),
-    *("atoms without hydrogen", "atoms with 1 hydrogen"),
-    *(f"atoms with {n} hydrogens" for n in (2, 3, 4)),
-    *("atoms in a double bond", "atoms in a triple bond"),
-)
-
 _MOST_NAMED = 40  # nodes whose names are written into a picture
 
 
 @dataclass(frozen=True)
 class Look:
-    """How graphs of one study are drawn: names of labels and nodes, and whether as molecules."""
+    """How graphs of one study are shown: names of labels and nodes, and what they stand for."""
 
     label_names: tuple[str, ...] | None = None
     n_labels: int = 1
-    molecules: Any = None  # the function that draws them, or None
+    domain: Domain | None = None
     node_names: tuple[str, ...] | None = None
+    nouns: Nouns = GRAPHS
+    drawn: bool = True  # by the drawing of the domain, if it has one
+    problems: Counter[str] = field(default_factory=Counter, compare=False)  # of the domain's parts
 
     @classmethod
     def of(cls, space: GraphSpace) -> Look:
         """The look of the graphs of a space."""
-        return cls(space.label_names, space.n_labels, _molecule_drawer(space), space.nodes)
+        return cls(space.label_names, space.n_labels, space.domain, space.nodes, space.nouns)
 
     @classmethod
     def of_graph(cls, graph: Graph) -> Look:
-        """The look of a graph alone, which may know the names of its labels."""
+        """The look of a graph alone, which may know the names of its labels and its domain."""
         n_labels = int(graph.labels.max(initial=0)) + 1
-        return cls(graph.label_names, n_labels, _drawer_of_graph(graph))
+        nouns = DIRECTED_GRAPHS if graph.directed else GRAPHS
+        if graph.domain is None:
+            return cls(graph.label_names, n_labels, nouns=nouns)
+        try:
+            domain = find_domain(graph.domain)
+        except BoGrapeError as error:
+            return cls(graph.label_names, n_labels, nouns=nouns, problems=Counter([str(error)]))
+        return cls(graph.label_names, n_labels, domain, nouns=domain.nouns)
+
+    @property
+    def draws(self) -> bool:
+        """Whether the domain draws the graphs, as far as is known so far."""
+        return self.drawn and self.domain is not None and self.domain.draw is not None
+
+    @property
+    def text_name(self) -> str | None:
+        """What texts of graphs are called, e.g. ``SMILES``; ``None`` if there are none."""
+        return None if self.domain is None or self.domain.text is None else self.domain.text.name
+
+    def text(self, graph: Graph) -> str:
+        """The text of a graph; empty if there is none."""
+        if self.domain is None or self.domain.text is None:
+            return ""
+        try:
+            return str(self.domain.text.write(graph))
+        except Exception as error:  # of whoever wrote the domain
+            self._note(f"Without {self.domain.text.name}, which could not be written", error)
+            return ""
+
+    def drawing(self, graph: Graph, size: int) -> str | None:
+        """The drawing of the domain as an HTML element; ``None`` if there is none."""
+        if self.domain is None or self.domain.draw is None or not self.drawn:
+            return None
+        try:
+            return embedded_svg(self.domain.draw(graph, size), size, in_words(graph, self))
+        except Exception as error:  # of whoever wrote the domain
+            self._note("Drawn as plain graphs, because the drawing failed", error)
+            return None
+
+    def _note(self, what: str, error: Exception) -> None:
+        self.problems[shown(f"{what}: {type(error).__name__}: {error}")] += 1
+
+    def problems_html(self) -> str:
+        """A note about parts of the domain that failed; empty if none has."""
+        lines = [f"{what} ({plural(n, 'time')})." for what, n in self.problems.items()]
+        return "".join(f'<p class="note">{esc(line)}</p>' for line in lines)
 
     def name(self, label: int) -> str:
         """Name of a label, in one short line."""
@@ -65,11 +104,18 @@ class Look:
             return shown(self.label_names[label], 24) or f"label {label}"
         return f"label {label}"
 
-    def feature(self, m: int) -> str:
-        """What a node with feature m is, e.g. ``nodes with feature 2``."""
-        if self.molecules is not None and m < len(_ATOM_FEATURES):
-            return _ATOM_FEATURES[m]
-        return f"nodes with feature {m}"
+    def node_with(self, m: int) -> str:
+        """A node that has feature m, e.g. ``an atom with 2 hydrogens``."""
+        phrases = () if self.domain is None else self.domain.feature_phrases
+        phrase = phrases[m] if m < len(phrases) else f"with feature {m}"
+        return f"{with_article(self.nouns.node)} {shown(phrase, 60)}"
+
+    def edge_with(self, label: int) -> str:
+        """An edge that has a label, e.g. ``a double bond``."""
+        names = () if self.domain is None else self.domain.edge_label_names
+        if label <= len(names):
+            return with_article(shown(names[label - 1], 60))
+        return f"{with_article(self.nouns.edge)} labelled {label}"
 
     def short(self, label: int) -> str:
         """What fits inside a node: a short name, else a letter of it, else the number."""
@@ -89,6 +135,20 @@ def colour_of(label: int, n_labels: int) -> str:
         return PALETTE[label]
     hue = (label * 360.0 / n_labels) % 360.0
     return f"hsl({hue:.0f},65%,{45 + 12 * (label % 2)}%)"
+
+
+def graph_html(
+    graph: Graph,
+    look: Look | None = None,
+    *,
+    size: int = 220,
+    text: bool = True,
+    xy: FloatArray | None = None,
+) -> str:
+    """The graph as its domain draws it, else, or if that fails, as `graph_svg` does."""
+    look = look or Look.of_graph(graph)
+    drawn = look.drawing(graph, size) if graph.n_nodes <= MOST_DRAWN else None
+    return graph_svg(graph, look, size=size, text=text, xy=xy) if drawn is None else drawn
 
 
 def graph_svg(
@@ -113,10 +173,6 @@ def graph_svg(
     look = look or Look.of_graph(graph)
     if graph.n_nodes > MOST_DRAWN:
         return _description(graph, look, size)
-    if look.molecules is not None:
-        drawn = _molecule_svg(graph, look, size)
-        if drawn is not None:
-            return drawn
     xy = place(graph) if xy is None else xy
     at, width, height, radius = _on_paper(xy, size)
     parts = [
@@ -143,9 +199,8 @@ def graph_svg(
 
 def _description(graph: Graph, look: Look, size: int) -> str:
     """Numbers of nodes and edges in a frame, where a drawing would show nothing but ink."""
-    edges = plural(graph.n_edges, "arc" if graph.directed else "edge")
     height = round(0.45 * size)
-    lines = (plural(graph.n_nodes, "node"), edges, "too large to draw")
+    lines = (*sizes_in_words(graph, look.nouns), "too large to draw")
     texts = "".join(
         f'<text x="{size // 2}" y="{round((k + 1) * height / 4 + 2)}">{esc(line)}</text>'
         for k, line in enumerate(lines)
@@ -163,9 +218,7 @@ def _description(graph: Graph, look: Look, size: int) -> str:
 def in_words(graph: Graph, look: Look | None = None) -> str:
     """What the picture shows, for those who cannot see it."""
     look = look or Look.of_graph(graph)
-    arcs = "arc" if graph.directed else "edge"
-    kind = "graph" if look.molecules is None else "molecule"
-    words = f"{kind} with {plural(graph.n_nodes, 'node')} and {plural(graph.n_edges, arcs)}"
+    words = f"{look.nouns.graph} with {' and '.join(sizes_in_words(graph, look.nouns))}"
     if look.n_labels > 1:
         labels, numbers = np.unique(graph.labels, return_counts=True)
         named = [f"{n} × {look.name(a)}" for a, n in zip(labels.tolist(), numbers, strict=True)]
@@ -173,9 +226,18 @@ def in_words(graph: Graph, look: Look | None = None) -> str:
     return words
 
 
+def sizes_in_words(graph: Graph, nouns: Nouns = GRAPHS) -> tuple[str, str]:
+    """``5 nodes`` and ``4 edges``."""
+    n, m = graph.n_nodes, graph.n_edges
+    return plural(n, nouns.node, nouns.nodes), plural(m, nouns.edge, nouns.edges)
+
+
 def legend_html(look: Look, labels: Sequence[int] | None = None) -> str:
-    """Colours and names of labels, as a line of HTML; empty for graphs without labels."""
-    if look.n_labels <= 1 or look.molecules is not None:
+    """Colours and names of labels, as a line of HTML; empty for graphs without labels.
+
+    Also empty where the domain draws all graphs: then nothing has these colours.
+    """
+    if look.n_labels <= 1 or (look.draws and not look.problems):
         return ""
     chosen = range(look.n_labels) if labels is None else labels
     items = [
@@ -322,67 +384,3 @@ def readable_on(colour: str) -> str:
         return "#fff"
     red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     return "#fff" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else _INK
-
-
-# -- molecules --------------------------------------------------------------------------------
-
-
-def is_molecular(space: GraphSpace) -> bool:
-    """Whether the graphs of a space are molecules: a rule of that package gives them valences."""
-    return any(rule.package == "molecules" and _kind(rule) == "Valence" for rule in space.rules)
-
-
-def _kind(rule: object) -> str:
-    return type(rule).__name__
-
-
-def _molecule_drawer(space: GraphSpace) -> Any:
-    """The function that draws molecules, where there are any and RDKit is there."""
-    if not is_molecular(space):
-        return None
-    try:
-        return getattr(import_module("bogrape.molecules"), "draw", None)
-    except ImportError:
-        return None
-
-
-def _drawer_of_graph(graph: Graph) -> Any:
-    """The function that draws a graph which is a molecule of the elements it names."""
-    if graph.label_names is None or graph.edge_labels is None:
-        return None
-    try:
-        molecules = import_module("bogrape.molecules")
-        molecules.to_mol(graph, graph.label_names)
-    except (ImportError, BoGrapeError):
-        return None
-    return molecules.draw
-
-
-def smiles_of(graph: Graph, look: Look) -> str:
-    """The molecule as SMILES; empty for graphs that are none."""
-    if look.molecules is None:
-        return ""
-    try:
-        return str(import_module("bogrape.molecules").to_smiles(graph, look.label_names))
-    except (BoGrapeError, ValueError, RuntimeError):
-        return ""
-
-
-def _molecule_svg(graph: Graph, look: Look, size: int) -> str | None:
-    """The molecule as a chemist draws it, on white; ``None`` if it cannot be drawn."""
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "molecule.svg"
-        try:
-            look.molecules(graph, file, elements=look.label_names, size=size)
-        except (BoGrapeError, ValueError, RuntimeError):
-            return None
-        text = file.read_text(encoding="utf-8")
-    tall = re.search(r"height='(\d+)px'", text)
-    height = int(tall[1]) if tall else size
-    body = re.sub(r"<!--.*?-->", "", text[text.index("<svg") :], flags=re.DOTALL)
-    body = re.sub(r" class='[^']*'", "", body)
-    body = " ".join(body[body.index(">") + 1 :].split())  # the root is written anew
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {height}" width="{size}" '
-        f'height="{height}" role="img" aria-label="{esc(in_words(graph, look))}">{body}'
-    )

@@ -11,10 +11,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ..arrays import FloatArray
-from ..counts import Counts
+from ..counts import count
 from ..display import finite
 from ..errors import BoGrapeError, StudyError
-from ..gp import STUDY_CLIP, GraphGP
+from ..gp import GraphGP
+from ..kernels import get_kernel, is_published, path_features
+from ..posterior import FittedModel
 from ..study import Study, Trial
 from ..study.results import mean_value
 from .effects import Effect, find_effects
@@ -167,32 +169,33 @@ class Survey:
     def gp(self) -> GraphGP:
         """The Gaussian process of the observations, with the study's kernel."""
         self._need_small(2, "a prediction")
+        if self.settings.surrogate is not None:
+            raise StudyError(
+                "this is said of the Gaussian process only, and the study has a surrogate of its "
+                "own instead"
+            )
         return self._fit()
 
     def _fit(self) -> GraphGP:
         """Hyperparameters from the last proposal, or fitted to a part where there are many."""
         settings, trials = self.settings, self.kept
         some = _spread(trials, _MOST_FITTED)
-        n_labels, seed = self.space.n_labels, settings.seed
         try:
-            values = _recorded(self.proposals) if len(trials) > _MOST_FITTED else None
+            if get_kernel(settings.kernel).hyperparameters():  # fits those to a part by itself
+                some = trials
+            values = _recorded(self.proposals) if len(some) < len(trials) else None
             if values is None:
-                found = GraphGP(
-                    settings.kernel, settings.noise, n_labels=n_labels, seed=seed, clip=STUDY_CLIP
-                )
+                found = settings.new_model(most_observations=None)
                 found.fit([t.graph for t in some], self._targets(some))
                 if len(some) == len(trials):
                     return found
                 values = found.hyperparameters
-            fixed = GraphGP(
-                settings.kernel,
+            fixed = settings.new_model(
                 noise=values["noise"],
-                n_labels=n_labels,
                 alpha=values["alpha"],
-                beta=values["beta"],
+                beta=values["beta"] or None,
                 feature_kernel=values["beta"] > 0,
-                seed=seed,
-                clip=STUDY_CLIP,
+                most_observations=None,
             )
             return fixed.fit([t.graph for t in trials], self._targets(trials))
         except BoGrapeError as error:
@@ -207,13 +210,32 @@ class Survey:
 
     @cached_property
     def left_out(self) -> LeaveOneOut:
-        """Each observation as predicted from all others, at the fitted hyperparameters."""
+        """Each observation as predicted from all others, at the fitted hyperparameters.
+
+        With a surrogate of your own, which may take long to fit: each proposal as it was predicted
+        before it was evaluated.
+        """
         self._need_small(3, "a leave-one-out prediction")
-        return LeaveOneOut.of(self._inverse, self.sign)
+        if self.settings.surrogate is None:
+            return LeaveOneOut.of(self._inverse, self.sign)
+        known = [
+            (trial.value, *predicted)
+            for trial in self.complete
+            if (predicted := self.certificate(trial).predicted) is not None
+        ]
+        if len(known) < 3:
+            raise StudyError(
+                "predictions of a surrogate of your own are compared with what its proposals gave, "
+                f"which takes 3 of them, and there are {len(known)} so far"
+            )
+        values, mean, std = np.array(known, dtype=float).T
+        return LeaveOneOut.of_predictions(values, mean, std, self.sign)
 
     @property
     def clipped(self) -> list[Trial]:
         """Trials whose values lie too far out for the model to take them as they are."""
+        if self.settings.surrogate is not None:
+            return []
         return [self.kept[i] for i in self.gp.clipped]
 
     @cached_property
@@ -223,16 +245,9 @@ class Survey:
         Computed from at most `MOST_COMPARED` observations, spread evenly.
         """
         self._need_small(3, "a comparison of settings")
-        some, settings = self.compared, self.settings
-        return scores(
-            [trial.graph for trial in some],
-            self._targets(some),
-            kernel=settings.kernel,
-            noise=settings.noise,
-            n_labels=self.space.n_labels,
-            seed=settings.seed,
-            sign=self.sign,
-        )
+        _ = self.gp  # settings are those of a Gaussian process
+        some = self.compared
+        return scores([trial.graph for trial in some], self._targets(some), self.settings)
 
     @property
     def compared(self) -> list[Trial]:
@@ -245,6 +260,7 @@ class Survey:
 
         Empty if leave-one-out says that the model knows nothing.
         """
+        _ = self.gp  # exchanges need its covariance
         if not self.left_out.knows_something:
             return []
         found = find_effects(
@@ -258,20 +274,21 @@ class Survey:
 
     @cached_property
     def plane(self) -> FloatArray:
-        """The observed graphs on a plane (T, 2): the main axes of what the kernel sees."""
+        """The observed graphs on a plane (T, 2): the main axes of what the kernel sees.
+
+        With a surrogate of your own, of the shares of labelled pairs at each distance.
+        """
         self._need_small(3, "a map")
+        if self.settings.surrogate is not None:
+            counts = count([trial.graph for trial in self.kept], self.space.n_labels)
+            paths = path_features(counts, labelled=True).reshape(len(counts), -1)
+            with threadpool_limits(1):
+                return _main_axes(paths)
         model = self.gp.posterior.model
-        z = _coordinates(model.counts, self.gp)
-        z = z - z.mean(axis=0)
-        out = np.zeros((len(z), 2))
         with threadpool_limits(1):
-            if z.shape[1] < len(z):  # the smaller of the two matrices of products tells the axes
-                xy = z @ np.linalg.eigh(z.T @ z)[1][:, ::-1][:, :2]
-            else:
-                values, vectors = np.linalg.eigh(z @ z.T)
-                xy = (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1][:, :2]
-        out[:, : xy.shape[1]] = xy
-        return out
+            if is_published(model.kernel):
+                return _main_axes(_coordinates(model))
+            return _main_axes_of_products(model.cross(model.counts))
 
     # -- times --------------------------------------------------------------------------------
 
@@ -302,9 +319,30 @@ def _spread(trials: Sequence[Trial], most: int) -> list[Trial]:
     return [trials[i] for i in chosen.tolist()]
 
 
-def _coordinates(counts: Counts, gp: GraphGP) -> FloatArray:
-    """What the kernel sees of each graph, weighted as in the fitted covariance."""
-    model = gp.posterior.model
-    paths = model.kernel.features(counts).reshape(len(counts), -1)
+def _main_axes(z: FloatArray) -> FloatArray:
+    """Rows along the two directions in which they differ most, (T, 2)."""
+    z = z - z.mean(axis=0)
+    if z.shape[1] >= len(z):  # the smaller of the two matrices of products tells the axes
+        return _main_axes_of_products(z @ z.T)
+    out = np.zeros((len(z), 2))
+    xy = z @ np.linalg.eigh(z.T @ z)[1][:, ::-1][:, :2]
+    out[:, : xy.shape[1]] = xy
+    return out
+
+
+def _main_axes_of_products(products: FloatArray) -> FloatArray:
+    """The same, given the inner products of the rows."""
+    middle = products.mean(axis=0)
+    values, vectors = np.linalg.eigh(products - middle - middle[:, None] + middle.mean())
+    out = np.zeros((len(products), 2))
+    xy = (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1][:, :2]
+    out[:, : xy.shape[1]] = xy
+    return out
+
+
+def _coordinates(model: FittedModel) -> FloatArray:
+    """What a kernel of the paper sees of each graph, weighted as in the fitted covariance."""
+    counts = model.counts
+    paths = path_features(counts, labelled=model.kernel.labelled).reshape(len(counts), -1)
     nodes = counts.features / (counts.sizes[:, None] * np.sqrt(model.n_features))
     return np.concatenate([np.sqrt(model.alpha) * paths, np.sqrt(model.beta) * nodes], axis=1)

@@ -49,9 +49,9 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"
 
 
-def plural(n: int, noun: str) -> str:
-    """``1 edge``, ``2 edges``."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+def plural(n: int, noun: str, many: str | None = None) -> str:
+    """``1 edge``, ``2 edges``; ``many`` where the plural is another word."""
+    return f"{n} {noun}" if n == 1 else f"{n} {many or noun + 's'}"
 
 
 def percent(share: float) -> str:

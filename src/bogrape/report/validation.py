@@ -19,10 +19,11 @@ from threadpoolctl import threadpool_limits
 
 from ..arrays import FloatArray
 from ..errors import BoGrapeError
-from ..gp import STUDY_CLIP, GraphGP
 from ..graph import Graph
-from ..kernels import KERNELS, KernelName
+from ..kernels import KERNELS, get_kernel
 from ..posterior import FittedModel
+from ..standardise import standardise
+from ..study import StudySettings
 
 _INTERVAL = 1.96  # standard deviations on either side that hold 95 % of a normal distribution
 _CHANCE = 0.01  # how often luck alone may look like knowledge, or like bad calibration
@@ -74,6 +75,16 @@ class LeaveOneOut:
         diagonal = inverse.diagonal
         mu = model.y - (inverse @ model.y) / diagonal
         return cls(model.y, mu, 1.0 / np.sqrt(diagonal), model.y_mean, model.y_scale, sign)
+
+    @classmethod
+    def of_predictions(
+        cls, values: FloatArray, mean: FloatArray, std: FloatArray, sign: float
+    ) -> LeaveOneOut:
+        """From predictions that were made before the values were known, in the user's units."""
+        standard = standardise(sign * values)
+        mu, sigma = (sign * mean - standard.mean) / standard.scale, std / standard.scale
+        sigma = np.maximum(sigma, _ROUNDING)
+        return cls(standard.y, mu, sigma, standard.mean, standard.scale, sign)
 
     def _in_units(self, standard: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
@@ -176,37 +187,35 @@ class LeaveOneOut:
 class Score:
     """Settings of a Gaussian process, and how it predicts left-out observations with them."""
 
-    kernel: KernelName
+    kernel: str  # its name
     noise: float | Literal["fit"]
     left_out: LeaveOneOut
     present: bool  # whether these are the settings of the study
 
 
-def scores(
-    graphs: Sequence[Graph],
-    y: FloatArray,
-    *,
-    kernel: KernelName,
-    noise: float | Literal["fit"],
-    n_labels: int,
-    seed: int,
-    sign: float,
-) -> list[Score]:
+def scores(graphs: Sequence[Graph], y: FloatArray, settings: StudySettings) -> list[Score]:
     """The present settings first, then fitted noise and the other kernels."""
-    names: list[KernelName] = [kernel, *(name for name in KERNELS if name != kernel)]
-    if n_labels == 1:  # kernels with and without labels are the same then
-        names = [k for k in names if k == kernel or KERNELS[k].labelled == KERNELS[kernel].labelled]
+    present, noise = get_kernel(settings.kernel), settings.noise
+    others = [kernel for kernel in KERNELS.values() if kernel != present]
+    if settings.space.n_labels == 1:  # kernels with and without labels are the same then
+        others = [kernel for kernel in others if kernel.labelled == present.labelled]
     out = []
-    for name in names:
+    for kernel in (present, *others):
         for chosen in dict.fromkeys((noise, "fit")):
-            gp = GraphGP(name, chosen, n_labels=n_labels, seed=seed, restarts=3, clip=STUDY_CLIP)
+            gp = settings.new_model(
+                kernel=kernel,
+                noise=chosen,
+                alpha=settings.alpha if kernel is present else None,  # it belongs to one kernel
+                restarts=min(3, settings.restarts),
+                most_observations=None,
+            )
             try:
                 gp.fit(graphs, y)
             except BoGrapeError:  # these settings do not work for these data
                 continue
-            found = LeaveOneOut.of(Inverse(gp.posterior.model), sign)
-            present = (name, chosen) == (kernel, noise)
-            out.append(Score(name, chosen, found, present))
+            found = LeaveOneOut.of(Inverse(gp.posterior.model), settings.sign)
+            is_present = kernel is present and chosen == noise
+            out.append(Score(kernel.name, chosen, found, is_present))
     return out
 
 

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..acquisition import LCB
-from ..constraints import (
-    Acyclic,
-    CycleRange,
-    DegreeRange,
-    DiameterRange,
-    FixedLabel,
-    ForbiddenAdjacency,
-    ForbiddenEdge,
-    LabelCount,
-    NamedLabel,
-    NumberOfEdges,
-    RequiredEdge,
-    RequiredSubgraph,
-    Rule,
-)
+from ..constraints.rule import capitalised, with_article
 from ..errors import StudyError
 from ..space import GraphSpace
 from .effects import Effect, Exchange
-from .picture import Look, is_molecular
+from .picture import Look
 from .survey import Survey
 from .text import number, percent, plural, plus_minus, shown
 from .validation import Score, best_remedy
@@ -54,132 +40,68 @@ _LOOSE = 0.5  # gap beyond which a bound says too little to be repeated in the s
 
 def space_in_words(space: GraphSpace) -> list[str]:
     """The graphs to choose from and their rules, a sentence each."""
-    kind = "directed graphs" if space.directed else "graphs"
+    look, nouns = Look.of(space), space.nouns
+    kind = f"directed {nouns.graphs}" if space.directed else nouns.graphs
     if space.acyclic and space.directed:
-        kind = "directed graphs without cycles"
+        kind += " without cycles"
     how = {
-        True: "Weakly connected " if space.directed else "Connected ",
-        "strong": "Strongly connected ",
-        "weak": "Weakly connected ",
+        True: "weakly connected " if space.directed else "connected ",
+        "strong": "strongly connected ",
+        "weak": "weakly connected ",
         False: "",
     }[space.connected]
     size = f"{space.n_min} to {space.n_max}" if space.n_min < space.n_max else str(space.n_max)
-    first = f"{how}{kind} with {size} node{'' if size == '1' else 's'}."
-    out = [first[:1].upper() + first[1:]]
-    look = Look.of(space)
+    out = [capitalised(f"{how}{kind} with {size} {nouns.node if size == '1' else nouns.nodes}.")]
     if space.n_labels > 1 or space.label_names:
-        names = [look.name(a) for a in range(space.n_labels)]
-        some = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
-        out.append(f"Every node has one of {plural(space.n_labels, 'label')}: {some}.")
+        names = _some([look.name(a) for a in range(space.n_labels)])
+        out.append(f"Every {nouns.node} has one of {plural(space.n_labels, 'label')}: {names}.")
     if space.n_features:
-        out.append(f"Every node has {plural(space.n_features, 'yes-or-no feature')}.")
+        features = plural(space.n_features, "yes-or-no feature")
+        out.append(f"Every {nouns.node} has {features}.")
     if space.n_edge_labels:
-        out.append(f"Every edge has a label from 1 to {space.n_edge_labels}.")
-    return out + [rule_in_words(rule, look, space.directed) for rule in space.rules]
+        out.append(_edge_labels_in_words(space, look))
+    return out + [shown(rule.describe(nouns), 600) for rule in space.rules]
 
 
-def rule_in_words(rule: Rule, look: Look, directed: bool = False) -> str:
-    """One rule as a sentence; one without words of its own by its name."""
-    write = _RULES.get(type(rule))
-    if rule.package == "molecules" and type(rule).__name__ == "Valence":
-        return "Every graph is a molecule: nodes are atoms with their usual valences."
-    if write is None:
-        return f"Rule: {shown(rule.name, 300)}."
-    return write(rule, look, "arc" if directed else "edge")
+def _edge_labels_in_words(space: GraphSpace, look: Look) -> str:
+    n, edge = space.n_edge_labels, look.nouns.edge
+    if look.domain is None or len(look.domain.edge_label_names) < n:
+        return f"Every {edge} has a label from 1 to {n}."
+    return f"Every {edge} is {' or '.join(look.edge_with(k) for k in range(1, n + 1))}."
 
 
-def _span(rule: Any) -> str:
-    low, high = rule.minimum, rule.maximum
-    if high is None:
-        return f"at least {low}"
-    if low == high:
-        return f"exactly {low}"
-    return f"at most {high}" if low == 0 else f"{low} to {high}"
-
-
-def _label(label: Any, look: Look) -> str:
-    if isinstance(label, NamedLabel):
-        return shown(label.name, 24)
-    return str(int(label)) if look.label_names is None else look.name(int(label))
-
-
-def _degree(rule: DegreeRange, look: Look, edge: str) -> str:
-    who = "Every node" if rule.node is None else f"Node {rule.node}"
-    if rule.label is not None:
-        who += f" labelled {_label(rule.label, look)}"
-    which = {"in": "incoming ", "out": "outgoing ", None: ""}[rule.direction]
-    return f"{who} has {_span(rule)} {which}{edge}s."
-
-
-def _subgraph(rule: RequiredSubgraph, look: Look, edge: str) -> str:
-    edges = ", ".join(f"{u}–{v}" for u, v in rule.edges[:12])
-    out = f"These {edge}s are there: {edges}" if rule.edges else "These nodes are there"
-    if rule.labels:
-        named = ", ".join(f"node {v} is {_label(a, look)}" for v, a in rule.labels[:12])
-        out += f"; {named}"
-    return out + ("; and no others among those nodes." if rule.induced else ".")
-
-
-_RULES: dict[type[Rule], Callable[[Any, Look, str], str]] = {
-    NumberOfEdges: lambda rule, look, edge: f"There are {_span(rule)} {edge}s.",  # noqa: ARG005
-    DegreeRange: _degree,
-    LabelCount: lambda rule, look, edge: (  # noqa: ARG005
-        f"There are {_span(rule)} nodes labelled {_label(rule.label, look)}."
-    ),
-    FixedLabel: lambda rule, look, edge: (  # noqa: ARG005
-        f"Node {rule.node} is labelled {_label(rule.label, look)}."
-    ),
-    RequiredEdge: lambda rule, look, edge: (  # noqa: ARG005
-        f"Nodes {rule.u} and {rule.v} are joined by an {edge}."
-    ),
-    ForbiddenEdge: lambda rule, look, edge: (  # noqa: ARG005
-        f"Nodes {rule.u} and {rule.v} are not joined by an {edge}."
-    ),
-    ForbiddenAdjacency: lambda rule, look, edge: (
-        f"No {edge} joins nodes labelled {_label(rule.label_a, look)} and "
-        f"{_label(rule.label_b, look)}."
-    ),
-    RequiredSubgraph: _subgraph,
-    DiameterRange: lambda rule, look, edge: (  # noqa: ARG005
-        f"The longest of all shortest paths has {_span(rule)} steps."
-    ),
-    CycleRange: lambda rule, look, edge: (  # noqa: ARG005
-        f"There are {_span(rule)} independent cycles."
-    ),
-    Acyclic: lambda rule, look, edge: "There are no cycles.",  # noqa: ARG005
-}
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
 
 
 # -- the prediction ---------------------------------------------------------------------------
 
 
-def exchange_in_words(exchange: Exchange, look: Look, directed: bool = False) -> str:
+def exchange_in_words(exchange: Exchange, look: Look) -> str:
     """What is exchanged, e.g. ``an O instead of a C``."""
-    edge = "arc" if directed else "bond" if look.molecules is not None else "edge"
+    edge, edges = look.nouns.edge, look.nouns.edges
     match exchange.kind, exchange.parts:
         case "label", (gone, come):
             return f"{_one(come, look)} instead of {_one(gone, look)}"
         case "edge label", (gone, come):
-            if look.molecules is not None:
-                return f"a {_BONDS[come]} bond instead of a {_BONDS[gone]} bond"
-            return f"an {edge} labelled {come} instead of {gone}"
+            return f"{look.edge_with(come)} instead of {look.edge_with(gone)}"
         case "neighbours", (first, second):
             ends = f"{look.name(first)} and {look.name(second)}"
-            return f"two labels swapped so that more {edge}s join {ends}"
+            return f"two labels swapped so that more {edges} join {ends}"
         case "feature", (m,):
-            return f"{_singular(look.feature(m))} instead of one without"
+            return f"{look.node_with(m)} instead of one without"
         case "closer", _:
-            return f"one {edge} moved so that nodes lie closer together"
+            return f"one {edge} moved so that {look.nouns.nodes} lie closer together"
         case _:
             return f"one more {edge}"
 
 
-def effect_in_words(effect: Effect, look: Look, directed: bool = False) -> str:
+def effect_in_words(effect: Effect, look: Look) -> str:
     """E.g. ``An O instead of a C changes the prediction by −0.12 ± 0.04.``"""
-    what = exchange_in_words(effect.exchange, look, directed)
+    what = exchange_in_words(effect.exchange, look)
     change = plus_minus(effect.mean, effect.std)
     sign = "+" if effect.mean > 0 else ""
-    return f"{what[:1].upper()}{what[1:]} changes the prediction by {sign}{change}."
+    return f"{capitalised(what)} changes the prediction by {sign}{change}."
 
 
 def effects_in_words(survey: Survey, most: int) -> list[str]:
@@ -195,7 +117,7 @@ def effects_in_words(survey: Survey, most: int) -> list[str]:
         if survey.left_out.too_narrow:
             out += ", and settings with honest error bars; those of the present ones are too narrow"
         return [f"{out}."]
-    return [effect_in_words(effect, survey.look, survey.space.directed) for effect in found]
+    return [effect_in_words(effect, survey.look) for effect in found]
 
 
 def _nothing_known(survey: Survey) -> str:
@@ -256,36 +178,26 @@ def blind_spot(survey: Survey) -> str | None:
     """What the model cannot see of the graphs of this space, if there is anything."""
     if survey.space.n_edge_labels < 2:
         return None
+    nouns = survey.space.nouns
     if any(rule.derives_features for rule in survey.space.rules):
         return (
-            "The model cannot see the labels of edges (bond orders) themselves, only what follows "
-            "from them for the features of the nodes (hydrogens, double and triple bonds): two "
-            "graphs that differ only in where the double bonds of such nodes lie get the same "
-            "prediction."
+            f"The model cannot see the labels of {nouns.edges} themselves, only what follows from "
+            f"them for the features of the {nouns.nodes}: two {nouns.graphs} that differ in "
+            "nothing else get the same prediction."
         )
     return (
-        "The model cannot see the labels of edges: two graphs that differ only in them get the "
-        "same prediction. If they matter, say it by labels or features of the nodes."
+        f"The model cannot see the labels of {nouns.edges}: two {nouns.graphs} that differ only in "
+        f"them get the same prediction. If they matter, say it by labels or features of the "
+        f"{nouns.nodes}."
     )
-
-
-_BONDS = {1: "single", 2: "double", 3: "triple"}
-_SPOKEN_WITH_VOWEL = "AEFHILMNORSX"  # letters whose names begin with a vowel: an F, but a U
 
 
 def _one(label: int, look: Look) -> str:
     """A node of that label, with its article."""
     name = look.name(label)
     if look.label_names is None:
-        return f"a node with {name}"
-    vowel = name.upper() in _SPOKEN_WITH_VOWEL if len(name) == 1 else name[:1].lower() in "aeiou"
-    return f"{'an' if vowel else 'a'} {name}"
-
-
-def _singular(nodes: str) -> str:
-    """``nodes with feature 2`` as one of them."""
-    kind, _, rest = nodes.partition(" ")
-    return f"a{'n' if kind == 'atoms' else ''} {kind.removesuffix('s')} {rest}"
+        return f"{with_article(look.nouns.node)} with {name}"
+    return with_article(name)
 
 
 # -- the summary ------------------------------------------------------------------------------
@@ -295,8 +207,6 @@ def goal_in_words(survey: Survey) -> str:
     """What was optimised."""
     wanted = "smallest" if survey.sign > 0 else "largest"
     first = space_in_words(survey.space)[0].rstrip(".")
-    if is_molecular(survey.space):
-        first = first.replace("onnected graphs", "onnected molecules").replace("nodes", "atoms")
     return f"Looking for the {wanted} value among {first[:1].lower()}{first[1:]}."
 
 

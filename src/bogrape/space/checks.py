@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import InvalidInputError, InvalidSpaceError
+from ..checks import shown, whole
+from ..errors import InvalidSpaceError
 
 # Limits of a space, checked before anything is allocated. A proposal looks at every pair of nodes,
 # and kernels at every pair of labels, so larger spaces than these take hours or all memory.
@@ -18,44 +18,20 @@ MAX_FEATURES = 1000
 MAX_EDGE_LABELS = 20
 
 
-def whole(
-    value: object,
-    what: str,
-    least: int,
-    error: type[InvalidInputError] = InvalidSpaceError,
-    most: int | None = None,
-) -> int:
-    """An integer of at least ``least``, and at most ``most``."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < least:
-        raise error(f"expected {what} to be an integer >= {least}, got {shown(value)}")
-    if most is not None and int(value) > most:
-        raise too_many(what, most, shown(value))
-    return int(value)
-
-
 def too_many(what: str, most: int, got: object) -> InvalidSpaceError:
     """The error for a space beyond the limits."""
     return InvalidSpaceError(f"expected {what} to be at most {most}, got {got}; try a smaller one")
 
 
-def shown(value: object) -> str:
-    """The value for a message, cut to a length one can read."""
-    try:
-        text = repr(value)
-    except Exception:  # of the caller's own class, or an integer of too many digits
-        return f"a {type(value).__name__}"
-    return text if len(text) <= 200 else text[:199] + "…"
-
-
 def checked_sizes(n_nodes: object) -> int | tuple[int, int]:
     """One size, or the smallest and the largest."""
     if not isinstance(n_nodes, (tuple, list)):
-        return whole(n_nodes, "n_nodes", 1, most=MAX_NODES)
+        return whole(n_nodes, "n_nodes", 1, InvalidSpaceError, MAX_NODES)
     if len(n_nodes) != 2:
         raise InvalidSpaceError(
             f"expected n_nodes to be a number or (smallest, largest), got {shown(n_nodes)}"
         )
-    low, high = (whole(n, "a size in n_nodes", 1, most=MAX_NODES) for n in n_nodes)
+    low, high = (whole(n, "a size in n_nodes", 1, InvalidSpaceError, MAX_NODES) for n in n_nodes)
     if low > high:
         raise InvalidSpaceError(
             f"expected n_nodes=(smallest, largest), got {(low, high)}; try {(high, low)}"
@@ -125,7 +101,9 @@ def checked_labels(labels: object) -> int | tuple[str, ...] | None:
     if labels is None:
         return None
     if not isinstance(labels, (tuple, list)):
-        return whole(labels, "labels (a number, a list of names or None)", 1, most=MAX_LABELS)
+        return whole(
+            labels, "labels (a number, a list of names or None)", 1, InvalidSpaceError, MAX_LABELS
+        )
     names = tuple(labels)
     if len(names) > MAX_LABELS:
         raise too_many("the number of labels", MAX_LABELS, len(names))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import BoolArray, FloatArray
 from ..batch import Batch
 
 
-def unreached(batch: Batch, *, strong: bool) -> NDArray[np.float64]:
+def unreached(batch: Batch, *, strong: bool) -> FloatArray:
     """How many nodes node 0 is not connected with, ``(B,)``; 0 exactly for connected graphs.
 
     Arcs count in both directions; with ``strong``, nodes not reached from node 0 and nodes that do
@@ -22,7 +22,7 @@ def unreached(batch: Batch, *, strong: bool) -> NDArray[np.float64]:
     return _beyond(steps) + _beyond(steps.transpose(0, 2, 1))
 
 
-def _beyond(steps: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _beyond(steps: BoolArray) -> FloatArray:
     """Number of nodes that no path joins node 0 to."""
     n_graphs, n, _ = steps.shape
     weights = steps.astype(np.float32)  # float32 products run through BLAS, and are exact here

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import BoolArray, IntArray
+from ..arrays import BoolArray, FloatArray, IntArray
 from ..batch import Batch
 from ..constraints import (
     Acyclic,
@@ -234,7 +233,7 @@ class _Site:
         self.cheapest = recipe.costs.min(axis=0)
         self.left = np.full(k, 0 if recipe.budget is None else recipe.budget.scaled_maximum)
 
-    def _keys(self, rng: np.random.Generator) -> NDArray[np.float64]:
+    def _keys(self, rng: np.random.Generator) -> FloatArray:
         """Places with small keys are tried first: random ones, under a budget rather cheap ones."""
         keys = rng.random(self.allowed.shape)
         if self.recipe.budget is not None:
@@ -253,7 +252,7 @@ class _Site:
             out &= rank[:, u] < rank[:, v]
         return np.asarray(out, dtype=bool)
 
-    def _order(self, rng: np.random.Generator) -> NDArray[np.float64]:
+    def _order(self, rng: np.random.Generator) -> FloatArray:
         """Random numbers that rise along every required arc."""
         rank = rng.random(self.labels.shape)
         required = self.recipe.slots[self.recipe.decided(True)]
@@ -305,7 +304,7 @@ class _Site:
             self.place(self.everyone, *ends)
             self.merge(self.everyone, *ends)
 
-    def targets(self, share: NDArray[np.float64]) -> IntArray:
+    def targets(self, share: FloatArray) -> IntArray:
         """A number of edges for each graph, between the fewest and the most possible."""
         n = self.recipe.shape.n_nodes
         tree = n - 1 if self.recipe.shape.connected else 0

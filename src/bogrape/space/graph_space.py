@@ -6,16 +6,17 @@ import json
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import MAX_NODES as MAX_GRAPH
+from ..arrays import BoolArray, FloatArray
 from ..batch import Batch
+from ..checks import shown, whole
 from ..constraints import (
     RULES,
     Acyclic,
@@ -23,9 +24,13 @@ from ..constraints import (
     Rule,
     Shape,
     identity_of,
+    in_words,
     rule_from_dict,
 )
+from ..constraints.own import check_own_class, check_own_meaning, trial_graphs
+from ..constraints.registry import is_own
 from ..counts import chunks
+from ..domain import DIRECTED_GRAPHS, GRAPHS, Domain, Nouns, find_domain
 from ..errors import (
     InvalidInputError,
     InvalidSpaceError,
@@ -33,6 +38,7 @@ from ..errors import (
     SamplingError,
 )
 from ..graph import Graph
+from ..graph_arrays import MAX_NODES as MAX_GRAPH
 from .checks import (
     MAX_EDGE_LABELS,
     MAX_FEATURES,
@@ -41,15 +47,14 @@ from .checks import (
     checked_named_sizes,
     checked_nodes,
     labels_of_nodes,
-    shown,
     span,
-    whole,
 )
 from .connectivity import unreached
 from .exchange import from_networkx, to_networkx
 from .propagation import Known, propagate
 from .sampler import sample
 
+_TRIED = 6  # nodes of the graphs that rules of the user's own are tried on
 _AT_ONCE = 1000  # graphs in a batch, so that memory does not grow with their number
 _DERIVED_CELLS = 4_000_000  # of the adjacency matrices that are worked on at a time
 
@@ -77,6 +82,9 @@ class GraphSpace:
             names, and two graphs are the same only if they are equal node by node. Without names,
             isomorphic graphs are the same. Kernels see the labels of nodes, not their names: where
             it matters to the objective which of two sites has an edge, give them different labels.
+        domain: what the graphs stand for: a `bogrape.domain.Domain` or its name. It changes how
+            graphs are shown and written, not which of them are in the space. By default that of the
+            rules, if one of them brings any: `bogrape.molecules.Valence` brings molecules.
 
     >>> from bogrape.constraints import DegreeRange
     >>> space = GraphSpace(4, labels=("C", "O"), rules=[DegreeRange(maximum=2, label="O")])
@@ -102,6 +110,7 @@ class GraphSpace:
     edge_labels: int = 0
     acyclic: bool = False
     nodes: tuple[str, ...] | None = None
+    domain: Domain | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._set("nodes", checked_nodes(self.nodes))
@@ -111,8 +120,8 @@ class GraphSpace:
             alphabet, by_node = labels_of_nodes(self.labels, self.nodes)
             self._set("labels", alphabet)
         self._set("labels", checked_labels(self.labels))
-        self._set("features", whole(self.features, "features", 0, most=MAX_FEATURES))
-        edge_labels = whole(self.edge_labels, "edge_labels", 0, most=MAX_EDGE_LABELS)
+        self._set("features", whole(self.features, "features", 0, InvalidSpaceError, MAX_FEATURES))
+        edge_labels = whole(self.edge_labels, "edge_labels", 0, InvalidSpaceError, MAX_EDGE_LABELS)
         self._set("edge_labels", edge_labels)
         for flag in ("directed", "acyclic"):
             value = getattr(self, flag)
@@ -121,6 +130,7 @@ class GraphSpace:
             self._set(flag, bool(value))
         self._set("connected", checked_connected(self.connected, self.directed))
         self._bind_rules(by_node)
+        self._set("domain", self._checked_domain())
         self._refuse_contradictions()
 
     def _set(self, field: str, value: object) -> None:
@@ -142,6 +152,8 @@ class GraphSpace:
                     f"expected every rule to be one of {', '.join(RULES)}, got {shown(rule)}; "
                     "see bogrape.constraints"
                 )
+            if is_own(type(rule)):
+                check_own_class(rule)
         if self.acyclic and Acyclic() not in rules:
             rules.append(Acyclic())
         if self.nodes is not None:
@@ -153,6 +165,22 @@ class GraphSpace:
         bound = (rule.located(sites).bind(names, self.shape(self.n_max)) for rule in rules)
         self._set("rules", tuple(dict.fromkeys(bound)))  # a rule given twice says nothing new
         self._set("acyclic", Acyclic() in self.rules)
+        self._check_own_rules()
+
+    def _check_own_rules(self) -> None:
+        """Try rules of the user's own on a few graphs; `holds` on those it would be asked about."""
+        own = [rule for rule in self.rules if is_own(type(rule))]
+        if not own:
+            return
+        n = min(self.n_max, max(self.n_min, _TRIED))
+        graphs = trial_graphs(self.shape(n), self.connected == "strong")
+        batch = Batch.of(graphs)
+        others = (rule.excess(batch) for rule in self.rules if not rule.one_by_one)
+        inside = [graphs[i] for i in np.flatnonzero(sum(others, np.zeros(len(graphs))) == 0)]
+        for rule in own:
+            tried = inside if rule.one_by_one else graphs
+            if tried:
+                check_own_meaning(rule, tried, self.shape(n), self.interchangeable(n))
 
     def _named_nodes(self, rules: list[Rule], by_node: tuple[str, ...] | None) -> NamedNodes:
         """The rule that keeps nodes apart: with these labels, or those of a copied space."""
@@ -161,6 +189,36 @@ class GraphSpace:
             return kept
         return NamedNodes(self.nodes, by_node or ())
 
+    def _checked_domain(self) -> Domain | None:
+        """The domain that was given or named; else the one that the rules bring."""
+        given: object = self.domain
+        if given is None:
+            return self._domain_of_rules
+        if isinstance(given, str):
+            given = find_domain(given)
+        if not isinstance(given, Domain):
+            raise InvalidSpaceError(
+                f"expected domain to be a Domain or the name of one, got {shown(given)}"
+            )
+        odd = self._names_unknown_to(given)
+        if odd:
+            raise InvalidSpaceError(
+                f"expected labels out of those of the domain {given.name!r} "
+                f"({', '.join(given.label_names)}), got {', '.join(map(repr, odd))}"
+            )
+        return given
+
+    @cached_property
+    def _domain_of_rules(self) -> Domain | None:
+        """The domain that a rule brings, where the names of labels belong to it."""
+        name = next((rule.domain for rule in self.rules if rule.domain is not None), None)
+        found = None if name is None else find_domain(name)
+        return None if found is None or self._names_unknown_to(found) else found
+
+    def _names_unknown_to(self, domain: Domain) -> list[str]:
+        known = domain.label_names
+        return [name for name in self.label_names or () if known and name not in known]
+
     def _refuse_contradictions(self) -> None:
         reasons: set[str] = set()
         for n in reversed(self.sizes):
@@ -168,9 +226,12 @@ class GraphSpace:
             if found is None:
                 return
             reasons |= found
+        nouns = self.nouns
+        said = in_words((rule for rule in self.rules if rule.name in reasons), nouns)
         raise InvalidSpaceError(
-            f"expected rules that can hold together with {span(self.sizes)} nodes, got "
+            f"expected rules that can hold together with {span(self.sizes)} {nouns.nodes}, got "
             f"{' and '.join(sorted(reasons))}; try dropping or loosening one of them"
+            f"{f'. In words: {said}' if said else ''}"
         )
 
     # -- what it is ---------------------------------------------------------------------------
@@ -203,6 +264,24 @@ class GraphSpace:
         return self.labels if isinstance(self.labels, tuple) else None
 
     @property
+    def nouns(self) -> Nouns:
+        """What its graphs, nodes and edges are called."""
+        if self.domain is not None:
+            return self.domain.nouns
+        return DIRECTED_GRAPHS if self.directed else GRAPHS
+
+    def named(self, graph: Graph) -> Graph:
+        """The graph, equal to the given one, with the names this space has for its labels.
+
+        >>> GraphSpace(2, labels=("C", "O")).named(Graph([[0, 1], [1, 0]])).label_names
+        ('C', 'O')
+        """
+        names, domain = self.label_names, None if self.domain is None else self.domain.name
+        if names is not None and graph.labels.max() >= len(names):
+            return graph  # not of this space, which has no name for such a label
+        return graph.with_names(names, domain)
+
+    @property
     def fixed_labels(self) -> tuple[str, ...]:
         """The label of each named node, if ``labels`` fixed them; else empty."""
         own = next((rule for rule in self.rules if isinstance(rule, NamedNodes)), None)
@@ -218,6 +297,11 @@ class GraphSpace:
     def n_edge_labels(self) -> int:
         """Number of edge labels, 0 for none."""
         return self.edge_labels
+
+    @property
+    def checked_rules(self) -> tuple[Rule, ...]:
+        """The rules that no solver knows: every graph is checked against them."""
+        return tuple(rule for rule in self.rules if not rule.encoded)
 
     def shape(self, n: int) -> Shape:
         """What all graphs with n nodes of this space have in common."""
@@ -297,7 +381,7 @@ class GraphSpace:
         """Whether the graph is in the space."""
         return not self._odd_kind(graph) and self.excess(Batch.of([graph]))[0] == 0
 
-    def contains_each(self, graphs: Sequence[Graph]) -> NDArray[np.bool_]:
+    def contains_each(self, graphs: Sequence[Graph]) -> BoolArray:
         """`contains` for many graphs at once."""
         out = np.zeros(len(graphs), dtype=bool)
         alike: dict[int, list[int]] = {}
@@ -317,7 +401,12 @@ class GraphSpace:
             return odd
         batch = Batch.of([graph])
         out = [words for words, excess in self._structural(batch) if excess[0] > 0]
-        return out + [rule.name for rule in self.rules if rule.excess(batch)[0] > 0]
+        at_once = [rule for rule in self.rules if not rule.one_by_one]
+        out += [rule.name for rule in at_once if rule.excess(batch)[0] > 0]
+        if not out:  # else the others may not be asked
+            broken = (rule for rule in self.rules if rule.one_by_one and rule.excess(batch)[0] > 0)
+            out += [rule.name for rule in islice(broken, 1)]
+        return out
 
     def check(self, graph: Graph) -> None:
         """Raise `NotInSpaceError` naming everything that is wrong with the graph."""
@@ -340,22 +429,23 @@ class GraphSpace:
         from ..encoding.structure import structures
 
         if limit is not None:
-            whole(limit, "limit", 0)
+            whole(limit, "limit", 0, InvalidSpaceError)
         out: list[Graph] = []
         for structure in structures(
             [self.shape(n) for n in self.sizes], self.connected, self.rules
         ):
             left = None if limit is None else limit - len(out)
-            out += enumerate_graphs(structure, left)
+            out += map(self.named, enumerate_graphs(structure, left))
         return out
 
     def count(self) -> int:
         """How many graphs `enumerate` finds."""
         return len(self.enumerate())
 
-    def excess(self, batch: Batch, *, deadline: float = math.inf) -> NDArray[np.float64]:
+    def excess(self, batch: Batch, *, deadline: float = math.inf) -> FloatArray:
         """How far each graph is from the space, ``(B,)``: the sum over its rules, 0.0 inside.
 
+        Rules that only say whether they hold count where nothing else is wrong.
         Graphs that are not looked at before the deadline (a `time.monotonic` value) count as
         infinitely far.
         """
@@ -369,12 +459,16 @@ class GraphSpace:
             total[part] = self._excess(batch.select(part))
         return total
 
-    def _excess(self, batch: Batch) -> NDArray[np.float64]:
+    def _excess(self, batch: Batch) -> FloatArray:
         total = np.zeros(len(batch))
         for _, excess in self._structural(batch):
             total += excess
         for rule in self.rules:
-            total += rule.excess(batch)
+            if not rule.one_by_one:
+                total += rule.excess(batch)
+        for rule in self.rules:
+            if rule.one_by_one and (inside := np.flatnonzero(total == 0)).size:
+                total[inside] = rule.excess(batch.select(inside))
         return total
 
     def derived(self, batch: Batch, *, deadline: float = math.inf) -> Batch:
@@ -400,7 +494,7 @@ class GraphSpace:
             batch = rule.derive(batch)
         return batch
 
-    def _structural(self, batch: Batch) -> list[tuple[str, NDArray[np.float64]]]:
+    def _structural(self, batch: Batch) -> list[tuple[str, FloatArray]]:
         """Everything but the rules: size, ranges of labels and edge labels, connectivity."""
         n = batch.n_nodes
         ones = np.ones(len(batch))
@@ -429,6 +523,9 @@ class GraphSpace:
             out.append(f"at most {MAX_GRAPH} nodes, got {graph.n_nodes}")
         if graph.labels.max() >= self.n_labels:
             out.append(f"node labels below {self.n_labels}, got {graph.labels.max()}")
+        elif (theirs := graph.label_names) is not None and (mine := self.label_names) is not None:
+            used = sorted({(mine[k], theirs[k]) for k in graph.labels.tolist()})
+            out += [f"a label called {a!r}, got {b!r}" for a, b in used if a != b]
         return out
 
     def _odd_kind(self, graph: Graph) -> list[str]:
@@ -473,13 +570,16 @@ class GraphSpace:
             SamplingError: if too few graphs were found within the budget, or before the deadline;
                 in the latter case ``error.graphs`` holds those that were.
         """
-        k = whole(k, "the number of graphs", 0, InvalidInputError)
-        seed = whole(seed, "seed", 0, InvalidInputError)
+        k = whole(k, "the number of graphs", 0)
+        seed = whole(seed, "seed", 0)
         if not isinstance(distinct, (bool, np.bool_)):
             raise InvalidInputError(f"distinct must be True or False, got {shown(distinct)}")
         if isinstance(exclude, str) or not isinstance(exclude, Iterable):
             raise InvalidInputError(f"exclude must be a list of texts, got {shown(exclude)}")
-        if n_nodes is not None and whole(n_nodes, "n_nodes", 1) not in self.sizes:
+        if (
+            n_nodes is not None
+            and whole(n_nodes, "n_nodes", 1, InvalidSpaceError) not in self.sizes
+        ):
             raise InvalidInputError(
                 f"expected n_nodes to be {span(self.sizes)}, got {n_nodes!r}; try None for all"
             )
@@ -491,8 +591,12 @@ class GraphSpace:
                 f"exclude must hold texts of space.identity, got {shown(exclude)}"
             ) from None
         try:
-            return sample(self, k, seed, sizes, distinct=distinct, exclude=taken, deadline=deadline)
+            drawn = sample(
+                self, k, seed, sizes, distinct=distinct, exclude=taken, deadline=deadline
+            )
+            return [self.named(graph) for graph in drawn]
         except SamplingError as error:
+            error.graphs = tuple(map(self.named, error.graphs))
             if error.found == 0 and not error.out_of_time and not taken and n_nodes is None:
                 from ..encoding.contradiction import refuse_contradiction  # late: loads the solver
 
@@ -508,7 +612,7 @@ class GraphSpace:
         words = [
             "strongly connected" if self.connected == "strong" else how[bool(self.connected)],
             "directed" if self.directed else "undirected",
-            f"graphs with {span(self.sizes)} nodes",
+            f"{self.nouns.graphs} with {span(self.sizes)} {self.nouns.nodes}",
         ]
         lines = [" ".join(filter(None, words)).capitalize()]
         if self.label_names:
@@ -527,7 +631,8 @@ class GraphSpace:
             said = (name if name == label else f"{name} ({label})" for name, label in sites)
             lines.append(f"nodes: {', '.join(said)} (kernels see labels, not names)")
         rules = [rule for rule in self.rules if not isinstance(rule, NamedNodes)]
-        return "\n  ".join(lines + [f"rule: {rule.name}" for rule in rules])
+        checked = {True: "", False: " (checked graph by graph, not known to solvers)"}
+        return "\n  ".join(lines + [f"rule: {rule.name}{checked[rule.encoded]}" for rule in rules])
 
     def to_networkx(self, graph: Graph) -> Any:
         """The graph as a networkx graph, with the names this space has for nodes and labels.
@@ -549,7 +654,7 @@ class GraphSpace:
         the space is for `check` to say.
         """
         names, fixed = self.label_names, self.fixed_labels
-        return from_networkx(graph, self.nodes, names, fixed, ignore, edge_label)
+        return self.named(from_networkx(graph, self.nodes, names, fixed, ignore, edge_label))
 
     def to_json(self) -> str:
         """A JSON text that `from_json` reads back as an equal space."""
@@ -563,6 +668,8 @@ class GraphSpace:
             "rules": [rule.to_dict() for rule in rules],
             "edge_labels": self.edge_labels,
         }
+        if self.domain is not None and self.domain != self._domain_of_rules:
+            data["domain"] = self.domain.name
         if self.nodes is not None:
             data["nodes"] = self.nodes
             if fixed := self.fixed_labels:
@@ -577,7 +684,7 @@ class GraphSpace:
         except (ValueError, TypeError, RecursionError) as error:
             raise InvalidSpaceError(f"expected the JSON text of a space: {error}") from None
         known = {"n_nodes", "labels", "features", "directed", "connected", "rules"}
-        known |= {"edge_labels", "nodes"}
+        known |= {"edge_labels", "nodes", "domain"}
         if not isinstance(data, dict) or not set(data) <= known:
             raise InvalidSpaceError(f"expected an object with {', '.join(sorted(known))}")
         rules = data.pop("rules", [])

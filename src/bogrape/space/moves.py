@@ -1,4 +1,9 @@
-"""Random small changes of a batch of graphs, used to walk towards and inside a space."""
+"""Random small changes of a batch of graphs, used to walk towards and inside a space.
+
+The sampler needs a few neighbours of every graph, drawn at random for a whole batch at once. The
+search needs all neighbours, numbered, so that each is tried once: a table of its own,
+`bogrape.propose.local.moves`.
+"""
 
 from __future__ import annotations
 

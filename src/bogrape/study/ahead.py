@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any, Self, final
 
 from ..propose.jobs.child import command
 from ..trial import Trial
+from .asking import Asking
 from .planner import Plan
 from .settings import StudySettings
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # loaded late
     import subprocess
     from multiprocessing.connection import Connection
-
-    from .study import Study
 
 logger = logging.getLogger(__name__)
 
@@ -51,10 +50,11 @@ class Ahead:
 
     ``start`` begins, ``take`` returns the trial once it is there. Where no other process can do it
     (no Unix, or an acquisition function that cannot be sent), ``start`` says no: use ``study.ask``.
+    `Study.ahead` makes one.
     """
 
-    def __init__(self, study: Study) -> None:
-        self._study = study
+    def __init__(self, asking: Asking) -> None:
+        self._asking = asking
         self._is_usable = os.name == "posix"
         self._process: subprocess.Popen[bytes] | None = None
         self._link: Connection[Any, Any] | None = None
@@ -94,11 +94,12 @@ class Ahead:
 
         That is so where this is not possible, and for graphs that need no proposal.
         """
-        self._study._take_up_settings()
-        trials = self._study._refresh()
-        if not self._is_usable or not self._study._planner.must_propose(trials):
+        ledger = self._asking.ledger
+        ledger.take_up_settings()
+        trials = ledger.trials()
+        if not self._is_usable or not self._asking.planner.must_propose(trials):
             return False
-        seed, rank = self._study._chance(len(trials), self._n_conflicts)
+        seed, rank = self._asking.chance(len(trials), self._n_conflicts)
         return self._send(trials, seed, rank)
 
     def take(self, worker: str | None, most: int | None, timeout: float = 0.0) -> Trial | None:
@@ -123,7 +124,7 @@ class Ahead:
         if not isinstance(answer, Plan):
             self._give_up(f"another process cannot compute proposals: {answer.reason}")
             return None
-        trial = self._study._reserve(answer, self._seed, worker, most)
+        trial = self._asking.reserve(answer, self._seed, worker, most)
         self._n_conflicts = 0 if trial is not None else self._n_conflicts + 1
         return trial
 
@@ -137,7 +138,7 @@ class Ahead:
         self._process = self._link = self._began = None
 
     def _send(self, trials: list[Trial], seed: int, rank: int) -> bool:
-        settings = self._study.settings
+        settings = self._asking.ledger.settings
         known = dict(enumerate(self._sent))
         request = Request(
             settings=None if settings is self._sent_settings else settings,

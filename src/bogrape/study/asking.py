@@ -1,61 +1,185 @@
-"""What somebody who waits for suggestions is shown."""
+"""`Asking`: hands out trials, what waits first, then the initial design, then proposals.
+
+The seed of trial k derives from the study's seed and k, and what is proposed depends on the trials
+present, in the order of their ids. So a study that was cut off goes on as if it had not been.
+"""
 
 from __future__ import annotations
 
-import math
-from types import TracebackType
-from typing import Self, final
+import logging
+import os
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass, replace
+from typing import final
 
+import numpy as np
+
+from ..checks import whole
+from ..errors import (
+    BudgetSpent,
+    InvalidInputError,
+    SamplingError,
+    SearchSpaceExhausted,
+    StudyError,
+)
 from ..propose import Stage
 from ..statusline import StatusLine, status_line
-from ..trial import Trial
+from ..storage.protocol import check_budget
+from ..trial import Trial, now
+from .interruption import first_interrupt
+from .ledger import Ledger
+from .planner import Effort, Plan, Planner
+from .settings import as_time_limit
+from .stages import in_words
 
+logger = logging.getLogger(__name__)
+
+_LEAST_SECONDS = 0.05  # for a proposal of a batch whose time is up
+_CONFLICTS = 100  # asks lost to other processes before giving up
 _DELAY = 2.0  # seconds: quicker answers need no progress
 _PAUSE = 10.0  # seconds between two lines where they cannot be updated in place
 
 
 @final
-class AskProgress:
-    """Counts suggestions and says what the present one is waiting for."""
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """The arguments of one `Study.ask`, checked."""
 
-    def __init__(self, name: str, n: int, sign: float, *, show: bool) -> None:
-        self._n, self._sign = n, sign
-        self._done = 0
-        self._line: StatusLine | None = None
-        if show:
-            self._line = status_line(f"{name}, suggestions", n, delay=_DELAY, pause=_PAUSE)
+    n: int
+    worker: str | None
+    time_limit: float | None
+    most: int | None
+    progress: bool
+    stop: Callable[[], bool] | None
 
-    def __enter__(self) -> Self:
-        return self
+    def __post_init__(self) -> None:
+        worker = self.worker
+        object.__setattr__(self, "n", whole(self.n, "n", 1))
+        if self.most is not None:
+            object.__setattr__(self, "most", whole(self.most, "most (None for no limit)", 0))
+        if self.stop is not None and not callable(self.stop):
+            raise InvalidInputError(f"stop must be a function or None, got {self.stop!r:.100}")
+        if worker is not None and not (
+            isinstance(worker, str) and 0 < len(worker) <= 200 and worker.isprintable()
+        ):
+            raise InvalidInputError(f"worker must be a short text or None, got {worker!r:.100}")
+        if self.time_limit is not None:
+            object.__setattr__(self, "time_limit", as_time_limit(self.time_limit))
+        if not isinstance(self.progress, (bool, np.bool_)):
+            raise InvalidInputError(f"progress must be True or False, got {self.progress!r:.100}")
 
-    def watch(self, stage: Stage) -> None:
-        """Show how far the present proposal has come."""
-        if self._line is not None:
-            self._line.show(self._done, _words(stage, self._sign))
 
-    def found(self, trial: Trial) -> None:
-        """Show that there is one more."""
-        self._done += 1
-        if self._line is not None:
-            self._line.show(self._done, f"trial {trial.id}")
+@final
+class Asking:
+    """The way from the trials in a ledger to the next ones."""
 
-    def __exit__(
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self._planner = Planner(ledger.settings)
+
+    @property
+    def planner(self) -> Planner:
+        """What plans by the present settings; a new one after each change of them."""
+        if self._planner.settings is not self.ledger.settings:
+            self._planner = Planner(self.ledger.settings)
+        return self._planner
+
+    def ask(self, wish: Wish) -> list[Trial]:
+        """As many pending trials as are wished for, or as can be had."""
+        ledger = self.ledger
+        ledger.take_up_settings()
+        limit = ledger.settings.time_limit if wish.time_limit is None else wish.time_limit
+        found: list[Trial] = []
+        if wish.worker is not None:
+            held = (t for t in ledger.trials() if t.state == "pending" and t.worker == wish.worker)
+            found = list(held)[: wish.n]
+        line = status_line(
+            f"{ledger.name}, suggestions",
+            wish.n,
+            show=wish.progress,
+            delay=_DELAY,
+            pause=_PAUSE,
+        )
+        stopping: AbstractContextManager[Callable[[], bool]]
+        stopping = first_interrupt() if wish.stop is None else nullcontext(wish.stop)
+        with stopping as stopped, closing(line):
+            self._fill(found, wish, time.monotonic() + limit, stopped, line)
+        return found
+
+    def _fill(
         self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        found: list[Trial],
+        wish: Wish,
+        deadline: float,
+        stopped: Callable[[], bool],
+        line: StatusLine,
     ) -> None:
-        if self._line is not None:
-            self._line.close()
+        """Append trials until there are enough, or no more are to be had."""
 
+        def watch(stage: Stage) -> None:
+            line.show(len(found), in_words(stage, self.ledger.settings.sign))
 
-def _words(stage: Stage, sign: float) -> str:
-    if stage.step == "search":
-        return "found a candidate; proving how good it is"
-    words = [f"proving: parts of the space left: {stage.n_open}"]
-    if math.isfinite(stage.value):
-        words.append(f"candidate {sign * stage.value:.4g}")
-    if math.isfinite(stage.bound):
-        words.append(f"bound {sign * stage.bound:.4g}")
-    words.append(f"{stage.seconds:.0f} of {stage.time_limit:.0f} s")
-    return ", ".join(words)
+        n = wish.n
+        while len(found) < n:
+            try:
+                # May take long: it reads what is new in the storage.
+                trial = self.ledger.take_queued(wish.worker)
+                share = max(_LEAST_SECONDS, (deadline - time.monotonic()) / (n - len(found)))
+                if trial is None:
+                    trial = self._new(wish, Effort(share, stopped, watch))
+            except (SearchSpaceExhausted, SamplingError, BudgetSpent) as error:
+                if stopped() and not found:
+                    raise KeyboardInterrupt from None  # before anything was found
+                if not found:
+                    raise
+                if not stopped():
+                    if not isinstance(error, BudgetSpent):  # a limit of the caller's is no news
+                        logger.warning("%d of %d graphs can be had: %s", len(found), n, error)
+                    return
+            else:
+                found.append(trial)
+                line.show(len(found), f"trial {trial.id}")
+            if stopped():
+                if len(found) < n:
+                    logger.warning("interrupted: %d of %d graphs", len(found), n)
+                return
+
+    def _new(self, wish: Wish, effort: Effort) -> Trial:
+        """Reserve a graph nobody has had; begin again if another process was quicker."""
+        for conflict in range(_CONFLICTS):
+            trials = self.ledger.trials()
+            own = sum(t.origin != "added" for t in trials)
+            check_budget(own, 1, wish.most)  # before long thought
+            seed, rank = self.chance(len(trials), conflict)
+            plan = self.planner.next(trials, seed, rank, effort)
+            trial = self.reserve(plan, seed, wish.worker, wish.most)
+            if trial is not None:
+                return trial
+            logger.debug("another process took the graph of trial %d first", len(trials))
+        raise StudyError(
+            f"{_CONFLICTS} graphs in a row were taken by other processes; ask again later"
+        )
+
+    def chance(self, n_trials: int, conflict: int) -> tuple[int, int]:
+        """Seed and rank of the next graph, after so many races lost to other processes."""
+        # After a lost race processes must part ways, so chance comes in.
+        chance = [time.time_ns(), os.getpid()] if conflict else []
+        rng = np.random.default_rng([self.ledger.settings.seed, n_trials, *chance])
+        seed = int(rng.integers(2**31))
+        return seed, int(rng.integers(2 ** min(conflict + 2, 8))) if conflict else 0
+
+    def reserve(self, plan: Plan, seed: int, worker: str | None, most: int | None) -> Trial | None:
+        """Hand out the planned graph, unless another process has it already."""
+        trial = replace(
+            self.ledger.draft(plan.graph, plan.origin),
+            state="pending",
+            worker=worker,
+            attempts=1,
+            seed=seed,
+            certificate=plan.certificate,
+            hyperparameters=plan.hyperparameters,
+            asked=now(),
+        )
+        return self.ledger.append_new(trial, most=most)

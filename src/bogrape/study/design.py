@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..counts import count
 from ..errors import SamplingError, SearchSpaceExhausted
 from ..graph import Graph
-from ..kernels import get_kernel, node_features
+from ..kernels import Kernel, get_kernel, node_features, path_features
 from ..space import GraphSpace
 from ..subset import squared_distances
 
@@ -34,7 +34,12 @@ class Design:
     """A seeded pool of graphs and a rule for the next one."""
 
     def __init__(
-        self, space: GraphSpace, kernel: str, n_initial: int, seed: int, deadline: float = math.inf
+        self,
+        space: GraphSpace,
+        kernel: str | Kernel,
+        n_initial: int,
+        seed: int,
+        deadline: float = math.inf,
     ) -> None:
         self._space = space
         self._kernel = get_kernel(kernel)
@@ -99,7 +104,7 @@ class Design:
     def _coordinates_of(self, graphs: Sequence[Graph]) -> NDArray[np.float64]:
         space, labelled = self._space, self._kernel.labelled
         counts = count(graphs, space.n_labels, pairs=labelled)
-        paths = self._kernel.features(counts)[:, : space.n_max]
+        paths = path_features(counts, labelled=labelled)[:, : space.n_max]
         room = [(0, 0), (0, space.n_max - paths.shape[1]), *[(0, 0)] * (paths.ndim - 2)]
         paths = np.pad(paths, room).reshape(len(graphs), -1)
         return np.concatenate([paths, node_features(counts, counts.features.shape[1])], axis=1)

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SamplingError, StudyError
-from ..gp import STUDY_CLIP, STUDY_OBSERVATIONS, GraphGP
+from ..gp import GraphGP
 from ..graph import Graph
 from ..propose import MOST_STARTS, Proposal, Stage, propose
+from ..surrogate import FittedSurrogate
 from ..trial import Origin, Trial, observed
 from .design import Design, random_graph
 from .settings import StudySettings
@@ -51,9 +52,9 @@ class Planner:
     """Initial design, then proposals. The same trials and seed give the same plan."""
 
     def __init__(self, settings: StudySettings) -> None:
-        self._settings = settings
+        self.settings = settings
         self._design: Design | None = None
-        self._fitted: tuple[tuple[Any, ...], GraphGP] | None = None
+        self._fitted: tuple[tuple[Any, ...], GraphGP | FittedSurrogate] | None = None
         self._inside: dict[int, bool] = {}  # by trial; its graph never changes
         self._named: set[int] = set()  # trials whose values were said to be clipped
         self._said_how_many = False
@@ -62,7 +63,7 @@ class Planner:
         self, trials: Sequence[Trial], seed: int, rank: int = 0, effort: Effort | None = None
     ) -> Plan:
         """What to try after these trials; from the initial design, the one at this rank."""
-        settings = self._settings
+        settings = self.settings
         effort = effort or Effort(settings.time_limit)
         deadline = time.monotonic() + effort.time_limit
         complete = [trial for trial in trials if trial.state == "complete"]
@@ -78,15 +79,17 @@ class Planner:
         if len(complete) < 2:
             return self._random(trials, seed, deadline)
         fit_began = time.monotonic()
-        gp = self._fit(complete)
+        model = self._fit(complete)
         fit_seconds = time.monotonic() - fit_began
         step = sum(trial.origin == "proposal" for trial in trials)
         try:
             proposal = propose(
                 settings.space,
-                gp,
+                model,
                 acquisition=settings.acquisition_at(step),
                 method=settings.method,
+                solver=settings.solver,
+                options=settings.options,
                 time_limit=max(_LEAST_SECONDS, deadline - time.monotonic()),
                 exclude=[trial.graph for trial in trials if trial.is_finished],
                 pending=[trial.graph for trial in trials if not trial.is_finished],
@@ -100,40 +103,41 @@ class Planner:
                 raise
             logger.debug("%s", error)
             return self._random(trials, seed, deadline)
-        mean, std = gp.predict([proposal.graph])
+        mean, std = model.predict([proposal.graph])
         certificate = {
             **_certificate(proposal, settings.sign),
             "mean": settings.sign * float(mean[0]),
             "std": float(std[0]),
             "fit_seconds": fit_seconds,
             "n_observations": len(complete),
-            "n_used": len(gp.used),
+            "n_used": len(model.used) if isinstance(model, GraphGP) else len(complete),
         }
-        return Plan(proposal.graph, "proposal", certificate, gp.hyperparameters)
+        values = model.hyperparameters if isinstance(model, GraphGP) else {}
+        return Plan(proposal.graph, "proposal", certificate, values)
 
     def _starts(self, trials: Sequence[Trial]) -> list[Graph] | None:
         """Where local search may begin: the best and the latest trials, unless there is no need
         to choose."""
         if len(trials) <= MOST_STARTS:
             return None
-        half, sign = MOST_STARTS // 2, self._settings.sign
+        half, sign = MOST_STARTS // 2, self.settings.sign
         known = ((sign * t.value, t.id, t) for t in trials if t.value is not None)
         best = [trial for _, _, trial in heapq.nsmallest(half, known)]
         chosen = {trial.id: trial.graph for trial in (*best, *trials[-half:])}
         return list(chosen.values())
 
     def _identities(self, trials: Sequence[Trial]) -> set[str]:
-        return {self._settings.space.identity(trial.graph) for trial in trials}
+        return {self.settings.space.identity(trial.graph) for trial in trials}
 
     def must_propose(self, trials: Sequence[Trial]) -> bool:
         """Whether the next graph after these trials takes a fit and a proposal."""
         states = [trial.state for trial in trials]
-        designed = len(states) - states.count("failed") >= self._settings.n_initial
+        designed = len(states) - states.count("failed") >= self.settings.n_initial
         return designed and "queued" not in states and states.count("complete") >= 2
 
     def _initial(self, present: list[Graph], rank: int, deadline: float) -> Graph | None:
         if self._design is None:
-            settings, now = self._settings, time.monotonic()
+            settings, now = self.settings, time.monotonic()
             until = now + _DESIGN_SHARE * (deadline - now)
             self._design = Design(
                 settings.space, settings.kernel, settings.n_initial, settings.seed, until
@@ -144,7 +148,7 @@ class Planner:
         """Any graph that is new; if the time is up, one that is found in a moment."""
         until = max(deadline, time.monotonic() + _LAST_SECONDS)
         identities = self._identities(trials)
-        return Plan(random_graph(self._settings.space, seed, identities, until), "random")
+        return Plan(random_graph(self.settings.space, seed, identities, until), "random")
 
     def predict(
         self, trials: Sequence[Trial], graphs: Sequence[Graph]
@@ -157,33 +161,30 @@ class Planner:
                 "for graphs and tell their values, or add observations"
             )
         mean, std = self._fit(complete).predict(graphs)
-        return self._settings.sign * mean, std
+        return self.settings.sign * mean, std
 
-    def _fit(self, complete: Sequence[Trial]) -> GraphGP:
-        """The Gaussian process of these observations; kept until there are new ones."""
+    def _fit(self, complete: Sequence[Trial]) -> GraphGP | FittedSurrogate:
+        """The model of these observations; kept until there are new ones."""
         ids = tuple((trial.id, trial.value) for trial in complete)  # values can be corrected
         if self._fitted is None or self._fitted[0] != ids:
-            settings = self._settings
-            gp = GraphGP(
-                kernel=settings.kernel,
-                noise=settings.noise,
-                n_labels=settings.space.n_labels,
-                seed=settings.seed,
-                clip=STUDY_CLIP,
-                most_observations=STUDY_OBSERVATIONS,
-            )
-            y = settings.sign * np.array(observed(complete))
-            gp.fit([trial.graph for trial in complete], y, to_beat=self._are_inside(complete))
-            self._fitted = ids, gp
-            self._say_how_many(len(gp.used), len(complete))
-            for i in gp.clipped:
-                self._name_far_value(complete[i])
+            settings = self.settings
+            graphs, y = [t.graph for t in complete], settings.sign * np.array(observed(complete))
+            inside = self._are_inside(complete)
+            if settings.surrogate is None:
+                gp = settings.new_model().fit(graphs, y, to_beat=inside)
+                self._fitted = ids, gp
+                self._say_how_many(len(gp.used), len(complete))
+                for i in gp.clipped:
+                    self._name_far_value(complete[i])
+            else:
+                model = FittedSurrogate.fit(settings.surrogate, graphs, y, to_beat=inside)
+                self._fitted = ids, model
         return self._fitted[1]
 
     def _are_inside(self, trials: Sequence[Trial]) -> list[bool]:
         """Whether the graph of each trial is in the space."""
         fresh = [trial for trial in trials if trial.id not in self._inside]
-        found = self._settings.space.contains_each([trial.graph for trial in fresh])
+        found = self.settings.space.contains_each([trial.graph for trial in fresh])
         for trial, inside in zip(fresh, found.tolist(), strict=True):
             self._inside[trial.id] = inside
         return [self._inside[trial.id] for trial in trials]
@@ -209,7 +210,7 @@ class Planner:
                 "other value; if it is a mistake, put it right with study.correct",
                 trial.value,
                 trial.id,
-                STUDY_CLIP,
+                self.settings.clip,
             )
 
 

@@ -1,27 +1,64 @@
-"""`StudySettings`: everything that fixes the course of a study, as plain data."""
+"""`StudySettings`: everything that fixes the course of a study, as plain data, checked once.
+
+A new setting is a field of `StudySettings` and its type in `SearchOptions`. If `GraphGP` has a
+parameter of that name it goes there by itself; `Study`, `minimize`, `Study.change`, study files and
+the storage know it by its field.
+"""
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, get_args
-
-import numpy as np
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from os import PathLike, fspath
+from typing import Any, Literal, TypedDict, TypeVar, get_args, get_type_hints
 
 from ..acquisition import EI, LCB, Acquisition
+from ..checks import whole
 from ..constraints import Rule
-from ..errors import BoGrapeError, InvalidInputError, StudyError, UnsupportedError
-from ..gp import GraphGP
-from ..kernels import KernelName
-from ..propose.portfolio import METHODS, Method
+from ..errors import BoGrapeError, InvalidInputError, StudyError
+from ..gp import STUDY_CLIP, STUDY_OBSERVATIONS, GraphGP
+from ..kernels import Kernel, KernelName, is_published
+from ..propose.portfolio import Method, check_method
+from ..references import reference_to, resolve
 from ..space import GraphSpace
+from ..surrogate import SurrogateLike, unfitted
 
 Direction = Literal["minimize", "maximize"]
-# What `Study.change` may change: settings that say nothing about the trials so far.
-CHANGEABLE = ("kernel", "noise", "acquisition", "method", "time_limit", "n_initial", "retries")
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 ACQUISITIONS = ("lcb", "lcb-growing", "ei")
+FIXED = ("seed", "direction")  # the trials so far depend on them; of the space, rules can be added
+
+
+class SearchOptions(TypedDict, total=False):
+    """The settings of a study as keyword arguments, without its space and its initial design."""
+
+    kernel: KernelName | Kernel
+    surrogate: SurrogateLike | None
+    noise: float | Literal["fit"]
+    feature_kernel: bool
+    alpha: float | None
+    beta: float | None
+    restarts: int
+    clip: float | None
+    most_observations: int | None
+    acquisition: Acquisition | str
+    method: Method
+    solver: str | None
+    options: Mapping[str, Any] | None
+    time_limit: float
+    seed: int
+    direction: Direction
+    retries: int
+
+
+class StudyOptions(SearchOptions, total=False):
+    """The settings of a study as keyword arguments, without its space."""
+
+    n_initial: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +67,24 @@ class StudySettings:
 
     Attributes:
         space: the graphs to choose from.
-        kernel: ``ssp``, ``sp``, ``essp`` or ``esp``.
+        kernel: ``ssp``, ``sp``, ``essp``, ``esp``, or one of your own (`bogrape.kernels.Kernel`).
+        surrogate: a model of your own in place of the Gaussian process, or a class or function
+            without arguments that makes one (`bogrape.surrogate`). A copy of it is fitted for
+            every proposal. What follows up to ``most_observations`` is then of no concern.
         noise: noise variance of the standardised values, or ``"fit"`` for noisy objectives.
-        acquisition: ``"lcb"``, ``"lcb-growing"``, ``"ei"``, ``LCB(kappa)``, ``EI(xi)``, or, in
-            memory only, any acquisition function of your own.
+        feature_kernel: whether labels and features of nodes count by themselves; see `GraphGP`.
+        alpha, beta: amplitudes of the kernel and of the feature kernel, to fix them instead of
+            fitting them.
+        restarts: number of starting points of each fit.
+        clip: values that lie more than so many times as far from the median as values typically do
+            are taken for the nearest value that does not; ``None`` takes all as they are.
+        most_observations: how many observations to make the model from, where the cost grows with
+            their cube; ``None`` for all. See `GraphGP`.
+        acquisition: ``"lcb"``, ``"lcb-growing"``, ``"ei"``, ``LCB(kappa)``, ``EI(xi)``, or any
+            function of your own of the mean, the deviation and the best observed value.
         method: how proposals are found; see `propose`.
+        solver: ``"scip"`` or ``"gurobi"``, for ``method="mip"``.
+        options: further choices for ``method="mip"``; see `bogrape.propose.mip.MipOptions`.
         time_limit: seconds for one proposal.
         n_initial: number of graphs known or under evaluation before proposals begin.
         seed: fixes the initial design and every proposal.
@@ -43,10 +93,19 @@ class StudySettings:
     """
 
     space: GraphSpace
-    kernel: KernelName = "ssp"
+    kernel: KernelName | Kernel = "ssp"
+    surrogate: SurrogateLike | None = None
     noise: float | Literal["fit"] = 1e-6
+    feature_kernel: bool = True
+    alpha: float | None = None
+    beta: float | None = None
+    restarts: int = 5
+    clip: float | None = STUDY_CLIP
+    most_observations: int | None = STUDY_OBSERVATIONS
     acquisition: Acquisition | str = "lcb"
     method: Method = "auto"
+    solver: str | None = None
+    options: Mapping[str, Any] | None = None
     time_limit: float = 60.0
     n_initial: int = 10
     seed: int = 0
@@ -59,11 +118,20 @@ class StudySettings:
                 f"space must be a GraphSpace, got {type(self.space).__name__}; "
                 "try GraphSpace(n_nodes=10)"
             )
-        GraphGP(kernel=self.kernel, noise=self.noise)  # checks both
-        if not isinstance(self.method, str) or self.method not in METHODS:
-            raise InvalidInputError(
-                f"unknown method {self.method!r:.100}; choose one of {', '.join(METHODS)}"
-            )
+        for name, least, why in (
+            ("n_initial", 2, " (a Gaussian process needs two observations)"),
+            ("seed", 0, ""),
+            ("retries", 0, ""),
+        ):
+            object.__setattr__(self, name, whole(getattr(self, name), name + why, least))
+        kernel = self.new_model().kernel  # checks what is for `GraphGP`
+        if not is_published(kernel):
+            object.__setattr__(self, "kernel", kernel)
+        if self.surrogate is not None:
+            unfitted(self.surrogate)  # checks it
+        check_method(self.method, self.solver, self.options)
+        if self.options is not None:
+            object.__setattr__(self, "options", _as_dict(self.options))
         if isinstance(self.acquisition, str) and self.acquisition not in ACQUISITIONS:
             raise InvalidInputError(
                 f"unknown acquisition {self.acquisition!r}; choose one of "
@@ -77,19 +145,16 @@ class StudySettings:
             raise InvalidInputError(
                 f"direction must be 'minimize' or 'maximize', got {self.direction!r:.100}"
             )
-        for name, least in (("n_initial", 2), ("seed", 0), ("retries", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-                hint = "; a Gaussian process needs two observations" if least == 2 else ""
-                raise InvalidInputError(
-                    f"{name} must be an integer >= {least}, got {value!r}{hint}"
-                )
-            object.__setattr__(self, name, int(value))
         # "lcb" and LCB(1.0) are one setting, so they must be stored and compared as one.
         named = {"lcb": LCB(), "ei": EI()}
         if isinstance(self.acquisition, str) and self.acquisition in named:
             object.__setattr__(self, "acquisition", named[self.acquisition])
         object.__setattr__(self, "time_limit", as_time_limit(self.time_limit))
+
+    def new_model(self, **instead: Any) -> GraphGP:
+        """A Gaussian process as the settings say, to be fitted; ``instead`` of some of them."""
+        chosen = {name: getattr(self, name) for name in _OF_THE_MODEL}
+        return GraphGP(**{**chosen, "n_labels": self.space.n_labels, **instead})
 
     @property
     def sign(self) -> float:
@@ -107,22 +172,36 @@ class StudySettings:
         data = {field.name: getattr(self, field.name) for field in fields(self)}
         data["space"] = json.loads(self.space.to_json())
         data["acquisition"] = _acquisition_to_data(self.acquisition)
+        if isinstance(self.kernel, Kernel):
+            data["kernel"] = reference_to(self.kernel, "kernel")
+        if self.surrogate is not None:
+            data["surrogate"] = reference_to(self.surrogate, "surrogate")
         data["time_limit"] = None if math.isinf(self.time_limit) else self.time_limit
         return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> StudySettings:
-        """Read what `to_dict` wrote."""
-        known = {field.name for field in fields(cls)}
-        if not isinstance(data, dict) or set(data) != known:
-            got = sorted(map(str, data)) if isinstance(data, dict) else type(data).__name__
-            raise StudyError(f"settings of a study must have {sorted(known)}, got {got}")
+        """Read what `to_dict` wrote, in this version or in an earlier one, which knew fewer."""
+        known, got = set(_NAMES), set(data) if isinstance(data, dict) else set()
+        if not set(_FIRST_RECORDED) <= got:
+            shown = sorted(map(str, data)) if isinstance(data, dict) else type(data).__name__
+            raise StudyError(
+                f"settings of a study must have {', '.join(_FIRST_RECORDED)}, got {shown}"
+            )
+        if not got <= known:
+            raise StudyError(
+                f"the study has settings this version does not know "
+                f"({', '.join(sorted(map(str, got - known)))}); it was made by a newer one: try "
+                "pip install --upgrade bogrape"
+            )
         limit = data["time_limit"]
         try:
             return cls(
                 **{
                     **data,
                     "space": GraphSpace.from_json(json.dumps(data["space"])),
+                    "kernel": _kernel_from_data(data["kernel"]),
+                    "surrogate": _surrogate_from_data(data.get("surrogate")),
                     "acquisition": _acquisition_from_data(data["acquisition"]),
                     "time_limit": math.inf if limit is None else limit,
                 }
@@ -134,9 +213,7 @@ class StudySettings:
 
     def changed(self, add_rules: tuple[Rule, ...], changes: Mapping[str, Any]) -> StudySettings:
         """These settings with some changed; those that cannot change are refused."""
-        unknown = set(changes) - {field.name for field in fields(self)}
-        if unknown:
-            raise _fixed(sorted(unknown))
+        refuse_unknown(changes, of=StudySettings)
         space = self.space.with_rules([*self.space.rules, *add_rules]) if add_rules else self.space
         new = replace(self, **{"space": space, **changes})
         self.check_successor(new)
@@ -146,7 +223,7 @@ class StudySettings:
         """Raise unless a study with trials of its own can go on with the new settings."""
         if not isinstance(new, StudySettings):
             raise InvalidInputError(f"settings must be a StudySettings, got {type(new).__name__}")
-        fixed = [name for name in self.differences(new) if name not in (*CHANGEABLE, "space")]
+        fixed = [name for name in self.differences(new) if name in FIXED]
         rules = set(new.space.rules)
         if not set(self.space.rules) <= rules or self.space.with_rules(
             new.space.rules
@@ -161,6 +238,45 @@ class StudySettings:
         return [name for name in mine if mine[name] != theirs[name]]
 
 
+_NAMES = tuple(field.name for field in fields(StudySettings))
+SETTING_NAMES = tuple(name for name in _NAMES if name != "space")  # as keyword arguments
+_OF_THE_MODEL = tuple(name for name in inspect.signature(GraphGP).parameters if name in _NAMES)
+# What every version has recorded. A study without the others was made when they could not be
+# chosen, so they have their defaults.
+_FIRST_RECORDED = (
+    *("space", "kernel", "noise", "acquisition", "method", "time_limit", "n_initial", "seed"),
+    *("direction", "retries"),
+)
+
+
+def shows_settings(function: _Function) -> _Function:
+    """Let ``help`` and notebooks show what ``**settings`` of a function are, with defaults."""
+    signature = inspect.signature(function)
+    own = {name: p for name, p in signature.parameters.items() if p.kind is not p.VAR_KEYWORD}
+    types, defaults = get_type_hints(StudySettings), inspect.signature(StudySettings).parameters
+    shown = [
+        defaults[name].replace(annotation=types[name]) for name in SETTING_NAMES if name not in own
+    ]
+    whole = signature.replace(parameters=[*own.values(), *shown])
+    function.__signature__ = whole  # type: ignore[attr-defined]
+    return function
+
+
+def refuse_unknown(given: Iterable[str], *, of: Callable[..., Any]) -> None:
+    """Raise if a name is none of the arguments of a function that shows its settings."""
+    known = list(inspect.signature(of).parameters)
+    for name in given:
+        if name not in known:
+            raise InvalidInputError(unknown_name(name, known))
+
+
+def unknown_name(name: object, known: Sequence[str], what: str = "setting") -> str:
+    """What to say about a name that does not exist."""
+    near = difflib.get_close_matches(str(name).lower(), known, n=1)
+    hint = f"did you mean {near[0]!r}? Known" if near else "known"
+    return f"unknown {what} {name!r:.60}; {hint} are {', '.join(known)}"
+
+
 def as_time_limit(value: object) -> float:
     """A number of seconds > 0, which may be infinite."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -173,11 +289,28 @@ def as_time_limit(value: object) -> float:
 
 
 def _fixed(names: Sequence[str]) -> StudyError:
+    changeable = [name for name in SETTING_NAMES if name not in FIXED]
     return StudyError(
-        f"{', '.join(names)} cannot be changed in a study; what can is {', '.join(CHANGEABLE)}, "
+        f"{', '.join(names)} cannot be changed in a study; what can is {', '.join(changeable)}, "
         "and rules can be added. For anything else begin a new study, and take the observations "
         "along: new.add_all(zip(*old.dataset))"
     )
+
+
+def _as_dict(options: object) -> dict[str, Any]:
+    """Options of a method, which may be given as a mapping or as a dataclass."""
+    if is_dataclass(options) and not isinstance(options, type):
+        options = asdict(options)
+    assert isinstance(options, Mapping)  # `check_method` refuses the rest
+    return {name: fspath(v) if isinstance(v, PathLike) else v for name, v in options.items()}
+
+
+def _kernel_from_data(data: Any) -> Any:
+    return resolve(data, "kernel") if isinstance(data, dict) else data
+
+
+def _surrogate_from_data(data: Any) -> Any:
+    return None if data is None else resolve(data, "surrogate")
 
 
 def _acquisition_to_data(acquisition: Acquisition | str) -> Any:
@@ -187,10 +320,7 @@ def _acquisition_to_data(acquisition: Acquisition | str) -> Any:
         return {"name": "lcb", "kappa": acquisition.kappa}
     if isinstance(acquisition, EI):
         return {"name": "ei", "xi": acquisition.xi}
-    raise UnsupportedError(
-        f"an acquisition function of your own ({type(acquisition).__name__}) cannot be stored; use "
-        "LCB, EI or 'lcb-growing', or a study without storage"
-    )
+    return reference_to(acquisition, "acquisition")
 
 
 def _acquisition_from_data(data: Any) -> Acquisition | str:
@@ -201,4 +331,7 @@ def _acquisition_from_data(data: Any) -> Acquisition | str:
             return EI(xi)
         case {"name": "lcb-growing"}:
             return "lcb-growing"
+        case {"import": _}:
+            found: Acquisition = resolve(data, "acquisition")
+            return found
     raise StudyError(f"unknown acquisition in the settings of the study: {str(data)[:100]}")

@@ -1,30 +1,33 @@
-"""Solves run in processes of their own, so that any of them can be stopped at any moment.
+"""Jobs side by side in workers, any of which can be stopped at any moment.
 
-A worker runs `main` below: it reads tasks from its standard input and writes answers to its
-standard output. (It is not a `multiprocessing` process: those import the user's script again, which
-surprises scripts without a main guard.) Workers are kept between calls, since starting one takes
-half a second. One that misses its deadline is killed; all end with the
-process that started them, however that ends, because their standard input closes.
+Workers are kept between calls, since starting one takes half a second. One that misses its deadline
+is killed; all end with the process that started them.
+
+A job whose worker dies in the midst of it has no answer, and the others go on: the system may well
+have ended the worker for the memory it took. A worker that cannot start, load its job or send its
+answer is another matter: the next one would fare no better, so the cause is raised at once.
 """
 
 from __future__ import annotations
 
 import atexit
-import contextlib
-import os
-import pickle
+import logging
 import queue
-import struct
-import subprocess
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ...machine import limit_memory, n_cores
-from . import child
+from ...machine import n_cores
+from .process import Death, Inbox, Report, Worker, broken, cannot_start
+from .worker import Tell
+
+logger = logging.getLogger(__name__)
+
+_LOOK_EVERY = 0.2  # seconds between two looks at whether to stop
+_GRACE = 0.7  # seconds a worker may take beyond its limit before it is killed
+_START = 20.0  # seconds a new worker may take to get going: on a busy machine, a few
 
 
 class Job(Protocol):
@@ -36,71 +39,46 @@ class Job(Protocol):
         """The answer; runs in the worker."""
 
 
-_HEADER = struct.Struct("<Q")
-_LOOK_EVERY = 0.2  # seconds between two looks at whether to stop
-_GRACE = 0.7  # seconds a worker may take beyond its limit before it is killed
-_START = 20.0  # seconds a new worker may take to get going: on a busy machine, a few
+@dataclass(frozen=True)
+class _Solve:
+    """A job as the task of a worker."""
+
+    job: Job
+
+    def __call__(self, tell: Tell) -> Any:  # noqa: ARG002
+        return self.job.solve()
 
 
-class _Worker:
-    """A running worker process."""
+@dataclass
+class _Running:
+    """A job in the hands of a worker."""
 
-    def __init__(self) -> None:
-        threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-        environment = {**os.environ, **dict.fromkeys(threads, "1")}
-        self._process = subprocess.Popen(
-            child.command("bogrape.propose.jobs.pool"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
-            # Ctrl-C is for the parent, which then ends its workers
-            start_new_session=True,
-            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-        )
-        self._owner = os.getpid()
-        self.index = -1
-        self.due = 0.0
-        self.is_new = True  # nothing is known of it yet: it may still be starting
+    worker: Worker
+    index: int
+    time_limit: float
+    deadline: float  # of all jobs
+    due: float = 0.0
 
-    @property
-    def alive(self) -> bool:
-        """Whether the process still runs, and is ours (not a forked parent's)."""
-        return self._owner == os.getpid() and self._process.poll() is None
+    def begin(self, job: Job, inbox: Inbox) -> None:
+        """Hand the job over.
 
-    def start(
-        self, index: int, job: Job, answers: queue.Queue[tuple[_Worker, Any]], deadline: float
-    ) -> None:
-        """Hand over a job; ``(self, answer)`` is put on the queue when it is done.
-
-        The answer is ``None`` if the process dies instead. A new worker is given time to start, up
-        to the deadline of all jobs: one that is killed for it helps no one, nor does the next.
+        A new worker is given time to start, up to the deadline of all jobs: one that is killed for
+        it helps no one, nor does the next.
         """
-        due = time.monotonic() + job.time_limit
-        if self.is_new:
-            due = max(due, min(due + _START, deadline))
-        self.index, self.due = index, due + _GRACE
+        allowed = self.time_limit + (0.0 if self.worker.has_begun else _START)
+        self._set_due(allowed)
+        self.worker.begin(_Solve(job), inbox)
 
-        def wait() -> None:  # in a thread: pipes cannot be waited for in any other portable way
-            try:
-                _write(self._process.stdin, job)
-                answer = _read(self._process.stdout)
-            except (EOFError, OSError, ValueError, pickle.UnpicklingError):
-                answer = None
-            answers.put((self, answer))
+    def note_begun(self) -> None:
+        """The worker has loaded the job: now its time runs."""
+        self._set_due(self.time_limit)
 
-        threading.Thread(target=wait, daemon=True).start()
-
-    def kill(self) -> None:
-        """End the process at once."""
-        if self._owner == os.getpid():
-            self._process.kill()
-            self._process.wait()
-            for pipe in (self._process.stdin, self._process.stdout):
-                with contextlib.suppress(OSError):
-                    pipe.close()  # type: ignore[union-attr]
+    def _set_due(self, seconds: float) -> None:
+        self.due = min(time.monotonic() + seconds, self.deadline) + _GRACE
 
 
-_idle: list[_Worker] = []
+_idle: list[Worker] = []
+_has_started = False  # some worker of this process, so that they can
 
 
 def shut_down() -> None:
@@ -120,11 +98,14 @@ def solve_all(
     The answer is ``None`` for a job whose worker died or missed the deadline, for jobs whose turn
     did not come, and for all that are under way once ``stop`` says so. An exception raised by a job
     is raised here.
+
+    Raises:
+        WorkerError: a worker cannot start, cannot load its job, or cannot send its answer.
     """
     waiting = list(range(len(jobs)))[::-1]
     limit = min(n_cores(), len(jobs))
-    answers: queue.Queue[tuple[_Worker, Any]] = queue.Queue()
-    busy: list[_Worker] = []
+    inbox: Inbox = queue.Queue()
+    busy: dict[Worker, _Running] = {}
     try:
         while waiting or busy:
             while waiting and len(busy) < limit:
@@ -134,95 +115,64 @@ def solve_all(
                     continue
                 job = copy(jobs[index])
                 job.time_limit = min(job.time_limit, left)
-                worker = _ready_worker()
-                busy.append(worker)
-                worker.start(index, job, answers, deadline)
+                running = _Running(_ready_worker(), index, job.time_limit, deadline)
+                busy[running.worker] = running
+                running.begin(job, inbox)
             if busy:
-                worker, answer = _next_answer(busy, answers, stop)
-                busy.remove(worker)
-                if answer is None:
-                    worker.kill()
-                else:
-                    worker.is_new = False
-                    _idle.append(worker)
-                if isinstance(answer, BaseException):
-                    raise answer
-                yield worker.index, answer
+                worker, report = _next_end(busy, inbox, stop)
+                index = busy.pop(worker).index
+                yield index, _answer(worker, report)
     finally:  # Ctrl-C, an error, or a caller that stops listening: leave nothing behind
         for worker in busy:
             worker.kill()
 
 
-def _ready_worker() -> _Worker:
+def _ready_worker() -> Worker:
     while _idle:
         worker = _idle.pop()
         if worker.alive:
             return worker
         worker.kill()  # it died while idle: close what was left open to it
-    return _Worker()
+    return Worker(limit_memory=True, echo=True)
 
 
-def _next_answer(
-    busy: list[_Worker], answers: queue.Queue[tuple[_Worker, Any]], stop: Callable[[], bool]
-) -> tuple[_Worker, Any]:
-    """The first answer, or ``None`` for the first worker that is overdue or told to stop."""
+def _next_end(
+    busy: dict[Worker, _Running], inbox: Inbox, stop: Callable[[], bool]
+) -> tuple[Worker, Report | None]:
+    """The first job that ends; ``None`` for the first that is overdue or told to stop."""
+    global _has_started
     while True:
-        first_due = min(busy, key=lambda worker: worker.due)
-        left = first_due.due - time.monotonic()
+        first = min(busy.values(), key=lambda running: running.due)
+        left = first.due - time.monotonic()
         try:
-            worker, answer = answers.get(timeout=max(0.0, min(left, _LOOK_EVERY)))
+            worker, report = inbox.get(timeout=max(0.0, min(left, _LOOK_EVERY)))
         except queue.Empty:
             if left <= _LOOK_EVERY or stop():
-                return first_due, None
+                return first.worker, None
             continue
-        if worker in busy:  # else one that was killed for being late
-            return worker, answer
+        if worker not in busy:  # one that was killed for being late
+            continue
+        if report.kind == "begun":
+            _has_started = True
+            busy[worker].note_begun()
+        elif report.kind != "told":
+            return worker, report
 
 
-def _write(stream: Any, item: object) -> None:
-    data = pickle.dumps(item)
-    stream.write(_HEADER.pack(len(data)))
-    stream.write(data)
-    stream.flush()
-
-
-def _read(stream: Any) -> Any:
-    (length,) = _HEADER.unpack(_exactly(stream, _HEADER.size))
-    return pickle.loads(_exactly(stream, length))
-
-
-def _exactly(stream: Any, size: int) -> bytes:
-    parts = []
-    while size:
-        part = stream.read(size)
-        if not part:
-            raise EOFError
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
-def main() -> None:
-    """Answer tasks until standard input closes."""
-    stdin, stdout = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints goes to standard error, not between the answers
-    limit_memory()
-    tasks: queue.Queue[Job] = queue.Queue()
-
-    def listen() -> None:
-        while True:
-            try:
-                tasks.put(_read(stdin))
-            except (EOFError, MemoryError):
-                os._exit(0)  # the parent is gone, even if a solve is under way; or the task too big
-
-    threading.Thread(target=listen, daemon=True).start()
-    while True:
-        task = tasks.get()
-        try:
-            result: object = task.solve()
-        except MemoryError:  # as if the process had died of it: another one takes over
-            result = None
-        except Exception as error:  # handed to the parent, which raises it
-            result = error
-        _write(stdout, result)
+def _answer(worker: Worker, report: Report | None) -> Any:
+    """What a job's end amounts to; workers that can go on are kept."""
+    if report is not None and report.kind in ("done", "raised", "out of memory"):
+        _idle.append(worker)
+        if report.kind == "raised":
+            raise report.item
+        return report.item
+    worker.kill()
+    if report is None:
+        return None
+    if report.kind == "broken":
+        raise broken(report.item)
+    death: Death = report.item
+    if not worker.has_begun and not (_has_started and death.by_signal):
+        raise cannot_start(death)
+    logger.warning("a worker process died (%s); its job has no answer", death)
+    return None

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...batch import Batch
 from ...errors import SamplingError, SearchSpaceExhausted
-from ..criterion import Criterion
+from ..criterion import AnyCriterion
 from ..proposal import Proposal
 from ..request import Request
 from .moves import MoveTable
@@ -25,7 +25,7 @@ _GENERATIONS = 20
 _PARENTS = 10
 
 
-def propose_evolve(objective: Criterion, request: Request) -> Proposal:
+def propose_evolve(objective: AnyCriterion, request: Request) -> Proposal:
     """The best graph that mutation and selection find; no bound."""
     space = objective.space
     elite = Elite(request.excluded, identify=space.identity)

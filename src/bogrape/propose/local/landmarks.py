@@ -10,12 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import BoolArray, IntArray
 from ...batch import Batch
 from ...space import GraphSpace
-
-Matrix = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +25,12 @@ class Landmarks:
     """
 
     space: GraphSpace
-    shapes: Matrix  # (K, n, n)
+    shapes: BoolArray  # (K, n, n)
 
     def __len__(self) -> int:
         return len(self.shapes) * (1 if self.space.fixed_labels else self.space.n_labels)
 
-    def batch(self, index: NDArray[np.int64]) -> Batch:
+    def batch(self, index: IntArray) -> Batch:
         """The landmarks of these numbers."""
         label, shape = np.divmod(index, max(1, len(self.shapes)))
         n = self.shapes.shape[1]
@@ -54,7 +52,7 @@ def landmarks(space: GraphSpace, n: int) -> Landmarks:
     return Landmarks(space, np.stack(shapes))
 
 
-def _classics(n: int) -> list[Matrix]:
+def _classics(n: int) -> list[BoolArray]:
     nodes = np.arange(n)
     u, v = np.meshgrid(nodes, nodes, indexing="ij")
     half = n // 2
@@ -69,7 +67,7 @@ def _classics(n: int) -> list[Matrix]:
     return [(shape | shape.T) & (u != v) for shape in shapes]
 
 
-def brooms(n: int, diameter: int) -> list[Matrix]:
+def brooms(n: int, diameter: int) -> list[BoolArray]:
     """Paths with the other nodes gathered at two places: graphs with many pairs far apart.
 
     The other nodes are copies of a node of the path: joined to its neighbours, and perhaps to it

@@ -4,6 +4,9 @@ A `MoveTable` lists every elementary change to a graph of one shape: flip an edg
 edge, reverse an arc, change a label, swap two labels, flip a feature, change an edge label. `apply`
 performs one row of the table on each graph of a batch, and sets what follows from the rest by some
 rule (`Rule.derive`). Moves may leave the space; the caller filters.
+
+The sampler, which walks towards a space at random and needs no numbered list of all moves, has
+random changes of its own (`bogrape.space.moves`).
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import IntArray
+from ...arrays import BoolArray, FloatArray, IntArray
 from ...batch import Batch
 from ...space import GraphSpace
 
@@ -27,7 +30,7 @@ class MoveTable:
     """Rows ``(kind, a, b, c)``; what a, b, c mean depends on the kind."""
 
     rows: IntArray
-    weights: NDArray[np.float64]  # how often to draw each row when not all are tried
+    weights: FloatArray  # how often to draw each row when not all are tried
     space: GraphSpace
     n_nodes: int
 
@@ -73,7 +76,7 @@ class MoveTable:
         return len(self.rows)
 
     @cached_property
-    def _cumulative(self) -> NDArray[np.float64]:
+    def _cumulative(self) -> FloatArray:
         total = np.cumsum(self.weights)
         return np.asarray(total / total[-1])
 
@@ -99,7 +102,7 @@ class MoveTable:
         edge_labels = copy.edge_labels
         kind, a, b, c = self.rows[index].T
 
-        def put(i: IntArray, u: IntArray, v: IntArray, value: NDArray[np.bool_]) -> None:
+        def put(i: IntArray, u: IntArray, v: IntArray, value: BoolArray) -> None:
             adjacency[i, u, v] = value
             if not batch.directed:
                 adjacency[i, v, u] = value

@@ -7,7 +7,7 @@ import numpy as np
 from ...batch import Batch
 from ...errors import SamplingError
 from ...graph import Graph
-from ..criterion import Criterion
+from ..criterion import AnyCriterion
 from ..proposal import Proposal
 from ..request import Request
 from .search import Elite, find_any
@@ -15,7 +15,7 @@ from .search import Elite, find_any
 _SAMPLES = 20  # as in the paper's RW-rand and WL-rand
 
 
-def propose_sample(objective: Criterion, request: Request) -> Proposal:
+def propose_sample(objective: AnyCriterion, request: Request) -> Proposal:
     """The best acquisition value among random graphs of the space that are not excluded."""
     try:
         graphs = objective.space.sample(
@@ -40,7 +40,7 @@ def propose_sample(objective: Criterion, request: Request) -> Proposal:
     )
 
 
-def _one_graph(objective: Criterion, request: Request) -> list[Graph]:
+def _one_graph(objective: AnyCriterion, request: Request) -> list[Graph]:
     """A graph found at the last moment, when there was no time for several."""
     elite = Elite(request.excluded, identify=objective.space.identity)
     if not find_any(objective, elite, request) or not elite.ties:

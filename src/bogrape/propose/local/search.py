@@ -19,13 +19,13 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import BoolArray, FloatArray, IntArray
 from ...batch import Batch
 from ...errors import InfeasibleSpaceError, SamplingError
 from ...graph import Graph
 from ...space import GraphSpace
-from ..evaluation import CountObjective, evaluate, n_at_a_time
+from ..evaluation import Searchable
 from ..request import Request
 from ..units import STEP, TIE, room
 from .landmarks import Landmarks, landmarks
@@ -60,7 +60,7 @@ class Elite:
         """Values closer than this are one value."""
         return room(TIE, self.value) if np.isfinite(self.value) else 0.0
 
-    def offer(self, batch: Batch, values: NDArray[np.float64]) -> None:
+    def offer(self, batch: Batch, values: FloatArray) -> None:
         """Take in the graphs of a batch; infinite values mark those outside the space."""
         room = 4 if len(self.ties) < _TIES_KEPT else 0  # ties are massive: a few a round suffice
         for i in np.argsort(values, kind="stable"):
@@ -70,7 +70,7 @@ class Elite:
             if not better and (not room or values[i] > self.value + self.tolerance):
                 return
             room -= not better  # known and excluded ties count too: keys are slow
-            if (raw := _raw(batch, int(i))) in self._passed:
+            if (raw := batch.raw(int(i))) in self._passed:
                 continue
             graph = batch.graph(int(i))
             key = self.identify(graph)
@@ -85,15 +85,8 @@ class Elite:
                 self.ties[key] = graph
 
 
-def _raw(batch: Batch, i: int) -> bytes:
-    """The bytes of the i-th graph as it is numbered; far cheaper than the graph."""
-    edge_labels = b"" if batch.edge_labels is None else batch.edge_labels[i].tobytes()
-    parts = batch.adjacency[i], batch.labels[i], batch.features[i]
-    return b"".join(part.tobytes() for part in parts) + edge_labels
-
-
 def search(
-    objective: CountObjective,
+    objective: Searchable,
     *,
     excluded: Collection[str] = (),
     n_evaluations: int = 300_000,
@@ -130,7 +123,7 @@ def search(
     return elite
 
 
-def find_any(objective: CountObjective, elite: Elite, request: Request) -> bool:
+def find_any(objective: Searchable, elite: Elite, request: Request) -> bool:
     """Offer a random graph, found in a last moment, to an elite that is empty at the deadline.
 
     Returns whether there was time: if so and none was found, there may well be none.
@@ -148,7 +141,7 @@ def find_any(objective: CountObjective, elite: Elite, request: Request) -> bool:
         return not error.out_of_time
     batch = Batch.of(graphs)
     elite.n_evaluations += 1
-    elite.offer(batch, evaluate(objective, batch)[0])
+    elite.offer(batch, objective.evaluate(batch)[0])
     return True
 
 
@@ -157,7 +150,7 @@ class _Chains:
 
     def __init__(
         self,
-        objective: CountObjective,
+        objective: Searchable,
         n: int,
         rng: np.random.Generator,
         starts: Sequence[Graph],
@@ -197,7 +190,7 @@ class _Chains:
         """The most promising of some graphs."""
         if not alike or self._late:
             return []
-        values, joined = evaluate(self._objective, Batch.of(alike), self._deadline)
+        values, joined = self._objective.evaluate(Batch.of(alike), self._deadline)
         return [alike[i] for i in _smallest(values, joined)]
 
     def _best_of(self, marks: Landmarks) -> list[Graph]:
@@ -205,13 +198,13 @@ class _Chains:
         n, now = self._moves.n_nodes, time.monotonic()
         until = now + _LANDMARK_SHARE * (self._deadline - now)
         values, joined = np.full(len(marks), np.inf), np.zeros(len(marks), dtype=np.int64)
-        step = n_at_a_time(n, self._objective.width(n))
+        step = self._objective.n_at_a_time(n)
         n_parts = -(-len(marks) // step)
         for first in range(n_parts):
             if time.monotonic() >= until:
                 break
             some = np.arange(first, len(marks), n_parts)  # of all kinds, not the first ones
-            values[some], joined[some] = evaluate(self._objective, marks.batch(some), until)
+            values[some], joined[some] = self._objective.evaluate(marks.batch(some), until)
         chosen = marks.batch(_smallest(values, joined))
         return [chosen.graph(i) for i in range(len(chosen))]
 
@@ -224,15 +217,15 @@ class _Chains:
             best = min(best, float(self._score.min()))
         return best
 
-    def _evaluate(self, batch: Batch, elite: Elite) -> NDArray[np.float64]:
+    def _evaluate(self, batch: Batch, elite: Elite) -> FloatArray:
         space = self._objective.space
-        values, joined = evaluate(self._objective, batch, self._deadline)
+        values, joined = self._objective.evaluate(batch, self._deadline)
         if space.connected is True and not space.directed and not space.rules:
             # nothing can be wrong but missing paths, and the counts tell how many are missing
             excess = (batch.n_nodes**2 - joined).astype(float)
         else:
             excess = space.excess(batch, deadline=self._deadline)
-        elite.n_evaluations += int((joined > 0).sum())
+        elite.n_evaluations += int(np.isfinite(values).sum())
         elite.offer(batch, np.where(excess == 0, values, np.inf))
         return np.where(excess == 0, values, _PENALTY * (1.0 + excess))
 
@@ -261,12 +254,12 @@ class _Chains:
         n, labelled = self._current.n_nodes, self._current.edge_labels is not None
         return min(_CANDIDATES, _MOST_EDGE_LABELS // n**2) if labelled else _CANDIDATES
 
-    def _draw(self, n_chains: int, per_chain: int) -> NDArray[np.int64]:
+    def _draw(self, n_chains: int, per_chain: int) -> IntArray:
         if per_chain == len(self._moves):
             return np.tile(np.arange(per_chain), n_chains)
         return self._moves.draw(n_chains * per_chain, self._rng)
 
-    def _restart(self, stuck: NDArray[np.int64], elite: Elite) -> None:
+    def _restart(self, stuck: IntArray, elite: Elite) -> None:
         """Half the stuck chains restart from a perturbed good chain, half from a fresh sample."""
         rng = self._rng
         good = np.argsort(self._score)[: max(1, len(self._score) // 3)]
@@ -296,7 +289,7 @@ class _Chains:
         self._stuck[stuck] = 0
 
 
-def _smallest(values: NDArray[np.float64], joined: NDArray[np.int64]) -> NDArray[np.int64]:
+def _smallest(values: FloatArray, joined: IntArray) -> IntArray:
     """Where the smallest values are that were evaluated, as many as may start chains."""
     order = np.argsort(values, kind="stable")
     return order[joined[order] > 0][: _CHAINS // 3]
@@ -325,7 +318,7 @@ def _anything(space: GraphSpace, n: int) -> list[Graph]:
     ]
 
 
-def _where(mask: NDArray[np.bool_], yes: Batch, no: Batch) -> Batch:
+def _where(mask: BoolArray, yes: Batch, no: Batch) -> Batch:
     """Graph i of ``yes`` where the mask is set, else of ``no``."""
     wide = mask[:, None, None]
     return Batch(

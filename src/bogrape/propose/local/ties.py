@@ -12,8 +12,8 @@ import time
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import FloatArray
 from ...counts import count
 from ...graph import Graph
 from ..evaluation import n_at_a_time
@@ -44,7 +44,7 @@ def break_tie(
     return graphs[int(np.argmax(np.round(nearest, 12)))]
 
 
-def _distances(graphs: Sequence[Graph], seen: Sequence[Graph]) -> NDArray[np.float64]:
+def _distances(graphs: Sequence[Graph], seen: Sequence[Graph]) -> FloatArray:
     """How far each graph is from the nearest one seen."""
     described = _describe([*graphs, *seen])
     described = described[:, described.any(axis=0)]
@@ -52,7 +52,7 @@ def _distances(graphs: Sequence[Graph], seen: Sequence[Graph]) -> NDArray[np.flo
     return np.array([np.abs(theirs - row).sum(axis=1).min() for row in mine])
 
 
-def _describe(graphs: Sequence[Graph]) -> NDArray[np.float64]:
+def _describe(graphs: Sequence[Graph]) -> FloatArray:
     """Shares of ordered pairs by distance and labels, and of nodes by degree."""
     counts = count(graphs, pairs=True)
     assert counts.pairs is not None

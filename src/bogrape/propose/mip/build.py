@@ -9,12 +9,13 @@ from itertools import permutations
 from ...acquisition import LCB
 from ...errors import UnsupportedError
 from ...graph import Graph
+from ...space import GraphSpace
 from ..criterion import Criterion
 from .attributes import Attributes, WeakConnectivity
 from .counting import Distances, LabelledPaths, coordinates
 from .options import MipOptions
 from .paths import Paths, mip_sp, mip_sp_plus, reachability
-from .posterior import FunctionForm, WeightForm
+from .posterior import FunctionForm, WeightForm, encodable
 from .program import Point, Program
 from .rules import Rules, Symmetry, forbid
 from .scaled import Scaled
@@ -40,6 +41,16 @@ def encode_paths(program: Program, objective: Criterion, options: MipOptions) ->
     return mip_sp_plus(program, space.n_min, space.n_max, **shape)
 
 
+def refuse_checked_rules(space: GraphSpace) -> None:
+    """Raise if a rule of the space has no rows: the program would be about another space."""
+    if space.checked_rules:
+        names = ", ".join(rule.name for rule in space.checked_rules)
+        raise UnsupportedError(
+            f'expected rules with linear rows for method "mip", got {names}, whose meaning no '
+            'program can hold; try method="exact", which checks every graph, or define rows(shape)'
+        )
+
+
 class AcquisitionProgram:
     """Eq. (1) over a space of graphs, with `lift` and `decode` between graphs and values.
 
@@ -63,7 +74,8 @@ class AcquisitionProgram:
                 'only sums of mean and deviation have linear rows; try LCB(1.0), or method="search"'
             )
         space, model = objective.space, objective.posterior.model
-        kernel = model.kernel
+        refuse_checked_rules(space)
+        kernel = encodable(model.kernel)
         form = options.form or ("function" if kernel.exponential else "weight")
         if form == "weight" and kernel.exponential:
             raise UnsupportedError(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from os import PathLike
 from typing import Any, Literal
 
+from ...checks import is_number, whole
 from ...errors import InvalidInputError
 
 
@@ -37,7 +39,7 @@ class MipOptions:
     threads: int = 1
     memory: float | None = None
     pool: int = 10
-    write: str | None = None
+    write: str | PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         if self.form not in (None, "function", "weight"):
@@ -46,17 +48,17 @@ class MipOptions:
             if not isinstance(getattr(self, name), bool):
                 _refuse(name, "True or False", getattr(self, name))
         for name, least in (("warm_start", 0), ("threads", 1), ("pool", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                _refuse(name, f"an integer >= {least}", value)
-        if not _is_number(self.gap) or not 0 <= self.gap < math.inf:
+            object.__setattr__(self, name, whole(getattr(self, name), name, least))
+        if not is_number(self.gap) or not 0 <= self.gap < math.inf:
             _refuse("gap", "a number >= 0", self.gap)
         if self.tolerance is not None and not (
-            _is_number(self.tolerance) and 1e-9 <= self.tolerance <= 1e-2
+            is_number(self.tolerance) and 1e-9 <= self.tolerance <= 1e-2
         ):
             _refuse("tolerance", "a number between 1e-9 and 1e-2, or None", self.tolerance)
-        if self.memory is not None and not (_is_number(self.memory) and self.memory > 0):
+        if self.memory is not None and not (is_number(self.memory) and 0 < self.memory < math.inf):
             _refuse("memory", "megabytes > 0, or None", self.memory)
+        if self.write is not None and not isinstance(self.write, (str, PathLike)):
+            _refuse("write", "a path or None", self.write)
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | MipOptions | None) -> MipOptions:
@@ -70,10 +72,6 @@ class MipOptions:
         if odd:
             raise InvalidInputError(f"unknown option {odd[0]!r}; choose out of {', '.join(known)}")
         return cls(**dict(given or {}))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _refuse(name: str, expected: str, got: object) -> None:

@@ -15,16 +15,28 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import FloatArray
+from ...errors import UnsupportedError
+from ...kernels import GraphKernel, Kernel, is_published
 from ...posterior import FittedModel, WeightPosterior
 from .counting import Coordinate
 from .linear import Linear, total
 from .program import Program
 from .scaled import Scaled
 
-FloatArray = NDArray[np.float64]
 Counted = list[tuple[Coordinate, Scaled]]
+ENCODED = ("ssp", "sp", "essp", "esp")  # the kernels whose rows are written here
+
+
+def encodable(kernel: Kernel) -> GraphKernel:
+    """The kernel, if the rows below are about it: the program must not be about another one."""
+    if is_published(kernel) and kernel.name in ENCODED:
+        return kernel
+    raise UnsupportedError(
+        f'expected one of the kernels {", ".join(ENCODED)} for method "mip", got {kernel.name!r}, '
+        'which has no rows; try method="auto"'
+    )
 
 
 def _parts(model: FittedModel, counted: Counted) -> tuple[FloatArray, FloatArray]:
@@ -63,7 +75,7 @@ class FunctionForm:
 
     def __init__(self, program: Program, model: FittedModel, counted: Counted) -> None:
         self._program = program
-        kernel, alpha, beta = model.kernel, model.alpha, model.beta
+        kernel, alpha, beta = encodable(model.kernel), model.alpha, model.beta
         observed, _ = _parts(model, counted)
         graph = [j for j, (c, _) in enumerate(counted) if c.key[0] != "N"]
         nodes = [j for j, (c, _) in enumerate(counted) if c.key[0] == "N" and beta]
@@ -186,7 +198,7 @@ def weight_space(model: FittedModel, counted: Counted) -> tuple[FloatArray, Floa
     """
     posterior = WeightPosterior(model)
     _, prior = _parts(model, counted)
-    shape = model.kernel.features(model.counts).shape[1:]
+    shape = posterior.path_shape
     n_paths = math.prod(shape)
     root = np.zeros((posterior.basis.shape[1], len(counted)))  # z_full = root @ phi
     for j, (coordinate, _) in enumerate(counted):

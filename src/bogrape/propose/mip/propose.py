@@ -20,6 +20,7 @@ import logging
 import math
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -37,8 +38,9 @@ from ..local.ties import break_tie
 from ..proposal import Proposal, Status
 from ..request import Request
 from ..units import RECOMPUTED, TIE, room
-from .build import AcquisitionProgram, OutOfTime
+from .build import AcquisitionProgram, OutOfTime, refuse_checked_rules
 from .options import MipOptions
+from .posterior import encodable
 from .runner import ADAPTERS, run
 from .solution import Limits, Solution
 
@@ -64,15 +66,21 @@ class _Best:
             self.graph, self.value = graph, value
 
 
+def check_choices(solver: object, options: Any) -> tuple[str, MipOptions]:
+    """Name of the solver and all options, or an error that says which there are."""
+    name = "scip" if solver is None else str(solver).lower()
+    if name not in ADAPTERS:
+        raise InvalidInputError(
+            f"unknown solver {solver!r:.100} for method 'mip'; choose one of {', '.join(ADAPTERS)}"
+        )
+    return name, MipOptions.of(options)
+
+
 def propose_mip(objective: Criterion, request: Request) -> Proposal:
     """The graph of least acquisition value, by the paper's mixed-integer program."""
-    solver = (request.solver or "scip").lower()
-    if solver not in ADAPTERS:
-        raise InvalidInputError(
-            f"unknown solver {request.solver!r} for method 'mip'; choose one of "
-            f"{', '.join(ADAPTERS)}"
-        )
-    options = MipOptions.of(request.options)
+    solver, options = check_choices(request.solver, request.options)
+    encodable(objective.posterior.model.kernel)
+    refuse_checked_rules(objective.space)
     best, n_evaluations = _start(objective, request, options)
     method = f"search+{solver}" if best.graph is not None else solver
     bound, finished, allowance = -math.inf, False, 0.0

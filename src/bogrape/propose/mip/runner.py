@@ -1,32 +1,25 @@
 """Solve a `Program` in a process of its own, which can always be stopped.
 
 Solvers overshoot their time limits, hold on to Ctrl-C, crash and run out of memory. So each solve
-runs in a child process under a hard deadline. Solutions and bounds reach the parent as they are
-found: when the child has to be killed at the deadline, what it found until then is the answer.
-The child ends by itself when the parent dies, since its standard input closes.
-
-This is no `multiprocessing`: that would import the user's main module again in the child.
+runs in a worker of its own under a hard deadline. Solutions and bounds reach this process as they
+are found: when the worker has to be killed at the deadline, what it found until then is the answer.
 """
 
 from __future__ import annotations
 
+import importlib
 import math
 import queue
 import signal
-import subprocess
-import tempfile
-import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import replace
-from typing import IO
+from dataclasses import dataclass, replace
 
 from ...errors import SolverError
-from ..jobs.child import command
+from ..jobs.process import Death, Inbox, Worker, broken, cannot_start
+from ..jobs.worker import Tell
 from .program import Program
-from .solution import Failure, Found, Limits, Solution
-from .worker import read_message, write_message
+from .solution import Failure, Found, Limits, Report, Solution, SolverFailed
 
 ADAPTERS = {"scip": "bogrape.propose.mip.scip", "gurobi": "bogrape.propose.mip.gurobi"}
 _GRACE = 0.5  # seconds a solver may overshoot its own limit before it is killed
@@ -57,80 +50,83 @@ def run(
     Raises:
         SolverError: the solver or its licence is missing, the program exceeds the licence, memory
             ran out, or the process crashed.
+        WorkerError: the process could not be started, or not be given the program.
     """
     began = time.monotonic()
-    deadline = began + limits.seconds
-    with tempfile.TemporaryFile() as log:
-        child = subprocess.Popen(
-            command("bogrape.propose.mip.worker"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            start_new_session=True,  # Ctrl-C is for the parent to handle
+    worker = Worker()
+    try:
+        task = _Solve(
+            adapter=adapter or ADAPTERS[solver],
+            program=program,
+            limits=limits,
+            start=start,
+            sent=time.time(),
         )
-        try:
-            job = (adapter or ADAPTERS[solver], program, limits, start, time.time())
-            answer = _converse(child, job, deadline)
-        finally:
-            child.kill()
-            code = child.wait()
-            for pipe in (child.stdin, child.stdout):
-                if pipe is not None:
-                    _close(pipe)
-        if isinstance(answer, Solution):
-            return replace(answer, seconds=time.monotonic() - began)
-        if answer is None:
-            answer = _crash(code, log)
+        answer = _converse(worker, task, began + limits.seconds)
+    finally:
+        worker.kill()
+    if isinstance(answer, Solution):
+        return replace(answer, seconds=time.monotonic() - began)
     raise SolverError(f"{solver}: {answer.message}; {_REMEDY[answer.kind]}", kind=answer.kind)
 
 
-def _converse(
-    child: subprocess.Popen[bytes], job: object, deadline: float
-) -> Solution | Failure | None:
-    """Send the job and gather what comes; None when the child ended without an answer."""
-    inbox: queue.SimpleQueue[object] = queue.SimpleQueue()
-    threading.Thread(target=_talk, args=(child, job, inbox), daemon=True).start()
+@dataclass(frozen=True, kw_only=True)
+class _Solve:
+    """One solve, as the task of a worker."""
+
+    adapter: str  # the module that talks to the solver
+    program: Program
+    limits: Limits
+    start: Sequence[float] | None
+    sent: float  # by `time.time`: starting up takes its share of the time
+
+    def __call__(self, tell: Tell) -> Solution | Failure:
+        late = min(max(0.0, time.time() - self.sent), self.limits.seconds)
+        limits = replace(self.limits, seconds=self.limits.seconds - late)
+        try:
+            module = importlib.import_module(self.adapter)
+            solution: Solution = module.solve(self.program, limits, self.start, Report(tell))
+        except SolverFailed as error:
+            return error.failure
+        except MemoryError:
+            return Failure("memory", "the solver ran out of memory")
+        except Exception as error:
+            return Failure("failed", f"{type(error).__name__}: {error}")
+        return solution
+
+
+def _converse(worker: Worker, task: _Solve, deadline: float) -> Solution | Failure:
+    """Hand the task over and gather what comes, until the deadline at the latest."""
+    inbox: Inbox = queue.Queue()
+    worker.begin(task, inbox)
     bound, found = -math.inf, list[Found]()
     while True:
         left = deadline + _GRACE - time.monotonic()
         try:
-            message = inbox.get(timeout=min(max(0.0, left), _POLL))
+            _, report = inbox.get(timeout=min(max(0.0, left), _POLL))
         except queue.Empty:
             if left > 0:
                 continue
             best = tuple(sorted(found, key=lambda f: f.objective))
             return Solution("time_limit", bound, best)
-        if isinstance(message, Found):
-            found.append(message)
-        elif isinstance(message, float):
-            bound = max(bound, message)
-        elif isinstance(message, (Solution, Failure)):
-            return message
-        else:
-            return None
+        match report.kind:
+            case "told" if isinstance(report.item, Found):
+                found.append(report.item)
+            case "told":
+                bound = max(bound, report.item)
+            case "done":
+                return report.item  # type: ignore[no-any-return]
+            case "out of memory":
+                return Failure("memory", "the program is larger than the memory")
+            case "died" if worker.has_begun:
+                return _crash(report.item)
+            case "died":
+                raise cannot_start(report.item)
+            case "raised" | "broken":
+                raise broken(str(report.item))
 
 
-def _talk(child: subprocess.Popen[bytes], job: object, inbox: queue.SimpleQueue[object]) -> None:
-    assert child.stdin is not None
-    assert child.stdout is not None
-    try:
-        write_message(child.stdin, job)
-        while True:
-            inbox.put(read_message(child.stdout))
-    except Exception:  # the child is gone, or sent what nobody can read
-        child.poll()
-        inbox.put(None)
-
-
-def _crash(code: int, log: IO[bytes]) -> Failure:
-    log.seek(0)
-    tail = log.read()[-500:].decode(errors="replace").strip()
-    if code == -signal.SIGKILL:
+def _crash(death: Death) -> Failure:
+    if death.code == -signal.SIGKILL:
         return Failure("memory", "the solver's process was killed, most likely for want of memory")
-    name = signal.Signals(-code).name if code < 0 else f"exit status {code}"
-    return Failure("failed", f"the solver's process crashed ({name}{': ' if tail else ''}{tail})")
-
-
-def _close(pipe: IO[bytes]) -> None:
-    with suppress(OSError):
-        pipe.close()
+    return Failure("failed", f"the solver's process crashed ({death})")

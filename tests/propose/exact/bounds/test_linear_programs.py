@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from bogrape import LCB, GraphGP, GraphSpace
+from bogrape.arrays import FloatArray
 from bogrape.counts import Counts
 from bogrape.encoding import Structure, structures
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.bounds.integer_lcb import IntegerLine
 from bogrape.propose.exact.bounds.linear_programs import Lines, Program
-from bogrape.propose.exact.bounds.lines_below import Box, FloatArray, Line, Surface
+from bogrape.propose.exact.bounds.lines_below import Box, LcbOverCounts, Line
 from bogrape.propose.exact.distances.coordinates import Coordinates, Position
 from bogrape.propose.exact.distances.inequality import Inequality
 from bogrape.propose.exact.distances.known import known_of_counts
@@ -42,12 +43,12 @@ def _structure(diameter: int | None) -> Structure:
 
 def _piece(
     kernel: str, where: tuple[int, tuple[int, ...]], seed: int, kappa: float, **options: Any
-) -> tuple[GraphGP, Surface, list[Inequality[Position]]]:
+) -> tuple[GraphGP, LcbOverCounts, list[Inequality[Position]]]:
     gp = fitted(SPACE, kernel, "random", seed, **options)
     piece = Piece(_structure(where[0]), where[1])
-    surface = choose(Criterion(SPACE, gp.posterior, LCB(kappa))).surface(piece)
-    assert surface is not None
-    return gp, surface, list(known_of_counts(piece.structure, surface.coordinates, None))
+    over_counts = choose(Criterion(SPACE, gp.posterior, LCB(kappa))).lcb_over_counts(piece)
+    assert over_counts is not None
+    return gp, over_counts, list(known_of_counts(piece.structure, over_counts.coordinates, None))
 
 
 def _lcb(gp: GraphGP, coordinates: Coordinates, x: NDArray[np.int64], kappa: float) -> FloatArray:
@@ -100,10 +101,10 @@ def test_the_bound_is_the_smallest_lcb_of_all_counts(
     # ESP adds up large numbers of both signs: what rounding may do is more than nothing
     n_seeds, n_most, relative = (3, 2000, 1e-4) if kernel == "sp" else (1, 300, 5e-3)
     for seed in range(n_seeds):
-        gp, surface, known = _piece(kernel, piece, seed, kappa, **options)
-        every = _all_counts(surface.coordinates, known)
-        values = _lcb(gp, surface.coordinates, every, kappa)
-        lines = Lines(surface, known)
+        gp, over_counts, known = _piece(kernel, piece, seed, kappa, **options)
+        every = _all_counts(over_counts.coordinates, known)
+        values = _lcb(gp, over_counts.coordinates, every, kappa)
+        lines = Lines(over_counts, known)
         left = lines.branched(math.inf, _soon(), n_most)
         least = float(values.min())
         assert left.bound == pytest.approx(least, abs=relative * (1 + abs(least)))
@@ -133,16 +134,16 @@ def test_any_point_gives_a_line_below(
 ) -> None:
     rng = np.random.default_rng(seed)
     kappa = float(rng.choice([0.0, 0.5, 1.5]))
-    gp, surface, known = _piece(kernel, piece, seed % 3, kappa)
-    every = _all_counts(surface.coordinates, known)
+    gp, over_counts, known = _piece(kernel, piece, seed % 3, kappa)
+    every = _all_counts(over_counts.coordinates, known)
     low = np.minimum.reduce(every[rng.integers(len(every), size=3)])
     high = np.maximum.reduce(every[rng.integers(len(every), size=3)])
     box = Box(np.minimum(low, high).astype(float), np.maximum(low, high).astype(float))
     inside = every[((every >= box.low) & (every <= box.high)).all(axis=1)]
     # where it touches, and in which box that was found, may be anything
-    x = rng.uniform(0, 4, len(surface.coordinates))
-    line = surface.below(surface.touching(x, Lines(surface, known).box), box)
-    assert (line(inside) <= _lcb(gp, surface.coordinates, inside, kappa) + 1e-9).all()
+    x = rng.uniform(0, 4, len(over_counts.coordinates))
+    line = over_counts.below(over_counts.touching(x, Lines(over_counts, known).box), box)
+    assert (line(inside) <= _lcb(gp, over_counts.coordinates, inside, kappa) + 1e-9).all()
 
 
 @given(st.integers(0, 10**6))

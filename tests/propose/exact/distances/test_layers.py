@@ -17,7 +17,7 @@ from bogrape.encoding.enumeration import enumerate_graphs
 from bogrape.encoding.layering import layering
 from bogrape.graph import Graph
 from bogrape.propose.criterion import Criterion
-from bogrape.propose.exact.bounds import taylor as boxes
+from bogrape.propose.exact.bounds import taylor_bounds
 from bogrape.propose.exact.distances import extremes
 from bogrape.propose.exact.distances.extremes import plain, prove
 from bogrape.propose.exact.distances.facts import Fact
@@ -211,7 +211,7 @@ def test_what_a_rest_lacks_is_not_taken_for_missing_everywhere(
     objective = Criterion(space, fitted(space, "essp", seed=0).posterior, LCB(1.0))
     # no counts have an odd sum of even numbers, but one large box does not show it
     rest = Heaviest((0, 2, 0, 2), 15, 15)
-    monkeypatch.setattr(boxes, "_MOST_BOXES", 1)
+    monkeypatch.setattr(taylor_bounds, "_MOST_BOXES", 1)
     answer = solve_piece(Piece(plain(n, diameter), None, rest), objective, np.inf).solve()
     assert answer.n_solves == 1
     assert answer.proved

@@ -16,8 +16,8 @@ from bogrape.propose.exact.distances import prove_facts as factory
 from bogrape.propose.exact.distances.directions import tail_directions
 from bogrape.propose.exact.distances.extremes import Extremes, prove
 from bogrape.propose.exact.distances.facts import Fact, dump, known_facts, parse
+from bogrape.propose.exact.distances.learnt import Learnt
 from bogrape.propose.exact.distances.prove_facts import tightest
-from bogrape.propose.exact.distances.remembered import Knowledge
 from bogrape.propose.exact.proof.cutting_planes import CutPiece
 from bogrape.propose.exact.proof.piece import Piece
 from exact_cases import solve_piece
@@ -103,15 +103,15 @@ def test_cuts_tighten_a_bound_and_never_cut_off_a_graph(seed: int, kernel: str) 
 
 
 def test_facts_are_kept_for_their_size_and_diameter_only() -> None:
-    knowledge = Knowledge()
+    learnt = Learnt()
     (structure,) = structures([GraphSpace(6).shape(6)], True, ())
     three, four = [part for part in structure.by_diameter() if part.diameter in (3, 4)]
     fact = Fact((0, 0, 1), 7)
-    knowledge.learn_facts(three, (fact,))
-    knowledge.learn_facts(three, (fact,))
-    assert knowledge.facts(three) == (*known_facts(6, 3), fact)
-    assert knowledge.facts(four) == known_facts(6, 4)
-    assert knowledge.facts(structure) == ()
+    learnt.learn_facts(three, (fact,))
+    learnt.learn_facts(three, (fact,))
+    assert learnt.facts(three) == (*known_facts(6, 3), fact)
+    assert learnt.facts(four) == known_facts(6, 4)
+    assert learnt.facts(structure) == ()
 
 
 def test_the_file_of_facts_round_trips() -> None:

@@ -6,7 +6,7 @@ With scales A and B, ``omega = round(A w)`` and ``rho = round(B (R, r0))``, the 
           \qquad K = \kappa A / B
 
 over integers. For every graph, with ``error_mean`` and ``error_std`` the largest effect of rounding
-w and R over the bounds of x (`IntegerForm.error` adds them up),
+w and R over the bounds of x (`IntegerLcb.error` adds them up),
 
 .. math:: A (\mu - \kappa\sigma - w_0) \ge (\omega^\top x - K t_{max}) - \text{error},
 
@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
-from .linear_form import CountForm
+from ....arrays import FloatArray, IntArray
+from .posterior_over_counts import PosteriorOverCounts
 
 _RANGE_STD = 1e6  # y stays below this: finer is exacter, coarser is easier to solve
 _RANGE_MEAN = 1e9
@@ -35,48 +35,66 @@ _RANGE_LINE = 1e5  # of the weights of a line
 _STEPS = 64  # K: how many units of the objective one unit of t is worth
 
 
-@dataclass(frozen=True, eq=False)
-class IntegerForm:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IntegerLcb:
     """``omega x - K t`` with ``t^2 <= |rho (x, 1)|^2``, in units of 1/A."""
 
-    omega: NDArray[np.int64]
-    rho: NDArray[np.int64]  # one row a y; the last column multiplies 1
+    omega: IntArray
+    rho: IntArray  # one row a y; the last column multiplies 1
     scale: float  # A
     K: int
     w0: float
     error: float  # in units of 1/A
-    y_bounds: NDArray[np.int64]
-    upper: NDArray[np.int64]
+    y_bounds: IntArray
+    upper: IntArray
 
     @classmethod
-    def of(cls, form: CountForm, kappa: float) -> IntegerForm:
-        """Scale and round a form for LCB with this kappa."""
-        upper, largest = form.coordinates.upper(), form.coordinates.largest
-        factor = np.column_stack([form.R, form.r0])
-        mean = np.append(form.w, 0.0)
+    def of(cls, posterior: PosteriorOverCounts, kappa: float) -> IntegerLcb:
+        """Scale and round a posterior for LCB with this kappa."""
+        upper, largest = posterior.coordinates.upper(), posterior.coordinates.largest
+        factor = np.column_stack([posterior.R, posterior.r0])
+        mean = np.append(posterior.w, 0.0)
         spread = float(largest(factor).max(initial=0.0))
         range_mean = max(float(largest(mean)[0]), 1e-12)
-        most_std = float(np.linalg.norm(largest(factor))) + form.slack
+        most_std = float(np.linalg.norm(largest(factor))) + posterior.slack
         # floating point, in w0, w and R and in the acquisition they are compared with
-        floating = _FLOATING * (1.0 + abs(form.w0) + range_mean + kappa * most_std)
+        floating = _FLOATING * (1.0 + abs(posterior.w0) + range_mean + kappa * most_std)
         if kappa * spread <= _STEPS * _RANGE_STD / _MOST_MEAN * range_mean:
             # the deviation is nothing beside the mean: it is left out and paid for as an error
             A = _RANGE_MEAN / range_mean
             omega = np.rint(A * mean).astype(np.int64)
             error = float(largest(A * mean - omega)[0]) + A * (kappa * most_std + floating) + 1.0
             none = np.zeros((0, len(mean)), dtype=np.int64)
-            return cls(omega[:-1], none, A, 0, form.w0, error, none[:, 0], upper)
+            return cls(
+                omega=omega[:-1],
+                rho=none,
+                scale=A,
+                K=0,
+                w0=posterior.w0,
+                error=error,
+                y_bounds=none[:, 0],
+                upper=upper,
+            )
         B = _RANGE_STD / spread
         A = _STEPS * B / kappa
         omega = np.rint(A * mean).astype(np.int64)
         rounded = np.rint(B * factor)
         # every row that rounds to zero, and every rounded entry, is paid for in error_std
-        error_std = float(np.linalg.norm(largest(B * factor - rounded))) + B * form.slack
+        error_std = float(np.linalg.norm(largest(B * factor - rounded))) + B * posterior.slack
         error_mean = float(largest(A * mean - omega)[0]) + A * floating
         K = _STEPS  # kappa A / B, without the rounding of floating point
         error = error_mean + K * (error_std + 1.0) + 1.0  # t is a whole number: at most 1 below
         rho = rounded[np.abs(rounded).any(axis=1)].astype(np.int64)
-        return cls(omega[:-1], rho, A, K, form.w0, error, largest(rho), upper)
+        return cls(
+            omega=omega[:-1],
+            rho=rho,
+            scale=A,
+            K=K,
+            w0=posterior.w0,
+            error=error,
+            y_bounds=largest(rho),
+            upper=upper,
+        )
 
     def objective(self, model: Any, counts: list[Any]) -> Any:
         """Add y, their squares and t to a model; returns the expression to minimise."""
@@ -114,12 +132,12 @@ class IntegerForm:
 class IntegerLine:
     """A linear function below LCB, ``weights x / scale + offset``, in whole numbers."""
 
-    weights: NDArray[np.int64]
+    weights: IntArray
     scale: float
     offset: float
 
     @classmethod
-    def of(cls, cost: NDArray[np.float64], offset: float) -> IntegerLine:
+    def of(cls, cost: FloatArray, offset: float) -> IntegerLine:
         """Scale and round a line down: counts are never negative, so that it stays below."""
         scale = _RANGE_LINE / max(float(np.abs(cost).max(initial=0.0)), 1e-12)
         return cls(np.floor(scale * cost).astype(np.int64), scale, offset)

@@ -20,14 +20,12 @@ from itertools import count, zip_longest
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from ortools.linear_solver import pywraplp
 
+from ....arrays import FloatArray, IntArray
 from ..distances.coordinates import Position
 from ..distances.inequality import Inequality
-from .lines_below import Box, Line, Surface
-
-FloatArray = NDArray[np.float64]
+from .lines_below import Box, LcbOverCounts, Line
 
 MOST_LINES = 12  # at a time
 _WORTH_IT = 0.02  # of what is missing: a program that gains less is the last one
@@ -61,9 +59,7 @@ class Program:
     Each solve starts where the last one ended.
     """
 
-    def __init__(
-        self, inequalities: Iterable[Inequality[Position]], upper: NDArray[np.int64]
-    ) -> None:
+    def __init__(self, inequalities: Iterable[Inequality[Position]], upper: IntArray) -> None:
         from scipy.sparse import csr_array  # late: keeps `import bogrape` quick
 
         sides = [side for inequality in inequalities for side in inequality.one_sided()]
@@ -157,9 +153,9 @@ def _tightened(upper: FloatArray, sides: Iterable[Inequality[Position]]) -> Floa
 class Lines:
     """Linear functions below LCB, over counts that obey inequalities."""
 
-    def __init__(self, surface: Surface, inequalities: Iterable[Inequality[Position]]) -> None:
-        self._surface = surface
-        self._program = Program(inequalities, surface.coordinates.upper())
+    def __init__(self, lcb: LcbOverCounts, inequalities: Iterable[Inequality[Position]]) -> None:
+        self._lcb = lcb
+        self._program = Program(inequalities, lcb.coordinates.upper())
         self.box = self._program.box
 
     def best(
@@ -173,7 +169,7 @@ class Lines:
         tangents = list(start) or self._at_lowest_mean(box, deadline)
         best = Lowest(-math.inf, tangents=tuple(tangents))
         while tangents and time.monotonic() < deadline:
-            lines = [self._surface.below(tangent, box) for tangent in tangents]
+            lines = [self._lcb.below(tangent, box) for tangent in tangents]
             found, weights = self._program.minimise(lines, box, deadline - time.monotonic())
             gain = found.bound - best.bound
             if gain > 0:
@@ -181,7 +177,7 @@ class Lines:
                 best = replace(found, tangents=matter or best.tangents)
             if found.x is None or best.bound >= value or gain < self._worth_it(best.bound, value):
                 break
-            tangents = [*best.tangents, self._surface.touching(found.x, box)][-MOST_LINES:]
+            tangents = [*best.tangents, self._lcb.touching(found.x, box)][-MOST_LINES:]
         return best
 
     def branched(
@@ -221,13 +217,13 @@ class Lines:
 
     def _split(self, box: Box, x: FloatArray) -> tuple[int, float] | None:
         """The count that keeps lines farthest off at x, and where to halve its range."""
-        off = self._surface.off(x, box)
+        off = self._lcb.off(x, box)
         if off.max(initial=0.0) <= 0:
             return None
         i = int(np.argmax(off))
         return i, min(max(math.floor(x[i] + 1e-6), box.low[i]), box.high[i] - 1)
 
     def _at_lowest_mean(self, box: Box, deadline: float) -> list[Any]:
-        mean = self._surface.lowest_mean()
+        mean = self._lcb.lowest_mean()
         x = self._program.minimise([mean], box, deadline - time.monotonic())[0].x
-        return [] if x is None else [self._surface.touching(x, box)]
+        return [] if x is None else [self._lcb.touching(x, box)]

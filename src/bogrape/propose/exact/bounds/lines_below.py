@@ -5,8 +5,8 @@ so a sum of squares has a *secant*,
 
 .. math:: \sum_i D_i x_i^2 \le \sum_i D_i ((low_i + high_i) x_i - low_i high_i) .
 
-*SP.* With ``z = C (x, 1)`` the variance is ``|z|^2 - |B z|^2`` (`bounds.linear_form`), and
-for any vector b the *tangent* ``-|B z|^2 <= |b|^2 - 2 b' B z`` holds.
+*SP.* With ``z = C (x, 1)`` the variance is ``|z|^2 - |B z|^2`` (`posterior_over_counts` beside),
+and for any vector b the *tangent* ``-|B z|^2 <= |b|^2 - 2 b' B z`` holds.
 
 *ESP.* With ``t_i`` the SP kernel of x and the i-th observation, linear in the counts, and ``s``
 that of x and itself, the mean is ``sum_i A_i exp(t_i)`` and a linear part of the attributes, and
@@ -31,12 +31,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ....posterior import FunctionPosterior, Posterior, WeightPosterior
+from ....arrays import FloatArray
+from ....posterior import FunctionPosterior
 from ..distances.coordinates import Coordinates, Position
 from ..distances.inequality import Inequality
-from .linear_form import CountForm, cell_columns, count_form, observed_cells
-
-FloatArray = NDArray[np.float64]
+from .posterior_over_counts import (
+    PosteriorOverCounts,
+    cell_columns,
+    observed_cells,
+)
 
 _ROOM = 1e-9  # for the rounding of what does not depend on the counts
 _ROUNDING = 64 * float(np.finfo(float).eps)  # relative, of the sums a line is made of
@@ -72,11 +75,11 @@ class Line:
     offset: float
 
     def __call__(self, x: NDArray[Any]) -> FloatArray:
-        """Its values at rows of counts."""
+        """Its value at each x, or at one."""
         return np.asarray(x @ self.cost + self.offset)
 
 
-class Surface(Protocol):
+class LcbOverCounts(Protocol):
     """LCB, standardised, over the counts of a piece."""
 
     coordinates: Coordinates
@@ -94,16 +97,6 @@ class Surface(Protocol):
         """How much the range of each count keeps lines off LCB at x; nothing if it does not."""
 
 
-def surface_of(
-    posterior: Posterior, coordinates: Coordinates, kappa: float, *, complete: bool
-) -> Surface:
-    """LCB over counts; in a ``complete`` graph all nodes reach each other."""
-    if isinstance(posterior, WeightPosterior):
-        return LinearSurface(count_form(posterior, coordinates), kappa)
-    assert isinstance(posterior, FunctionPosterior)
-    return ExponentialSurface(posterior, coordinates, kappa, complete=complete)
-
-
 @dataclass(frozen=True, eq=False)
 class _At:
     """Where a line of SP touches: ``b`` and ``tau`` above."""
@@ -112,32 +105,32 @@ class _At:
     tau: float
 
 
-class LinearSurface:
+class LinearLcbOverCounts:
     """LCB with a kernel that is linear in the counts."""
 
-    def __init__(self, form: CountForm, kappa: float) -> None:
-        self.coordinates = form.coordinates
-        self._form = form
+    def __init__(self, posterior: PosteriorOverCounts, kappa: float) -> None:
+        self.coordinates = posterior.coordinates
+        self._posterior = posterior
         self._kappa = kappa
 
     def lowest_mean(self) -> Line:
-        return Line(self._form.w, 0.0)
+        return Line(self._posterior.w, 0.0)
 
     def touching(self, x: FloatArray, box: Box) -> _At:
-        b = self._form.projected @ np.append(x, 1.0)
-        variance = float(_secant(self._form.cells, box)(x)) - float(b @ b)
-        return _At(b, math.sqrt(max(variance, 1e-9 * float(self._form.cells[-1]), 1e-300)))
+        b = self._posterior.projected @ np.append(x, 1.0)
+        variance = float(_secant(self._posterior.cells, box)(x)) - float(b @ b)
+        return _At(b, math.sqrt(max(variance, 1e-9 * float(self._posterior.cells[-1]), 1e-300)))
 
     def below(self, tangent: _At, box: Box) -> Line:
-        form, b, tau = self._form, tangent.b, tangent.tau
+        posterior, b, tau = self._posterior, tangent.b, tangent.tau
         share = self._kappa / (2 * tau)
-        squares = _secant(form.cells, box)
-        beside = squares.offset - 2 * float(b @ form.projected[:, -1]) + float(b @ b) + tau**2
-        cost = form.w - share * (squares.cost - 2 * b @ form.projected[:, :-1])
-        return Line(cost, form.w0 - share * beside - self._kappa * form.slack - _ROOM)
+        squares = _secant(posterior.cells, box)
+        beside = squares.offset - 2 * float(b @ posterior.projected[:, -1]) + float(b @ b) + tau**2
+        cost = posterior.w - share * (squares.cost - 2 * b @ posterior.projected[:, :-1])
+        return Line(cost, posterior.w0 - share * beside - self._kappa * posterior.slack - _ROOM)
 
     def off(self, x: FloatArray, box: Box) -> FloatArray:
-        return self._form.cells[:-1] * _between(x, box)
+        return self._posterior.cells[:-1] * _between(x, box)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +142,7 @@ class _AtExponents:
     tau: float
 
 
-class ExponentialSurface:
+class ExponentialLcbOverCounts:
     """LCB with ESP, the exponential of a kernel that is linear in the counts."""
 
     def __init__(
@@ -158,7 +151,7 @@ class ExponentialSurface:
         coordinates: Coordinates,
         kappa: float,
         *,
-        complete: bool,
+        connected: bool,
     ) -> None:
         self.coordinates = coordinates
         self._kappa = kappa
@@ -172,7 +165,7 @@ class ExponentialSurface:
         self._cells = (paths**2).sum(axis=0)  # s = cells . (x, 1)^2
         self._shared = seen_nodes @ nodes  # k_F(x, x_i) = shared (x, 1)
         self._nodes = (nodes**2).sum(axis=0)  # k_F(x, x) = nodes . (x, 1)^2
-        self._ranges = _Ranges(coordinates, self._inner[:, :-1], complete=complete)
+        self._ranges = _Ranges(coordinates, self._inner[:, :-1], connected=connected)
         self._largest = fitted.alpha * math.e + float(np.abs(self._nodes).sum())  # of all k
 
     def lowest_mean(self) -> Line:
@@ -209,7 +202,7 @@ class ExponentialSurface:
     def _variance(self, at: _AtExponents, box: Box) -> Line:
         """A line above the variance."""
         own = _secant(self._cells, box)
-        low, high = _Ranges(self.coordinates, own.cost[None], complete=self._ranges.complete)(box)
+        low, high = _Ranges(self.coordinates, own.cost[None], connected=self._ranges.connected)(box)
         slope = float(_chord_slopes(low + own.offset, high + own.offset)[0])
         start = math.exp(float(low[0]) + own.offset) - slope * (float(low[0]) + own.offset)
         squares = _secant(self._nodes, box)
@@ -236,13 +229,13 @@ class ExponentialSurface:
 class _Ranges:
     """Between what linear functions of the counts lie in a box.
 
-    The pairs of a type are shared out over the distances; unless the graph is ``complete`` in that
-    all its nodes reach each other, some may have none.
+    The pairs of a type are shared out over the distances. Where graphs need not be ``connected``,
+    some pairs may have no distance.
     """
 
-    def __init__(self, coordinates: Coordinates, rows: FloatArray, *, complete: bool) -> None:
-        self.complete = complete
-        self._rows = rows
+    def __init__(self, coordinates: Coordinates, costs: FloatArray, *, connected: bool) -> None:
+        self.connected = connected
+        self._costs = costs
         by_type: dict[tuple[int, ...], list[int]] = {}
         for i, path in enumerate(coordinates.paths):
             by_type.setdefault(path[1:], []).append(i)
@@ -253,19 +246,23 @@ class _Ranges:
         self._last: tuple[Box, tuple[FloatArray, FloatArray]] | None = None
 
     def __call__(self, box: Box) -> tuple[FloatArray, FloatArray]:
-        """The least and the largest value of each row."""
+        """The least and the largest value of each function."""
         if self._last is None or self._last[0] is not box:
-            self._last = box, (self._least(self._rows, box), -self._least(-self._rows, box))
+            self._last = box, (self._least(self._costs, box), -self._least(-self._costs, box))
         return self._last[1]
 
-    def _least(self, rows: FloatArray, box: Box) -> FloatArray:
-        apart = rows[:, self._nodes]
+    def _least(self, functions: FloatArray, box: Box) -> FloatArray:
+        apart = functions[:, self._nodes]
         out = np.minimum(apart * box.low[self._nodes], apart * box.high[self._nodes]).sum(axis=1)
         for members, total in self._blocks:
-            costs, low, width = rows[:, members], box.low[members], (box.high - box.low)[members]
+            costs, low, width = (
+                functions[:, members],
+                box.low[members],
+                (box.high - box.low)[members],
+            )
             spare = max(0.0, total - float(low.sum()))
             out = out + costs @ low
-            if not self.complete:  # a pair without a path counts for nothing
+            if not self.connected:  # a pair without a path counts for nothing
                 costs = np.column_stack([costs, np.zeros(len(costs))])
                 width = np.append(width, spare)
             order = np.argsort(costs, axis=1)

@@ -2,7 +2,7 @@ r"""Bounds that need no solver: what the posterior alone forbids.
 
 *Corners.* Given the number of nodes of each label, the pairs of each type (labels a, b) are spread
 over the distances 1..d: x lies in a product of simplices, cut down by the lower bounds of
-`distances.lengths`. LCB is concave in x, so its minimum over that set is at a corner.
+`distances.histograms`. LCB is concave in x, so its minimum over that set is at a corner.
 
 *Compositions.* For the labelled kernel SP every way to share out labels is bounded at once: the
 mean is at least the sum over types of (number of pairs) x (smallest weight of that type), and the
@@ -18,16 +18,18 @@ import math
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ....acquisition import EI, LCB
+from ....acquisition import EI, LCB, name_of
+from ....arrays import FloatArray, IntArray
 from ....constraints import Shape
 from ....encoding import Structure
+from ....errors import InvalidInputError
 from ....posterior import WeightPosterior
 from ...criterion import Criterion
-from ..distances import lengths
+from ...units import PROOF, room
+from ..distances import histograms
 from ..distances.coordinates import Coordinates
-from .linear_form import CountForm, embedded
+from .posterior_over_counts import PosteriorOverCounts, embedded
 
 _MOST_NODE_CORNERS = 100_000  # choices of labels and features
 _MOST_CORNERS = 3_000  # beginnings of corners kept at once
@@ -44,7 +46,7 @@ def has_corners(structure: Structure, coordinates: Coordinates) -> bool:
 
 
 def corner_bound(
-    form: CountForm, structure: Structure, kappa: float, value: float = math.inf
+    form: PosteriorOverCounts, structure: Structure, kappa: float, value: float = math.inf
 ) -> float:
     """A standardised lower bound on LCB over a piece; minus infinity if there is none.
 
@@ -85,11 +87,11 @@ def corner_bound(
 
 def _block_corners(
     coordinates: Coordinates, structure: Structure, types: tuple[int, ...], n_blocks: int
-) -> NDArray[np.int64]:
+) -> IntArray:
     total = coordinates.n_pairs(*types)
     base = np.zeros(coordinates.longest, dtype=np.int64)
     if n_blocks == 1 and structure.diameter is not None:
-        base = lengths.lower_bounds(structure.shape.n_nodes, structure.diameter)
+        base = histograms.lower_bounds(structure.shape.n_nodes, structure.diameter)
     spare = total - int(base.sum())
     if spare < 0:
         return np.zeros((0, len(base)), dtype=np.int64)
@@ -111,9 +113,9 @@ def _node_corners(coordinates: Coordinates) -> list[tuple[int, ...]]:
 def composition_bounds(
     posterior: WeightPosterior,
     shape: Shape,
-    table: NDArray[np.int64],
+    table: IntArray,
     kappa: float,
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """Standardised lower bounds on LCB with the SP kernel, one a row of label numbers."""
     fitted = posterior.model
     n, n_labels = shape.n_nodes, shape.n_labels
@@ -144,7 +146,7 @@ def composition_bounds(
     return np.asarray(_with_room(mean - kappa * np.sqrt(variance)))
 
 
-def _with_room(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _with_room(values: FloatArray) -> FloatArray:
     """Bounds with room for rounding."""
     return values - 1e-9 * (1.0 + np.abs(values))
 
@@ -153,7 +155,9 @@ def norm_bound(objective: Criterion) -> float:
     """A lower bound on the acquisition of every graph."""
     fitted = objective.posterior.model
     norm = objective.posterior.norm * (1 + 1e-3)
-    top = math.e if fitted.kernel.exponential else 1.0
+    top = fitted.kernel.largest()
+    if top is None:
+        return -math.inf
     n_extra = objective.space.n_features
     largest = math.sqrt(
         fitted.alpha * top + fitted.beta * (1 + n_extra) / max(1, fitted.n_features)
@@ -164,4 +168,16 @@ def norm_bound(objective: Criterion) -> float:
     if isinstance(acquisition, EI):
         gain = max(0.0, fitted.standard_best - acquisition.xi + largest * norm)
         return -(gain + 0.4 * largest)
-    return -math.inf
+    return objective.lower_bound(-largest * norm, largest)
+
+
+def refuse_false_bound(objective: Criterion, bound: float, value: float) -> None:
+    """Raise if a graph is below a bound on all graphs: what was declared cannot be true."""
+    if value >= bound - room(PROOF, bound):
+        return
+    raise InvalidInputError(
+        f"acquisition {name_of(objective.acquisition)} (monotone = True) and kernel "
+        f"{objective.posterior.model.kernel.name!r} (largest) declare that no value is below "
+        f"{objective.units.value(bound):.6g}, but a graph has {objective.units.value(value):.6g}; "
+        "remove the declaration that is not true"
+    )

@@ -7,7 +7,7 @@ labels, and all of them how many nodes have each label and feature.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, NewType
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, NewType
 import numpy as np
 from numpy.typing import NDArray
 
+from ....arrays import IntArray
 from ....constraints import Shape
 from ....graph import Graph
 
@@ -31,7 +32,7 @@ class LabelledDistance(NamedTuple):
     b: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Coordinates:
     """The integer counts that decide the posterior, in a fixed order.
 
@@ -67,7 +68,7 @@ class Coordinates:
             paths = tuple((s, a, b) for a, b in types for s in lengths)
         first = 0 if composition is None else shape.n_labels
         nodes = tuple(range(first, shape.n_labels + shape.n_features))
-        return cls(shape, paths, nodes, composition, longest)
+        return cls(shape=shape, paths=paths, nodes=nodes, composition=composition, longest=longest)
 
     def __len__(self) -> int:
         return len(self.paths) + len(self.nodes)
@@ -97,19 +98,19 @@ class Coordinates:
         """Where the nodes with each label and feature are counted."""
         return {Attribute(m): Position(len(self.paths) + j) for j, m in enumerate(self.nodes)}
 
-    def upper(self) -> NDArray[np.int64]:
+    def upper(self) -> IntArray:
         """Upper bounds of the counts."""
         n = self.shape.n_nodes
         out = [self.n_pairs(*path[1:]) for path in self.paths]
         return np.array(out + [n] * len(self.nodes), dtype=np.int64)
 
-    def largest(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Upper bounds of ``|row (x, 1)|`` over all counts x, one a row.
+    def largest(self, functions: NDArray[Any]) -> NDArray[Any]:
+        """Upper bounds of ``|f (x, 1)|`` over all counts x, for each row f of an array.
 
         Counts are below their own upper bounds; besides, all pairs of nodes share the lengths and
         all nodes share the labels.
         """
-        size, upper = np.abs(np.atleast_2d(rows)), self.upper()
+        size, upper = np.abs(np.atleast_2d(functions)), self.upper()
         n_paths, n = len(self.paths), self.shape.n_nodes
         n_labels = sum(m < self.shape.n_labels for m in self.nodes)
         parts = (slice(n_paths), slice(n_paths, n_paths + n_labels))
@@ -128,6 +129,13 @@ class Coordinates:
         if a != b:
             return self.composition[a] * self.composition[b]
         return self.composition[a] * (self.composition[a] - 1) // (1 if directed else 2)
+
+    def histogram(self, counts: Sequence[int]) -> IntArray:
+        """The numbers of pairs at the distances ``1, .., longest``, whatever their labels."""
+        out = np.zeros(self.longest, dtype=np.int64)
+        for s, positions in self.at_distance.items():
+            out[s - 1] = sum(counts[i] for i in positions)
+        return out
 
     def values(self, graph: Graph) -> tuple[int, ...]:
         """The counts of a graph."""

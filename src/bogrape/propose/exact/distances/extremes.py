@@ -12,15 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
+from ....arrays import FloatArray, IntArray
 from ....constraints import Shape
 from ....counts import Counts
 from ....encoding import GraphEncoding, Structure
+from ....encoding.cpsat import has_solution, new_solver
 from ....graph import Graph
-from ....machine import solver_megabytes
 from ....space import GraphSpace
+from ...evaluation import CountObjective
 from ...local.landmarks import brooms
 from ...local.search import search
 from .coordinates import Coordinates
@@ -28,8 +29,6 @@ from .count_variables import bare_counts, graph_counts
 from .facts import Fact
 from .known import known_of_counts
 from .layers import Heaviest, Layers, cases, put_heaviest_first
-
-IntArray = NDArray[np.int64]
 
 _EVALUATIONS = 40_000  # of the local search in one direction
 _WHOLE_SHARE = 0.3  # of the time, for the question about all graphs at once
@@ -49,9 +48,9 @@ class Extremes:
         self.seen = np.zeros((0, self.diameter), dtype=np.int64)
         self._starts = [Graph(matrix) for matrix in brooms(self.n, self.diameter)]
 
-    def add(self, rows: IntArray) -> None:
-        """Remember rows ``(h_1, .., h_d)``."""
-        self.seen = np.unique(np.concatenate([self.seen, rows]), axis=0)
+    def add(self, histograms: IntArray) -> None:
+        """Remember histograms ``(h_1, .., h_d)``, one per row."""
+        self.seen = np.unique(np.concatenate([self.seen, histograms]), axis=0)
 
     def reach(self, weights: Sequence[int], seed: int = 0, seconds: float = 5.0) -> int:
         """The largest ``weights . h`` that local search can find; all it sees is remembered."""
@@ -68,8 +67,11 @@ class Extremes:
         return int((self.seen @ np.array(weights)).max())
 
 
-class _Direction:
-    """Minus a weighted number of pairs, with a price for the wrong diameter; sees all rows."""
+class _Direction(CountObjective):
+    """Minus a weighted number of pairs, with a price for the wrong diameter.
+
+    It keeps the histograms it sees.
+    """
 
     labelled = False
 
@@ -84,18 +86,18 @@ class _Direction:
     def width(self, n: int) -> int:
         return n
 
-    def of_counts(self, counts: Counts) -> NDArray[np.float64]:
+    def of_counts(self, counts: Counts) -> FloatArray:
         d = self._diameter
-        rows = np.zeros((len(counts), d), dtype=np.int64)
+        histograms = np.zeros((len(counts), d), dtype=np.int64)
         present = counts.lengths[:, 1 : d + 1] // 2
-        rows[:, : present.shape[1]] = present
+        histograms[:, : present.shape[1]] = present
         connected = counts.lengths.sum(axis=1) == self._n**2
         off = abs((counts.lengths[:, 1:] > 0).sum(axis=1) - d)
-        value = rows @ self._weights
+        value = histograms @ self._weights
         right = connected & (off == 0)
-        if right.any():  # the rows near the front are the ones worth keeping
+        if right.any():  # those near the front are the ones worth keeping
             self._best = max(self._best, float(value[right].max()))
-            self.seen.append(np.unique(rows[right & (value >= 0.8 * self._best)], axis=0))
+            self.seen.append(np.unique(histograms[right & (value >= 0.8 * self._best)], axis=0))
         return np.asarray(-value + 20.0 * abs(self._weights).max() * off, dtype=np.float64)
 
 
@@ -152,15 +154,10 @@ def _search(
     model.add(cp_model.LinearExpr.weighted_sum(paths, list(weights)) >= least)
     if structure.layers is not None:
         put_heaviest_first(encoding, beyond)
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.linearization_level = 0  # a linear program says little of bare graphs
-    solver.parameters.random_seed = seed
-    solver.parameters.max_time_in_seconds = max(0.01, seconds)
-    solver.parameters.max_memory_in_mb = solver_megabytes()
+    solver = new_solver(seconds, seed=seed, clauses=True)
     status = solver.solve(model)
     if status == cp_model.INFEASIBLE:
         return Fact(weights, least - 1)
-    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    if has_solution(status):
         return np.array([int(solver.value(count)) for count in paths])
     return None

@@ -2,7 +2,7 @@
 
 A fact says that ``sum_s weights_s h_s <= high`` for every connected undirected graph of one size
 and diameter, where ``h_s`` is the number of pairs at distance s; no data and no rules are in it.
-The formulas of `distances.lengths` leave far too many pairs at large distances; with
+The formulas of `distances.histograms` leave far too many pairs at large distances; with
 the largest possible ``h_s`` and ``h_s + .. + h_d`` known, counts alone bound the acquisition of
 graphs of 15 nodes to within a few per cent.
 

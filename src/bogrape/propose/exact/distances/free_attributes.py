@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ....arrays import IntArray
 from ....constraints import Rule, Shape
 from ....constraints.rows import HasFeature, HasLabel, Row
 from ....encoding import Structure
@@ -29,7 +29,7 @@ class FreeAttributes:
     bare: Structure
     inequalities: tuple[Inequality[Attribute], ...]
 
-    def sums(self, limit: int) -> NDArray[np.int64] | None:
+    def sums(self, limit: int) -> IntArray | None:
         """All allowed ``(N_1, .., N_M)``, one per row; ``None`` if more than ``limit``."""
         shape = self.bare.shape
         n, extras = shape.n_nodes, range(shape.n_nodes + 1)
@@ -67,7 +67,7 @@ def free_attributes(structure: Structure) -> FreeAttributes | None:
             bare.append(rule)
             continue
         for row in found:
-            on_sums = _on_sums(rule.name, row, structure.shape)
+            on_sums = _on_sums(row, structure.shape)
             if on_sums is None:
                 return None
             limits.append(on_sums)
@@ -79,7 +79,7 @@ def _mentions_attributes(row: Row) -> bool:
     return any(isinstance(atom, (HasLabel, HasFeature)) for atom in atoms)
 
 
-def _on_sums(name: str, row: Row, shape: Shape) -> Inequality[Attribute] | None:
+def _on_sums(row: Row, shape: Shape) -> Inequality[Attribute] | None:
     """The row of a rule as one on sums over all nodes, if it treats all nodes alike."""
     if row.when:
         return None
@@ -95,7 +95,7 @@ def _on_sums(name: str, row: Row, shape: Shape) -> Inequality[Attribute] | None:
     if (table != table[0]).any():
         return None
     weights = dict(zip(_attributes(shape), table[0].tolist(), strict=True))
-    return Inequality(name, weights, row.low, row.high)
+    return Inequality(row.name, weights, row.low, row.high)
 
 
 def _attributes(shape: Shape) -> list[Attribute]:

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ....arrays import IntArray
 from .coordinates import Attribute, Coordinates, Distance, LabelledDistance, Position
 
 Key = TypeVar("Key", Distance, LabelledDistance, Attribute, Position)
@@ -47,7 +47,7 @@ class Inequality(Generic[Key]):
             negated = {key: -weight for key, weight in self.weights.items()}
             yield Inequality(self.name, negated, high=-float(self.low))
 
-    def dense(self, keys: Iterable[Key]) -> NDArray[np.int64]:
+    def dense(self, keys: Iterable[Key]) -> IntArray:
         """The weights of these counts, in this order."""
         return np.array([self.weights.get(key, 0) for key in keys], dtype=np.int64)
 
@@ -56,10 +56,10 @@ class Inequality(Generic[Key]):
 class AtMost:
     """Inequalities ``weights @ x <= most`` over whole numbers x, as arrays with a row for each."""
 
-    weights: NDArray[np.int64]
-    most: NDArray[np.int64]
+    weights: IntArray
+    most: IntArray
 
-    def __iter__(self) -> Iterator[tuple[NDArray[np.int64], int]]:
+    def __iter__(self) -> Iterator[tuple[IntArray, int]]:
         yield from zip(self.weights, self.most.tolist(), strict=True)
 
     @classmethod
@@ -104,7 +104,7 @@ def labelled_by_position(
     Coordinates without labels take it to speak of graphs in which all nodes have the same label.
     """
     at = coordinates.at_labelled_distance
-    if not coordinates.labelled:
+    if coordinates.paths and not coordinates.labelled:
         labels = {label for key in inequality.weights for label in (key.a, key.b)}
         if len(labels) > 1:
             raise ValueError(

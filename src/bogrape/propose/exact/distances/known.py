@@ -1,6 +1,6 @@
 """What the counts of all graphs of a structure are known to satisfy, whatever the data.
 
-The parts are beside: `lengths`, `layers` and `facts` speak of the pairs at each distance,
+The parts are beside: `histograms`, `layers` and `facts` speak of the pairs at each distance,
 `triangles` and `connections` of the labels of their ends, too.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from ....encoding import Structure
-from . import connections, layers, lengths, triangles
+from . import connections, histograms, layers, triangles
 from .coordinates import Attribute, Coordinates, Distance, LabelledDistance, Position
 from .facts import Fact
 from .free_attributes import FreeAttributes
@@ -51,7 +51,7 @@ def known_of_distances(
     n, diameter = structure.shape.n_nodes, structure.diameter
     if diameter is None or n == 1:
         return
-    yield from lengths.inequalities(n, diameter, facts)
+    yield from histograms.inequalities(n, diameter, facts)
     if structure.layers is not None:
         yield from layers.inequalities(diameter, structure.layers)
 

@@ -18,16 +18,17 @@ from pathlib import Path
 import numpy as np
 from ortools.sat.python import cp_model
 
-from . import lengths
+from ....encoding.cpsat import new_solver
 from .coordinates import Coordinates
 from .count_variables import bare_counts
 from .directions import pair_directions, tail_directions
 from .extremes import Extremes, plain, prove
 from .facts import FILE, Fact, dump, parse
+from .histograms import possible_histograms
 from .known import known_of_counts
 
-_MOST_ROWS = 200_000  # of counts, for directions with two weights to be compared on
-_LEAST_SHARE = 0.03  # of the rows left, that a direction must rule out to be worth a proof
+_MOST_HISTOGRAMS = 200_000  # for directions with two weights to be compared on
+_LEAST_SHARE = 0.03  # of the histograms left, that a direction must rule out to be worth a proof
 
 
 def largest_known(n: int, diameter: int, weights: tuple[int, ...], facts: list[Fact]) -> int:
@@ -37,11 +38,10 @@ def largest_known(n: int, diameter: int, weights: tuple[int, ...], facts: list[F
     known = known_of_counts(structure, coordinates, None, facts)
     counts = bare_counts(model, coordinates, known)[:diameter]
     model.maximize(cp_model.LinearExpr.weighted_sum(counts, list(weights)))
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
+    solver = new_solver()
     if solver.solve(model) != cp_model.OPTIMAL:
         raise ArithmeticError(f"no counts satisfy what is known at n={n}, diameter {diameter}")
-    return round(solver.objective_value)
+    return round(float(solver.objective_value))
 
 
 def tightest(
@@ -71,19 +71,20 @@ def tightest(
 
 
 def most_telling(extremes: Extremes, facts: list[Fact], tried: set[str]) -> tuple[int, ...] | None:
-    """The direction that would rule out most of the rows left, if graphs reach no farther."""
+    """The direction that would rule out most of the histograms left, if graphs reach no farther."""
     n, diameter = extremes.n, extremes.diameter
-    rows = lengths.histograms(n, diameter, facts, _MOST_ROWS, np.random.default_rng(0))
-    if rows is None or not len(rows) or not len(extremes.seen):
+    rng = np.random.default_rng(0)
+    left = possible_histograms(n, diameter, facts, _MOST_HISTOGRAMS, rng)
+    if left is None or not len(left) or not len(extremes.seen):
         return None
     candidates = [w for w in pair_directions(diameter) if label(n, diameter, w) not in tried]
     if not candidates:
         return None
     table = np.array(candidates)
     limits = (extremes.seen @ table.T).max(axis=0)
-    ruled_out = np.array([(rows @ w > high).sum() for w, high in zip(table, limits, strict=True)])
+    ruled_out = np.array([(left @ w > high).sum() for w, high in zip(table, limits, strict=True)])
     best = int(np.argmax(ruled_out))
-    return candidates[best] if ruled_out[best] >= _LEAST_SHARE * len(rows) else None
+    return candidates[best] if ruled_out[best] >= _LEAST_SHARE * len(left) else None
 
 
 def label(n: int, diameter: int, weights: tuple[int, ...]) -> str:

@@ -32,13 +32,20 @@ class TooManyGraphs(Exception):
 
 
 def few_graphs(structure: Structure) -> bool:
-    """Whether to look at all graphs is the quickest way; a rough estimate of their number tells."""
+    """True if looking at all graphs is estimated to be fastest."""
+    return log_graphs(structure) < math.log(_FEW)
+
+
+def log_graphs(structure: Structure) -> float:
+    """Logarithm of a rough estimate of the number of graphs; infinite if they cannot be listed."""
     shape = structure.shape
+    if shape.n_nodes > _MOST_NODES:
+        return math.inf
     n_pairs = shape.n_nodes * (shape.n_nodes - 1) // (1 if shape.directed else 2)
     kinds = math.log(shape.n_labels) + shape.n_features * math.log(2)
     per_pair = math.log(1 + max(1, shape.n_edge_labels))  # no edge, or one of so many
     numbered = n_pairs * per_pair + shape.n_nodes * kinds
-    return numbered - math.lgamma(shape.n_nodes + 1) < math.log(_FEW)
+    return numbered - math.lgamma(shape.n_nodes + 1)
 
 
 def all_graphs(structure: Structure, deadline: float) -> Iterator[Batch]:
@@ -80,6 +87,8 @@ def _bare(structure: Structure) -> Structure:
     """The structure without attributes, under those of its rules that do not speak of them."""
     kept = []
     for rule in structure.rules:
+        if not rule.encoded:
+            continue  # it may well speak of attributes; the caller looks at the whole graphs
         rows = list(rule.rows(structure.shape))
         atoms = [atom for row in rows for atom, _ in (*row.terms, *row.when)]
         if not any(isinstance(atom, (HasLabel, HasFeature)) for atom in atoms):

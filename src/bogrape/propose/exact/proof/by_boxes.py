@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..bounds.boxes import Cover
-from ..bounds.histogram_table import MOST_ROWS, at_best_attributes, attribute_choices
-from ..bounds.taylor import Mean, cover_counts, has_cover, hull
+from ..bounds.histogram_boxes import HistogramBoxes
+from ..bounds.histogram_table import MOST_HISTOGRAMS, at_best_attributes, attribute_choices
+from ..bounds.taylor_bounds import EsspMean, boxes_of_interest, has_boxes, hull
 from ..distances.free_attributes import FreeAttributes
 from ..distances.inequality import distances_by_position
 from ..distances.known import known_of_distances
@@ -15,13 +15,13 @@ from .piece_solve import PieceSolve
 _MOST_ATTRIBUTES = 64  # choices that every box of counts is evaluated at
 
 
-def cover_of(state: PieceSolve) -> Cover | None:
+def boxes_of(state: PieceSolve) -> HistogramBoxes | None:
     """Boxes with all histograms that can beat the incumbent, if the piece has such bounds.
 
     Attributes that rules tie to the graph are taken as free here: that bounds them, too.
     """
     structure, criterion = state.piece.structure, state.criterion
-    if not has_cover(structure, criterion):
+    if not has_boxes(structure, criterion):
         return None
     free = state.free or FreeAttributes(structure, ())
     choices = attribute_choices(structure.shape, free, _MOST_ATTRIBUTES)
@@ -31,22 +31,24 @@ def cover_of(state: PieceSolve) -> Cover | None:
     known = list(known_of_distances(structure, state.question.facts))
     if state.piece.heaviest is not None:
         known.append(state.piece.heaviest.inequality())
-    return cover_counts(structure, known, state.best_value, criterion, evaluate, state.deadline)
+    return boxes_of_interest(
+        structure, known, state.best_value, criterion, evaluate, state.deadline
+    )
 
 
-def solve_by_boxes(state: PieceSolve, cover: Cover) -> Answer:
+def solve_by_boxes(state: PieceSolve, boxes: HistogramBoxes) -> Answer:
     """The best graph of a piece, given boxes with all histograms of interest."""
-    if not len(cover):
+    if not len(boxes):
         return state.settled()
-    n_pairs, bound = state.coordinates.n_pairs(), float(cover.bound.min())
+    n_pairs, bound = state.coordinates.n_pairs(), float(boxes.bound.min())
     if state.question.relaxed:
-        return state.open(bound, cover.worst(n_pairs))
-    mean = Mean.of(state.criterion.posterior, state.piece.longest)
-    around = hull(cover, mean, state.piece.structure.shape.n_nodes)
+        return state.open(bound, boxes.most_promising(n_pairs))
+    mean = EsspMean.of(state.criterion.posterior, state.piece.longest)
+    around = hull(boxes, mean, state.piece.structure.shape.n_nodes)
     state.of_interest = [distances_by_position(known, state.coordinates) for known in around]
     if state.nothing_is_heavy_enough():
         return state.settled()
-    histograms = cover.points(n_pairs, MOST_ROWS)
+    histograms = boxes.histograms(n_pairs, MOST_HISTOGRAMS)
     if histograms is None:
         return state.open(bound)
     return solve_by_histograms(state, histograms)

@@ -10,23 +10,24 @@ import time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
+from ....arrays import IntArray
 from ....encoding import GraphEncoding
-from ..bounds.histogram_table import CountTable, TooManyCounts, count_table
+from ....encoding.cpsat import has_solution
+from ..bounds.histogram_table import HistogramTable, TooManyHistograms, table_of_histograms
 from ..distances.count_variables import graph_counts
-from ..distances.remembered import is_among
+from ..distances.learnt import is_among
 from .by_listing import solve_by_listing
 from .piece import Answer
 from .piece_solve import PieceSolve
 
 
-def solve_by_histograms(state: PieceSolve, histograms: NDArray[np.int64] | None = None) -> Answer:
+def solve_by_histograms(state: PieceSolve, histograms: IntArray | None = None) -> Answer:
     """The best graph of a piece; of these histograms, if others are known to be of no interest."""
     question, structure = state.question, state.piece.structure
     try:
-        table = count_table(
+        table = table_of_histograms(
             structure,
             state.coordinates,
             state.criterion,
@@ -34,7 +35,7 @@ def solve_by_histograms(state: PieceSolve, histograms: NDArray[np.int64] | None 
             question.facts,
             histograms,
         )
-    except TooManyCounts:
+    except TooManyHistograms:
         return solve_by_listing(state)
     if state.free is not None:
         table.alive &= ~is_among(table.counts, question.missing)
@@ -59,7 +60,7 @@ def solve_by_histograms(state: PieceSolve, histograms: NDArray[np.int64] | None 
             # than that: only what holds for the whole structure may be kept for later steps
             whole = state.free is not None and state.piece.heaviest is None
             return state.settled(table.counts[rows].astype(np.int16) if whole else None)
-        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        if not has_solution(status):
             return state.open(bound)
         found = tuple(int(solver.value(column)) for column in columns)
         row = int(rows[np.flatnonzero((table.counts[rows] == found).all(axis=1))[0]])
@@ -68,7 +69,7 @@ def solve_by_histograms(state: PieceSolve, histograms: NDArray[np.int64] | None 
 
 
 def _take_row(
-    state: PieceSolve, table: CountTable, row: int, encoding: GraphEncoding, solver: Any
+    state: PieceSolve, table: HistogramTable, row: int, encoding: GraphEncoding, solver: Any
 ) -> None:
     bare = encoding.decode(solver.value)
     if state.free is None:

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from ortools.sat.python import cp_model
 
-from ..bounds.integer_lcb import IntegerForm, IntegerLine
+from ....encoding.cpsat import has_solution, objective_bound
+from ..bounds.integer_lcb import IntegerLcb, IntegerLine
 from ..bounds.linear_programs import Lines
-from ..bounds.lines_below import Surface
+from ..bounds.lines_below import LcbOverCounts
 from ..distances.count_variables import graph_counts
 from .piece import Answer, with_room
 from .piece_solve import PieceSolve
@@ -31,13 +32,13 @@ def wants_lines(state: PieceSolve) -> bool:
 
 
 def solve_by_integers(
-    state: PieceSolve, *, exact: IntegerForm | None = None, surface: Surface | None = None
+    state: PieceSolve, *, exact: IntegerLcb | None = None, lcb: LcbOverCounts | None = None
 ) -> Answer:
     """The best graph of a piece, by LCB in integers, by lines below it, or by both."""
     relaxed = state.question.relaxed
     bound, line = -math.inf, None
-    if surface is not None:
-        lines = Lines(surface, state.inequalities())
+    if lcb is not None:
+        lines = Lines(lcb, state.inequalities())
         n_most = _MOST_HALVED if relaxed else _HALVED_FIRST
         left = lines.branched(with_room(state.best_value), state.deadline, n_most)
         bound = left.bound
@@ -61,7 +62,7 @@ def solve_by_integers(
         if len(known) == len(counts):
             _forbid(model, counts, known)
     # the line below LCB is far easier to bound than LCB itself, so it is what is minimised
-    forms: list[IntegerForm | IntegerLine] = []
+    forms: list[IntegerLcb | IntegerLine] = []
     forms += [IntegerLine.of(line.cost, line.offset)] if line is not None else []
     forms += [exact] if exact is not None else []
     objectives = [form.objective(model, counts) for form in forms]
@@ -74,8 +75,8 @@ def solve_by_integers(
         status = solver.solve(model)
         if status == cp_model.INFEASIBLE:
             return state.settled()
-        bound = max(bound, forms[0].lower_bound(_objective_bound(solver, status)))
-        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        bound = max(bound, forms[0].lower_bound(objective_bound(solver, status)))
+        if not has_solution(status):
             return state.open(bound)
         found = tuple(int(solver.value(count)) for count in counts)
         if encoding is None:
@@ -91,15 +92,3 @@ def _forbid(model: Any, counts: list[Any], values: tuple[int, ...]) -> None:
         model.add_forbidden_assignments(counts, [values])
     else:
         model.add_bool_or([])  # no counts: there was only this one to offer
-
-
-def _objective_bound(solver: Any, status: Any) -> float:
-    """The solver's bound on its objective; minus infinity where it has none to tell.
-
-    A solve that is cut off early reports the status UNKNOWN with a bound of 0, which means nothing.
-    """
-    bound = float(solver.best_objective_bound)
-    told = status in (cp_model.OPTIMAL, cp_model.FEASIBLE) or (
-        status == cp_model.UNKNOWN and bound != 0.0
-    )
-    return bound if told and bound > -1e17 else -math.inf

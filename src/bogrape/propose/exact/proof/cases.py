@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..bounds.taylor import whole_numbers
+from ..bounds.taylor_bounds import integer_direction
 from ..distances.layers import Heaviest, cases
 from .piece import Piece, Question
 from .solve_piece import SolvePiece
@@ -50,7 +50,7 @@ class SplitPiece:
         if piece.heaviest is not None:  # a rest: what was split off is known by its weights
             weights, most = piece.heaviest.weights, piece.heaviest.most
         else:
-            weights = whole_numbers(-self.strategy.gradient(piece, self.counts)[: len(h)])
+            weights = integer_direction(-self.strategy.gradient(piece, self.counts)[: len(h)])
             most = self.strategy.coordinates(piece).n_pairs() * max(weights)
         state = SolvePiece(self.strategy, self.question, self.time_limit).state()
         least = self.strategy.least_weight(state, weights, most)

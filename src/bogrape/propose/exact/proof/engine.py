@@ -18,23 +18,34 @@ import math
 import time
 
 from ....errors import EngineError, SamplingError
-from ...criterion import Criterion
+from ...criterion import AnyCriterion, Criterion
 from ...local.search import Elite, find_any, search
 from ...local.ties import break_tie
 from ...proposal import Proposal
 from ...request import Request
+from ..bounds.quick_bounds import refuse_false_bound
 from .nothing_left import explain_nothing_left
 from .partition import open_pieces
 from .piece import Answer, slack
 from .schedule import Rounds
 from .strategies import choose
+from .strategy import Strategy
+from .whole_space import prove_by_listing
 
 _SEARCH_SHARE = 0.3  # of the time limit, at most, for the incumbent
 
 
-def propose_exact(criterion: Criterion, request: Request) -> Proposal:
+def propose_exact(criterion: AnyCriterion, request: Request) -> Proposal:
     """The best graph of the space that is not excluded, proved if time allows."""
     strategy = choose(criterion)
+    if strategy is None:
+        return prove_by_listing(criterion, request)
+    return prove(strategy, request)
+
+
+def prove(strategy: Strategy, request: Request) -> Proposal:
+    """The same for a criterion that there is a strategy for."""
+    criterion = strategy.criterion
     until = min(request.deadline, time.monotonic() + _SEARCH_SHARE * request.time_limit)
     elite = search(
         criterion,
@@ -48,6 +59,7 @@ def propose_exact(criterion: Criterion, request: Request) -> Proposal:
     if not elite.ties and time.monotonic() >= until:
         find_any(criterion, elite, request)
     request.report("search", criterion.units.value(elite.value), -math.inf, 0)
+    refuse_false_bound(criterion, strategy.weakest_bound(), elite.value)
     strategy = strategy.condensed()
     criterion = strategy.criterion
     to_settle = open_pieces(strategy, elite.value, request.deadline, request.stop)
@@ -87,7 +99,7 @@ def propose_exact(criterion: Criterion, request: Request) -> Proposal:
         graph,
         value,
         bound=min(bound, value),
-        status=strategy.claim(proved=proved),
+        status=strategy.claim(proved=proved, bound=bound),
         seconds=request.seconds,
         method=method,
         n_evaluations=elite.n_evaluations,

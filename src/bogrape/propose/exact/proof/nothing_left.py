@@ -11,7 +11,8 @@ from ortools.sat.python import cp_model
 from ....constraints import Rule
 from ....encoding import GraphEncoding, Structure, structures
 from ....encoding.contradiction import contradiction, smallest_conflict
-from ....errors import BoGrapeError, SearchSpaceExhausted
+from ....encoding.cpsat import has_solution, new_solver
+from ....errors import BoGrapeError, InfeasibleSpaceError, SearchSpaceExhausted
 from ....space import GraphSpace
 from ...jobs.pool import solve_all
 from ...request import Request
@@ -29,11 +30,9 @@ class Feasible:
         deadline = time.monotonic() + self.time_limit
         undecided = False
         for structure in self.structures:
-            solver = cp_model.CpSolver()
-            solver.parameters.num_workers = 1
-            solver.parameters.max_time_in_seconds = max(0.01, deadline - time.monotonic())
+            solver = new_solver(deadline - time.monotonic())
             status = solver.solve(GraphEncoding(structure).model)
-            if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            if has_solution(status):
                 return True
             undecided |= status != cp_model.INFEASIBLE
         return None if undecided else False
@@ -42,6 +41,8 @@ class Feasible:
 def explain_nothing_left(space: GraphSpace, request: Request) -> BoGrapeError:
     """The error for a space that has no graph left: all excluded, or rules that contradict."""
     deadline = max(request.deadline, time.monotonic() + 1.0)
+    if space.checked_rules and _feasible(space, space.rules, deadline) is not False:
+        return _none_passed(space, request)
     if request.excluded and _feasible(space, space.rules, deadline) is not False:
         return SearchSpaceExhausted(
             f"every graph of the space is among the {len(request.excluded)} excluded ones; "
@@ -49,6 +50,22 @@ def explain_nothing_left(space: GraphSpace, request: Request) -> BoGrapeError:
         )
     return contradiction(
         smallest_conflict(space.rules, lambda some: _feasible(space, some, deadline) is False)
+    )
+
+
+def _none_passed(space: GraphSpace, request: Request) -> BoGrapeError:
+    """Solvers do not know checked rules, so which of the rules are at fault cannot be said."""
+    names = [rule.name for rule in space.checked_rules]
+    if request.excluded:
+        return SearchSpaceExhausted(
+            f"every graph of the space is among the {len(request.excluded)} excluded ones, or "
+            f"breaks {' or '.join(names)}; nothing is left to propose: widen the space or stop the "
+            "study"
+        )
+    return InfeasibleSpaceError(
+        f"every graph that satisfies the other rules breaks {' or '.join(names)}; drop or loosen "
+        "one of the rules",
+        names,
     )
 
 

@@ -22,7 +22,7 @@ from ..distances.facts import Fact
 from ..distances.free_attributes import compositions, count_compositions
 from ..distances.inequality import Inequality
 from ..distances.known import known_of_counts, shared_out
-from ..distances.remembered import remembered
+from ..distances.learnt import learnt
 from .piece import Open, Piece, with_room
 from .strategy import Strategy
 
@@ -94,7 +94,7 @@ def _compositions_of(strategy: Strategy, item: Open) -> list[Open]:
 
 def _facts(structure: Structure) -> dict[Structure, tuple[Fact, ...]]:
     """The parts of a structure by diameter, and what is known of each."""
-    return {part: remembered.facts(part) for part in structure.by_diameter()}
+    return {part: learnt.facts(part) for part in structure.by_diameter()}
 
 
 @dataclass

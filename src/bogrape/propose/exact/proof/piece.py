@@ -18,7 +18,7 @@ from ...units import PROOF, room
 from ..distances.coordinates import Coordinates
 from ..distances.facts import Fact
 from ..distances.layers import Heaviest
-from ..distances.remembered import Rows
+from ..distances.learnt import SmallHistograms
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Question:
     excluded: Collection[str] = ()
     known: Collection[tuple[int, ...]] = ()  # counts whose graphs need not be offered
     seed: int = 0
-    missing: Rows | None = None  # histograms known to have no graph
+    missing: SmallHistograms | None = None  # histograms known to have no graph
     facts: tuple[Fact, ...] = ()  # what is known of all graphs of this size and diameter
     relaxed: bool = False  # bound the counts alone, without a graph behind them
 
@@ -78,7 +78,7 @@ class Answer:
     graph: Graph | None = None
     value: float = math.inf
     n_solves: int = 0
-    missing: Rows | None = None  # histograms that were shown to have no graph
+    missing: SmallHistograms | None = None  # histograms that were shown to have no graph
     counts: tuple[int, ...] | None = None  # the best counts, if no graph is behind them
     facts: tuple[Fact, ...] = ()  # new facts about all graphs of this size and diameter
 

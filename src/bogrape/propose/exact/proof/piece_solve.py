@@ -3,8 +3,8 @@
 Integers stand for real numbers in the models of a proof, so near the incumbent the solver may offer
 graphs that are no better. Every offer is decoded and its value recomputed; its *counts* are then
 ruled out and the search goes on. All graphs with equal counts have equal values, so nothing is
-lost, except that a graph offered may be excluded while another with the same counts is not:
-`PieceSolve.graph_with` looks.
+lost, except that a graph offered may be excluded, or break a rule that no model knows, while
+another with the same counts may be proposed: `PieceSolve.graph_with` looks.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ortools.sat.python import cp_model
 
 from ....batch import Batch
 from ....encoding import GraphEncoding
+from ....encoding.cpsat import new_solver
 from ....encoding.enumeration import visit_graphs
 from ....graph import Graph
-from ....machine import solver_megabytes
 from ...criterion import Criterion
 from ..distances.coordinates import Position
 from ..distances.count_variables import bare_counts, graph_counts
@@ -29,7 +29,7 @@ from ..distances.free_attributes import FreeAttributes, free_attributes
 from ..distances.inequality import Inequality, distances_by_position
 from ..distances.known import known_of_counts
 from ..distances.layers import put_heaviest_first
-from ..distances.remembered import Rows
+from ..distances.learnt import SmallHistograms
 from .piece import Answer, Question
 
 
@@ -57,7 +57,7 @@ class PieceSolve:
 
     # -- answers ------------------------------------------------------------------------------
 
-    def settled(self, missing: Rows | None = None) -> Answer:
+    def settled(self, missing: SmallHistograms | None = None) -> Answer:
         """Nothing in the piece beats the best graph, and the value it had to beat."""
         return Answer(
             proved=True,
@@ -82,7 +82,7 @@ class PieceSolve:
     # -- offers -------------------------------------------------------------------------------
 
     def take(self, graph: Graph, counts: tuple[int, ...]) -> None:
-        """Take in an offered graph, or another one with the same counts if it is excluded."""
+        """Take in an offered graph, or another with the same counts if it may not be proposed."""
         value = self.criterion.of_graph(graph)
         if not value < self.best_value:
             return
@@ -105,8 +105,10 @@ class PieceSolve:
                 return
 
     def may_be_proposed(self, graph: Graph) -> bool:
-        """Whether a graph of the piece is not excluded."""
-        return self.criterion.space.identity(graph) not in self.question.excluded
+        """Whether a graph of the model is not excluded, and obeys the rules the model lacks."""
+        if self.criterion.space.identity(graph) in self.question.excluded:
+            return False
+        return self.piece.structure.allows(graph)
 
     def graph_with(self, counts: tuple[int, ...] = ()) -> Graph | None:
         """A graph with exactly these counts (or any) that may be proposed, if there is one."""
@@ -166,15 +168,8 @@ class PieceSolve:
     def solver(self, *, clauses: bool = False) -> Any:
         """A solver for what is left of the time; with ``clauses`` it makes no linear programs."""
         self.n_solves += 1
-        solver = cp_model.CpSolver()
-        if clauses:
-            solver.parameters.linearization_level = 0
         left = self.deadline - time.monotonic()
-        solver.parameters.max_time_in_seconds = max(0.01, left)
-        solver.parameters.num_workers = 1  # the same answer every time; pieces run side by side
-        solver.parameters.random_seed = self.question.seed
-        solver.parameters.max_memory_in_mb = solver_megabytes()
-        return solver
+        return new_solver(left, seed=self.question.seed, clauses=clauses)
 
     def nothing_is_heavy_enough(self) -> bool:
         """Whether the weights of a case alone rule it out: far easier to see than the posterior."""

@@ -28,7 +28,7 @@ from ...jobs.pool import solve_all
 from ...local.search import Elite, search
 from ...request import Request
 from ...units import PROGRESS, room
-from ..distances.remembered import remembered
+from ..distances.learnt import learnt
 from .cases import SplitPiece, has_cases
 from .cutting_planes import CutPiece
 from .piece import Answer, Open, Piece, Question, slack
@@ -198,7 +198,8 @@ class Rounds:
             for item in items:
                 item.tried = limit
         jobs = _MadeInTurn(items, lambda item: self._job(item, limit, relaxed))
-        self._absorb(items, dict(solve_all(jobs, self.request.deadline, self.request.stop)))
+        answers = self.strategy.run(jobs, self.request.deadline, self.request.stop)
+        self._absorb(items, dict(answers))
         return bool(items)
 
     def _limit(self, n_items: int, share: float, relaxed: bool, most: float) -> float:
@@ -231,8 +232,8 @@ class Rounds:
             excluded=self.request.excluded,
             known=self._known_counts(item.piece),
             seed=self.request.seed,
-            missing=remembered.missing(structure),
-            facts=remembered.facts(structure),
+            missing=learnt.missing(structure),
+            facts=learnt.facts(structure),
         )
 
     def _absorb(self, items: Sequence[Open], found: dict[int, Answer | None]) -> None:
@@ -241,8 +242,8 @@ class Rounds:
             if answer is not None:
                 self.answers.append(answer)
                 if answer.missing is not None:
-                    remembered.learn(item.piece.structure, answer.missing)
-                remembered.learn_facts(item.piece.structure, answer.facts)
+                    learnt.learn_missing(item.piece.structure, answer.missing)
+                learnt.learn_facts(item.piece.structure, answer.facts)
                 item.counts = answer.counts or item.counts
                 item.bound = math.inf if answer.proved else max(item.bound, answer.bound)
         self._drop_settled()

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import ClassVar, Self
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, Self
 
 from ....arrays import FloatArray
 from ....encoding import Structure
 from ....graph import Graph
 from ...criterion import Criterion
+from ...jobs.pool import Job, solve_all
 from ...proposal import Status
 from ..bounds.linear_programs import Lines
-from ..bounds.lines_below import Surface
+from ..bounds.lines_below import LcbOverCounts
 from ..bounds.quick_bounds import norm_bound
 from ..distances.coordinates import Coordinates, Position
 from ..distances.inequality import Inequality
@@ -40,8 +40,7 @@ class Strategy(ABC):
 
     def condensed(self) -> Self:
         """The same strategy without data it does without: every job carries it to a worker."""
-        posterior = self.criterion.posterior.condensed()
-        return type(self)(replace(self.criterion, posterior=posterior))
+        return type(self)(self.criterion.condensed())
 
     @classmethod
     @abstractmethod
@@ -68,10 +67,10 @@ class Strategy(ABC):
 
     def lines(self, piece: Piece, inequalities: Iterable[Inequality[Position]]) -> Lines | None:
         """Linear functions below the values, over counts that obey inequalities, if there are."""
-        surface = self.surface(piece)
-        return None if surface is None else Lines(surface, inequalities)
+        lcb = self.lcb_over_counts(piece)
+        return None if lcb is None else Lines(lcb, inequalities)
 
-    def surface(self, piece: Piece) -> Surface | None:  # noqa: ARG002
+    def lcb_over_counts(self, piece: Piece) -> LcbOverCounts | None:  # noqa: ARG002
         """The values as a function of the counts of a piece, for families with lines below it."""
         return None
 
@@ -84,6 +83,12 @@ class Strategy(ABC):
     def counts(self, piece: Piece, graph: Graph) -> tuple[int, ...]:
         """The counts of a graph of the piece."""
         return self.coordinates(piece).values(graph)
+
+    def run(
+        self, jobs: Sequence[Job], deadline: float, stop: Callable[[], bool]
+    ) -> Iterator[tuple[int, Any]]:
+        """Do jobs about pieces, as `jobs.pool.solve_all` does: in workers."""
+        return solve_all(jobs, deadline, stop)
 
     @abstractmethod
     def solve(self, state: PieceSolve) -> Answer:
@@ -104,6 +109,8 @@ class Strategy(ABC):
 
     # -- certificate --------------------------------------------------------------------------
 
-    def claim(self, *, proved: bool) -> Status:
+    def claim(self, *, proved: bool, bound: float) -> Status:
         """What may be said of the answer, if all pieces were settled or if some were not."""
-        return "optimal" if proved else "time_limit"
+        if proved:
+            return "optimal"
+        return "heuristic" if bound == -math.inf else "time_limit"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .....errors import UnsupportedError
-from ....criterion import Criterion
+from ....criterion import AnyCriterion, Criterion
 from ..strategy import Strategy
 from .exponential import ExponentialLabelledLCB, ExponentialLCB
 from .histograms import Histograms
 from .linear import LinearLabelledLCB, LinearLCB
+from .own import OwnHistograms
 
 STRATEGIES: tuple[type[Strategy], ...] = (  # the first that accepts a criterion is taken
     LinearLCB,
@@ -15,15 +15,14 @@ STRATEGIES: tuple[type[Strategy], ...] = (  # the first that accepts a criterion
     ExponentialLCB,
     ExponentialLabelledLCB,
     Histograms,
+    OwnHistograms,
 )
 
 
-def choose(criterion: Criterion) -> Strategy:
-    """The strategy for a criterion, or an error that says what can be proved."""
-    for strategy in STRATEGIES:
-        if strategy.accepts(criterion):
-            return strategy(criterion)
-    raise UnsupportedError(
-        f"method 'exact' can prove LCB and EI, got {type(criterion.acquisition).__name__}; "
-        "use method='search' for other acquisition functions"
-    )
+def choose(criterion: AnyCriterion) -> Strategy | None:
+    """The strategy for a criterion; ``None`` if no more is known of it than its values."""
+    if not isinstance(criterion, Criterion):
+        return None
+    accepting = (strategy for strategy in STRATEGIES if strategy.accepts(criterion))
+    chosen = next(accepting, None)
+    return None if chosen is None else chosen(criterion)

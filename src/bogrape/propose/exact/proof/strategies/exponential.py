@@ -1,7 +1,7 @@
 """LCB with the exponential of a kernel that is linear in the counts: ESSP and ESP.
 
-Without labels, boxes of histograms are bounded by Taylor's theorem (`bounds.taylor`); with labels,
-the exponents hardly vary within a composition, and lines come close (`bounds.lines_below`).
+Without labels, boxes of histograms are bounded by Taylor's theorem (`bounds.taylor_bounds`); with
+labels, the exponents hardly vary within a composition, and lines come close (`bounds.lines_below`).
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import numpy as np
 from .....acquisition import LCB
 from .....arrays import FloatArray
 from .....encoding import Structure
+from .....kernels import is_published
 from .....posterior import FunctionPosterior
 from ....criterion import Criterion
-from ...bounds.lines_below import ExponentialSurface
-from ...bounds.taylor import Mean
+from ...bounds.lines_below import ExponentialLcbOverCounts
+from ...bounds.taylor_bounds import EsspMean
 from ..all_graphs import few_graphs
-from ..by_boxes import cover_of, solve_by_boxes
+from ..by_boxes import boxes_of, solve_by_boxes
 from ..by_histograms import solve_by_histograms
 from ..by_integers import solve_by_integers, wants_lines
 from ..piece import Answer, Piece
@@ -40,15 +41,15 @@ class ExponentialLCB(Strategy):
 
     def solve(self, state: PieceSolve) -> Answer:
         """By boxes of histograms where they have bounds, else by a table of all histograms."""
-        cover = cover_of(state)
-        if cover is not None:
-            return solve_by_boxes(state, cover)
+        boxes = boxes_of(state)
+        if boxes is not None:
+            return solve_by_boxes(state, boxes)
         return state.open() if state.question.relaxed else solve_by_histograms(state)
 
     def gradient(self, piece: Piece, counts: Sequence[int]) -> FloatArray:
         """The derivative of the mean alone."""
         longest, n = piece.longest, piece.structure.shape.n_nodes
-        mean = Mean.of(self.criterion.posterior, longest)
+        mean = EsspMean.of(self.criterion.posterior, longest)
         return np.asarray(mean.gradient(n, np.array(counts)[None, :longest])[0])
 
     def least_weight(
@@ -58,8 +59,9 @@ class ExponentialLCB(Strategy):
         most: int,  # noqa: ARG002
     ) -> int | None:
         """By the boxes of all histograms that can beat the value."""
-        cover = cover_of(state)
-        return None if cover is None else cover.least(weights, state.coordinates.n_pairs())
+        boxes = boxes_of(state)
+        n_pairs = state.coordinates.n_pairs()
+        return None if boxes is None else boxes.least_weight(weights, n_pairs)
 
 
 class ExponentialLabelledLCB(Strategy):
@@ -85,23 +87,24 @@ class ExponentialLabelledLCB(Strategy):
             return None
         return super().composition_bounds(structure, compositions)
 
-    def surface(self, piece: Piece) -> ExponentialSurface:
+    def lcb_over_counts(self, piece: Piece) -> ExponentialLcbOverCounts:
         """LCB over the counts of a piece."""
-        return ExponentialSurface(
+        return ExponentialLcbOverCounts(
             self._posterior,
             self.coordinates(piece),
             self._kappa,
-            complete=piece.structure.connectivity == "strong",
+            connected=piece.structure.connectivity == "strong",
         )
 
     def solve(self, state: PieceSolve) -> Answer:
         """By lines below LCB in a composition, else by histograms or by looking at all graphs."""
         if state.piece.composition is not None and wants_lines(state):
-            return solve_by_integers(state, surface=self.surface(state.piece))
+            return solve_by_integers(state, lcb=self.lcb_over_counts(state.piece))
         return state.open() if state.question.relaxed else solve_by_histograms(state)
 
 
 def _is_exponential_lcb(criterion: Criterion) -> bool:
     kernel = criterion.posterior.model.kernel
     of_functions = isinstance(criterion.posterior, FunctionPosterior)
-    return type(criterion.acquisition) is LCB and of_functions and kernel.exponential
+    exponential = is_published(kernel) and kernel.exponential
+    return type(criterion.acquisition) is LCB and of_functions and exponential

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .....acquisition import EI, LCB
+from .....kernels import is_published
 from ....criterion import Criterion
 from ..by_histograms import solve_by_histograms
 from ..piece import Answer
@@ -16,7 +17,8 @@ class Histograms(Strategy):
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
         """LCB and EI, which are concave in the numbers of nodes with each attribute."""
-        return type(criterion.acquisition) in (LCB, EI)
+        published = is_published(criterion.posterior.model.kernel)
+        return type(criterion.acquisition) in (LCB, EI) and published
 
     def solve(self, state: PieceSolve) -> Answer:
         """By a table of all histograms, else by looking at all graphs."""

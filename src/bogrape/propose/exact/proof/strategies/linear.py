@@ -1,7 +1,8 @@
 """LCB with a kernel that is linear in the counts: SSP and SP.
 
 The mean is a linear function of the counts and the deviation the norm of an affine one
-(`bounds.linear_form`), so LCB is concave, bounded at corners, and written exactly in integers.
+(`bounds.posterior_over_counts`), so LCB is concave, bounded at corners, and written exactly in
+integers.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from .....arrays import FloatArray
 from .....encoding import Structure
 from .....posterior import WeightPosterior
 from ....criterion import Criterion
-from ...bounds.integer_lcb import IntegerForm
-from ...bounds.linear_form import CountForm, count_form
-from ...bounds.lines_below import LinearSurface
+from ...bounds.integer_lcb import IntegerLcb
+from ...bounds.lines_below import LinearLcbOverCounts
+from ...bounds.posterior_over_counts import PosteriorOverCounts
 from ...bounds.quick_bounds import composition_bounds, corner_bound, has_corners
 from ...distances.count_variables import bare_counts
 from ...distances.free_attributes import free_attributes
@@ -41,26 +42,28 @@ class _Linear(Strategy):
         self._posterior = cast("WeightPosterior", criterion.posterior)
         self._kappa = cast("LCB", criterion.acquisition).kappa
 
-    def _form(self, piece: Piece) -> CountForm:
-        return count_form(self._posterior, self.coordinates(piece))
+    def _over_counts(self, piece: Piece) -> PosteriorOverCounts:
+        return PosteriorOverCounts.of(self._posterior, self.coordinates(piece))
 
-    def surface(self, piece: Piece) -> LinearSurface:
+    def lcb_over_counts(self, piece: Piece) -> LinearLcbOverCounts:
         """LCB over the counts of a piece."""
-        return LinearSurface(self._form(piece), self._kappa)
+        return LinearLcbOverCounts(self._over_counts(piece), self._kappa)
 
     def quick_bound(self, piece: Piece, value: float) -> float:
         """A bound at the corners of what is known of the counts."""
         if not has_corners(piece.structure, self.coordinates(piece)):
             return -math.inf
-        return corner_bound(self._form(piece), piece.structure, self._kappa, with_room(value))
+        return corner_bound(
+            self._over_counts(piece), piece.structure, self._kappa, with_room(value)
+        )
 
     def solve(self, state: PieceSolve) -> Answer:
         """By LCB in integers, after the lines below it where they help."""
         if not state.question.relaxed and state.nothing_is_heavy_enough():
             return state.settled()
-        form = self._form(state.piece)
-        surface = LinearSurface(form, self._kappa) if wants_lines(state) else None
-        return solve_by_integers(state, exact=IntegerForm.of(form, self._kappa), surface=surface)
+        over_counts = self._over_counts(state.piece)
+        lcb = LinearLcbOverCounts(over_counts, self._kappa) if wants_lines(state) else None
+        return solve_by_integers(state, exact=IntegerLcb.of(over_counts, self._kappa), lcb=lcb)
 
 
 class LinearLCB(_Linear):
@@ -75,21 +78,22 @@ class LinearLCB(_Linear):
 
     def gradient(self, piece: Piece, counts: Sequence[int]) -> FloatArray:
         """The derivative of LCB by the counts."""
-        form = self._form(piece)
-        spread = form.R @ np.array(counts) + form.r0
+        over_counts = self._over_counts(piece)
+        spread = over_counts.R @ np.array(counts) + over_counts.r0
         length = max(float(np.linalg.norm(spread)), 1e-300)
-        return np.asarray(form.w - self._kappa * (spread @ form.R) / length)
+        return np.asarray(over_counts.w - self._kappa * (spread @ over_counts.R) / length)
 
     def least_weight(self, state: PieceSolve, weights: tuple[int, ...], most: int) -> int | None:
         """By a model of counts alone that beat the value."""
         piece, question = state.piece, state.question
-        form = self._form(piece)
+        over_counts = self._over_counts(piece)
+        coordinates = over_counts.coordinates
         model = cp_model.CpModel()
         free = free_attributes(piece.structure)
-        known = known_of_counts(piece.structure, form.coordinates, free, question.facts)
-        counts = bare_counts(model, form.coordinates, known)
+        known = known_of_counts(piece.structure, coordinates, free, question.facts)
+        counts = bare_counts(model, coordinates, known)
         if math.isfinite(question.value):
-            integers = IntegerForm.of(form, self._kappa)
+            integers = IntegerLcb.of(over_counts, self._kappa)
             model.add(integers.objective(model, counts) <= integers.at_most(question.value))
         total = cp_model.LinearExpr.weighted_sum(counts[: piece.longest], list(weights))
         model.add(total <= most)

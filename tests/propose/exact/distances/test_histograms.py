@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bogrape.counts import distances_batch
-from bogrape.propose.exact.distances import lengths
+from bogrape.propose.exact.distances import histograms
 from bogrape.propose.exact.distances.facts import Fact, known_facts
 from bogrape.propose.local.landmarks import brooms
 from exhaustive import classes
@@ -30,7 +30,7 @@ def _histograms(adjacency: np.ndarray) -> dict[int, np.ndarray]:
 def assert_conditions_hold(adjacency: np.ndarray) -> None:
     n = adjacency.shape[1]
     for diameter, found in _histograms(adjacency).items():
-        for known in lengths.inequalities(n, diameter, known_facts(n, diameter)):
+        for known in histograms.inequalities(n, diameter, known_facts(n, diameter)):
             total = sum(weight * found[:, s - 1] for s, weight in known.weights.items())
             assert (known.low <= total).all(), (n, diameter, known.name)
             assert (total <= known.high).all(), (n, diameter, known.name)
@@ -83,7 +83,7 @@ def test_the_conditions_hold_for_large_graphs_of_every_kind(n: int) -> None:
 def test_histograms_are_exactly_what_the_inequalities_describe(n: int) -> None:
     n_pairs = n * (n - 1) // 2
     for diameter in range(1, n):
-        known = list(lengths.inequalities(n, diameter))
+        known = list(histograms.inequalities(n, diameter))
         expected = [
             h
             for h in _ways(n_pairs, diameter)
@@ -93,7 +93,7 @@ def test_histograms_are_exactly_what_the_inequalities_describe(n: int) -> None:
             )
         ]
         assert _table(n, diameter).tolist() == sorted(map(list, expected))
-        assert lengths.histograms(n, diameter, limit=max(1, len(expected)) - 1) is None
+        assert histograms.possible_histograms(n, diameter, limit=max(1, len(expected)) - 1) is None
 
 
 def _ways(total: int, parts: int) -> list[tuple[int, ...]]:
@@ -117,13 +117,13 @@ def test_facts_leave_exactly_the_histograms_that_satisfy_them(
         keep = np.ones(len(every), dtype=bool)
         for fact in facts:
             keep &= every @ np.array(fact.weights) <= fact.high
-        found = lengths.histograms(n, diameter, facts)
+        found = histograms.possible_histograms(n, diameter, facts)
         assert found is not None
         assert found.tolist() == every[keep].tolist()
 
 
 def _table(n: int, diameter: int) -> np.ndarray:
-    found = lengths.histograms(n, diameter)
+    found = histograms.possible_histograms(n, diameter)
     assert found is not None
     return found
 
@@ -132,7 +132,7 @@ def _table(n: int, diameter: int) -> np.ndarray:
 def test_general_histograms_hold_every_graph_connected_or_not(directed: bool) -> None:
     n = 4 if directed else 5
     n_pairs = n * (n - 1) // (1 if directed else 2)
-    table = lengths.general_histograms(n_pairs, n - 1, 10**6)
+    table = histograms.general_histograms(n_pairs, n - 1, 10**6)
     assert table is not None
     listed = set(map(tuple, table.tolist()))
     assert len(listed) == len(table)
@@ -141,4 +141,4 @@ def test_general_histograms_hold_every_graph_connected_or_not(directed: bool) ->
     for matrix in distance:
         h = [int((matrix == s).sum()) // (1 if directed else 2) for s in range(1, n)]
         assert tuple(h) in listed
-    assert lengths.general_histograms(n_pairs, n - 1, 10) is None
+    assert histograms.general_histograms(n_pairs, n - 1, 10) is None

@@ -1,4 +1,4 @@
-"""Boxes of counts ``low <= h <= high`` with ``sum h`` given, each with a bound on LCB."""
+"""Boxes ``low <= h <= high`` of histograms with ``sum h`` given, each with a bound on LCB."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..distances import lengths
+from ....arrays import BoolArray, FloatArray, IntArray
+from ..distances.histograms import extended
 from ..distances.inequality import AtMost
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Cover:
-    """Boxes ``low <= h <= high`` that hold all counts of a piece below a value, with bounds."""
+class HistogramBoxes:
+    """Boxes that hold all histograms of a piece below a value: one box per row, with bounds."""
 
     low: IntArray
     high: IntArray
@@ -26,11 +24,11 @@ class Cover:
     def __len__(self) -> int:
         return len(self.low)
 
-    def select(self, keep: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Cover:
+    def select(self, keep: BoolArray | NDArray[np.intp] | slice) -> HistogramBoxes:
         """Some of the boxes."""
-        return Cover(self.low[keep], self.high[keep], self.bound[keep])
+        return HistogramBoxes(self.low[keep], self.high[keep], self.bound[keep])
 
-    def tightened(self, n_pairs: int, known: AtMost) -> Cover:
+    def tightened(self, n_pairs: int, known: AtMost) -> HistogramBoxes:
         """The boxes cut down to ``sum h = n_pairs`` and what is known of h."""
         low, high = self.low, self.high
         ones = np.ones(low.shape[1], dtype=np.int64)
@@ -44,29 +42,29 @@ class Cover:
             low = np.where(weights < 0, np.maximum(low, high - room // size), low)
         keep &= (low <= high).all(axis=1)
         keep &= (low.sum(axis=1) <= n_pairs) & (n_pairs <= high.sum(axis=1))
-        return Cover(low[keep], high[keep], self.bound[keep])
+        return HistogramBoxes(low[keep], high[keep], self.bound[keep])
 
-    def worst(self, n_pairs: int) -> tuple[int, ...]:
-        """Counts in the middle of the box with the smallest bound."""
+    def most_promising(self, n_pairs: int) -> tuple[int, ...]:
+        """A histogram in the middle of the box with the smallest bound."""
         box = self.select(np.argsort(self.bound)[:1])
         return tuple(map(int, middles(box, n_pairs)[0]))
 
-    def points(self, n_pairs: int, limit: int) -> IntArray | None:
-        """All counts in the boxes with the right sum; ``None`` if they may be more than so many."""
-        rows = np.arange(len(self))[:, None]  # the box, followed by the counts
+    def histograms(self, n_pairs: int, limit: int) -> IntArray | None:
+        """All histograms in the boxes; ``None`` if they may be more than so many."""
+        found = np.arange(len(self))[:, None]  # the box, followed by the histogram
         left = np.full(len(self), n_pairs)
         rest_low = np.cumsum(self.low[:, ::-1], axis=1)[:, ::-1] - self.low
         rest_high = np.cumsum(self.high[:, ::-1], axis=1)[:, ::-1] - self.high
         for s in range(self.low.shape[1]):
-            box = rows[:, 0]
+            box = found[:, 0]
             low = np.maximum(self.low[box, s], left - rest_high[box, s])
             high = np.minimum(self.high[box, s], left - rest_low[box, s])
             if int(np.maximum(high - low + 1, 0).sum()) > limit:
                 return None
-            rows, left = lengths.extended(rows, left, low, high)
-        return rows[:, 1:]
+            found, left = extended(found, left, low, high)
+        return found[:, 1:]
 
-    def least(self, weights: Sequence[int], n_pairs: int) -> int:
+    def least_weight(self, weights: Sequence[int], n_pairs: int) -> int:
         """A limit from below on ``weights . h`` over the boxes; very large without any."""
         w = np.array(weights)
         order = np.argsort(w)
@@ -77,8 +75,8 @@ class Cover:
         return int(((low + taken) @ w[order]).min(initial=10**15))
 
 
-def middles(boxes: Cover, n_pairs: int) -> IntArray:
-    """Counts near the middle of every box, with the right sum."""
+def middles(boxes: HistogramBoxes, n_pairs: int) -> IntArray:
+    """Histograms near the middle of every box."""
     width = boxes.high - boxes.low
     spare = n_pairs - boxes.low.sum(axis=1)
     total = np.maximum(width.sum(axis=1), 1)
@@ -89,21 +87,22 @@ def middles(boxes: Cover, n_pairs: int) -> IntArray:
     return np.asarray(out + np.clip(missing[:, None] - before, 0, room))
 
 
-def halves(boxes: Cover) -> Cover:
+def halves(boxes: HistogramBoxes) -> HistogramBoxes:
     """Every box split in two across its longest side."""
     side = np.argmax(boxes.high - boxes.low, axis=1)
     index = np.arange(len(boxes))
     cut = (boxes.low[index, side] + boxes.high[index, side]) // 2
     high, low = boxes.high.copy(), boxes.low.copy()
     high[index, side], low[index, side] = cut, cut + 1
-    lower, upper = Cover(boxes.low, high, boxes.bound), Cover(low, boxes.high, boxes.bound)
+    lower = HistogramBoxes(boxes.low, high, boxes.bound)
+    upper = HistogramBoxes(low, boxes.high, boxes.bound)
     return joined([lower, upper])
 
 
-def joined(covers: Sequence[Cover]) -> Cover:
-    """The boxes of all covers."""
-    return Cover(
-        np.concatenate([c.low for c in covers]),
-        np.concatenate([c.high for c in covers]),
-        np.concatenate([c.bound for c in covers]),
+def joined(parts: Sequence[HistogramBoxes]) -> HistogramBoxes:
+    """All boxes together."""
+    return HistogramBoxes(
+        np.concatenate([part.low for part in parts]),
+        np.concatenate([part.high for part in parts]),
+        np.concatenate([part.bound for part in parts]),
     )

@@ -24,13 +24,11 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ....arrays import IntArray
 from .coordinates import Distance
 from .facts import Fact
 from .inequality import Inequality, distances
-
-IntArray = NDArray[np.int64]
 
 
 def lower_bounds(n: int, diameter: int) -> IntArray:
@@ -100,7 +98,7 @@ def most_at(n: int, diameter: int, s: int) -> int:
     return most_edges(n, diameter) if s == 1 else most_far(n, diameter, s)
 
 
-def histograms(
+def possible_histograms(
     n: int,
     diameter: int,
     facts: Sequence[Fact] = (),
@@ -109,11 +107,11 @@ def histograms(
 ) -> IntArray | None:
     """All ``(h_1, .., h_d)`` that satisfy the conditions above, in lexicographic order.
 
-    Where more than ``limit`` beginnings of such rows have to be kept at once: ``None``, or with a
-    generator some rows that are drawn at random.
+    Where more than ``limit`` beginnings of histograms have to be kept at once: ``None``, or with a
+    generator some histograms that are drawn at random.
     """
     bounds = lower_bounds(n, diameter)
-    rows = np.zeros((1, 0), dtype=np.int64)
+    found = np.zeros((1, 0), dtype=np.int64)
     left = np.array([n * (n - 1) // 2], dtype=np.int64)
     for s in range(1, diameter + 1):
         rest = int(bounds[s:].sum())
@@ -123,30 +121,33 @@ def histograms(
         if limit is not None and int(np.maximum(high - low + 1, 0).sum()) > 2 * limit:
             if rng is None:
                 return None  # too many even to be made and looked at
-            drawn = rng.random(len(rows)) < 2 * limit / np.maximum(high - low + 1, 0).sum()
-            rows, left, low, high = rows[drawn], left[drawn], low[drawn], high[drawn]
-        rows, left = extended(rows, left, low, high)
-        possible = np.ones(len(rows), dtype=bool)
+            drawn = rng.random(len(found)) < 2 * limit / np.maximum(high - low + 1, 0).sum()
+            found, left, low, high = found[drawn], left[drawn], low[drawn], high[drawn]
+        found, left = extended(found, left, low, high)
+        possible = np.ones(len(found), dtype=bool)
         for fact in facts:
             weights = np.array(fact.weights)
             # what is still to come adds at least this much: every pair left has some distance
             to_come = weights[s:].min(initial=0) * left if s < diameter else 0
-            possible &= rows @ weights[:s] + to_come <= fact.high
-        rows, left = rows[possible], left[possible]
-        if limit is not None and rng is None and len(rows) > limit:
+            possible &= found @ weights[:s] + to_come <= fact.high
+        found, left = found[possible], left[possible]
+        if limit is not None and rng is None and len(found) > limit:
             return None
-    return rows
+    return found
 
 
 def extended(
-    rows: IntArray, left: IntArray, low: IntArray, high: IntArray
+    beginnings: IntArray, left: IntArray, low: IntArray, high: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Every row followed by every number between its ``low`` and ``high``."""
+    """Every beginning followed by every number between its ``low`` and ``high``.
+
+    The second array tells how many pairs are ``left`` for what is still to come.
+    """
     n_choices = np.maximum(high - low + 1, 0)
-    owner = np.repeat(np.arange(len(rows)), n_choices)
+    owner = np.repeat(np.arange(len(beginnings)), n_choices)
     first = np.repeat(np.cumsum(n_choices) - n_choices, n_choices)
     chosen = low[owner] + np.arange(len(owner)) - first
-    return np.column_stack([rows[owner], chosen]), left[owner] - chosen
+    return np.column_stack([beginnings[owner], chosen]), left[owner] - chosen
 
 
 def general_histograms(n_pairs: int, longest: int, limit: int) -> IntArray | None:
@@ -154,15 +155,15 @@ def general_histograms(n_pairs: int, longest: int, limit: int) -> IntArray | Non
 
     For graphs that may be directed or fall apart. ``None`` when there are more than ``limit``.
     """
-    rows = np.zeros((1, 0), dtype=np.int64)
+    found = np.zeros((1, 0), dtype=np.int64)
     left = np.array([n_pairs], dtype=np.int64)
     for s in range(1, longest + 1):
-        ended = (rows[:, -1] == 0) if s > 1 else np.zeros(1, dtype=bool)
+        ended = (found[:, -1] == 0) if s > 1 else np.zeros(1, dtype=bool)
         high = np.where(ended, 0, left)
         if int((high + 1).sum()) > limit:
             return None
-        rows, left = extended(rows, left, np.zeros(len(rows), dtype=np.int64), high)
-    return rows
+        found, left = extended(found, left, np.zeros(len(found), dtype=np.int64), high)
+    return found
 
 
 def inequalities(

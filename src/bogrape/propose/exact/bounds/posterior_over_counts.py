@@ -5,8 +5,9 @@ SSP and SP are linear kernels, so with ``x`` the integer counts of a graph of kn
 
 .. math:: \mu(x) = w_0 + w^\top x, \qquad \sigma(x) = \| R x + r_0 \| ,
 
-a linear function and the norm of an affine one. `count_form` computes ``w_0, w, R, r_0`` from the
-weight-space posterior: with ``z = C (x, 1)`` and ``S = I - B^\top B`` it factors
+a linear function and the norm of an affine one. `PosteriorOverCounts.of` computes
+``w_0, w, R, r_0`` from the weight-space posterior: with ``z = C (x, 1)`` and
+``S = I - B^\top B`` it factors
 :math:`C^\top S C` by its eigenvalues, so R has no more rows than there are counts, however many
 observations there are.
 """
@@ -17,17 +18,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ....kernels import node_features
+from ....arrays import FloatArray, IntArray
+from ....kernels import node_features, path_features
 from ....posterior import FittedModel, WeightPosterior
 from ..distances.coordinates import Coordinates
 
-FloatArray = NDArray[np.float64]
 
-
-@dataclass(frozen=True, eq=False)
-class CountForm:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PosteriorOverCounts:
     """Standardised mean ``w0 + w x`` and standard deviation ``|R x + r0|`` of counts x."""
 
     coordinates: Coordinates
@@ -39,42 +38,42 @@ class CountForm:
     cells: FloatArray  # the variance is cells . (x, 1)^2 - |projected (x, 1)|^2, too
     projected: FloatArray
 
-    def mean(self, x: NDArray[np.int64]) -> FloatArray:
-        """Standardised mean of rows of counts."""
+    @classmethod
+    def of(cls, posterior: WeightPosterior, coordinates: Coordinates) -> PosteriorOverCounts:
+        """The posterior over the counts of graphs of one shape."""
+        weights, basis = embedded(posterior, coordinates)
+        columns = _columns(posterior.model, coordinates)  # z = columns @ (x, 1)
+        projected = basis @ columns
+        gram = columns.T @ columns - projected.T @ projected
+        values, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
+        keep = values > 1e-13 * max(values[-1], 1e-300)
+        factor = (vectors[:, keep] * np.sqrt(values[keep])).T
+        n, n_extra = coordinates.shape.n_nodes, coordinates.shape.n_features
+        reach = math.hypot(coordinates.n_pairs(), n * math.sqrt(1 + n_extra), 1)  # |(x, 1)| at most
+        # the subtraction above loses digits: what it may be off by counts as left out, too
+        lost = float(np.abs(values[~keep]).sum()) + 16 * np.finfo(float).eps * float(
+            np.linalg.norm(columns) ** 2
+        )
+        slack = math.sqrt(lost) * reach
+        linear = weights @ columns
+        return cls(
+            coordinates=coordinates,
+            w0=float(linear[-1]),
+            w=linear[:-1],
+            R=factor[:, :-1],
+            r0=factor[:, -1],
+            slack=slack,
+            cells=(columns**2).sum(axis=0),  # counts share no cell: the columns are orthogonal
+            projected=projected,
+        )
+
+    def mean(self, x: IntArray) -> FloatArray:
+        """Standardised mean at each x."""
         return np.asarray(self.w0 + x @ self.w)
 
-    def std(self, x: NDArray[np.int64]) -> FloatArray:
-        """Standardised deviation of rows of counts."""
+    def std(self, x: IntArray) -> FloatArray:
+        """Standardised deviation at each x."""
         return np.asarray(np.linalg.norm(x @ self.R.T + self.r0, axis=-1))
-
-
-def count_form(posterior: WeightPosterior, coordinates: Coordinates) -> CountForm:
-    """The posterior over the counts of graphs of one shape."""
-    weights, basis = embedded(posterior, coordinates)
-    columns = _columns(posterior.model, coordinates)  # z = columns @ (x, 1)
-    projected = basis @ columns
-    gram = columns.T @ columns - projected.T @ projected
-    values, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
-    keep = values > 1e-13 * max(values[-1], 1e-300)
-    factor = (vectors[:, keep] * np.sqrt(values[keep])).T
-    n, n_extra = coordinates.shape.n_nodes, coordinates.shape.n_features
-    reach = math.hypot(coordinates.n_pairs(), n * math.sqrt(1 + n_extra), 1)  # |(x, 1)| at most
-    # the subtraction above loses digits: what it may be off by counts as left out, too
-    lost = float(np.abs(values[~keep]).sum()) + 16 * np.finfo(float).eps * float(
-        np.linalg.norm(columns) ** 2
-    )
-    slack = math.sqrt(lost) * reach
-    linear = weights @ columns
-    return CountForm(
-        coordinates,
-        float(linear[-1]),
-        linear[:-1],
-        factor[:, :-1],
-        factor[:, -1],
-        slack,
-        (columns**2).sum(axis=0),  # counts share no cell: the columns are orthogonal
-        projected,
-    )
 
 
 def embedded(posterior: WeightPosterior, coordinates: Coordinates) -> tuple[FloatArray, FloatArray]:
@@ -95,7 +94,7 @@ def cell_columns(fitted: FittedModel, coordinates: Coordinates) -> tuple[FloatAr
 
 def observed_cells(fitted: FittedModel, coordinates: Coordinates) -> tuple[FloatArray, FloatArray]:
     """The same of the observations, over all cells a graph of this shape can have."""
-    paths = fitted.kernel.features(fitted.counts)
+    paths = path_features(fitted.counts, labelled=fitted.kernel.labelled)
     rows = paths.reshape(len(paths), -1)
     if fitted.beta:
         nodes = math.sqrt(fitted.beta) * node_features(fitted.counts, fitted.n_features)

@@ -1,9 +1,9 @@
-r"""Boxes of counts that can beat the incumbent, where the posterior is not linear in the counts.
+r"""Boxes of histograms that can beat the incumbent, for LCB with ESSP, bounded by Taylor's theorem.
 
 With ESSP the mean of a graph with ``p = D / n^2`` is ``m(p) = <f, phi(p)>`` plus a part of the
 attributes, where phi is the feature map of the kernel ``exp(<p, q>)`` and the data give the norm of
-f. Over a box of counts around ``p0``, with ``p = p0 + delta``, Taylor's theorem along the segment
-says
+f. Over a box of histograms around ``p0``, with ``p = p0 + delta``, Taylor's theorem along the
+segment says
 
 .. math:: m(p) = m(p_0) + g^\top\delta + \tfrac12\,\delta^\top H \delta + r, \qquad
           |r| \le \tfrac16\,\|f\|\, \sup_q \|D^3\phi(q)[\delta^3]\| ,
@@ -13,8 +13,8 @@ says
 
 the derivatives of the kernel on the diagonal. The deviation is no larger than at ``p0`` plus
 ``|phi(p) - phi(p0)|``, as a norm obeys the triangle inequality. So every box has a lower bound on
-LCB. Boxes that cannot beat the incumbent are dropped, others are split: what is left is a *cover*
-of all counts that can.
+LCB. Boxes that cannot beat the incumbent are dropped, others are split: what is left
+holds all histograms that can.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....acquisition import LCB
+from ....arrays import FloatArray, IntArray
 from ....encoding import Structure
+from ....kernels import is_published, path_features
 from ....posterior import FittedModel, FunctionPosterior, Posterior
 from ...criterion import Criterion
 from ...units import room
 from ..distances.coordinates import Distance
 from ..distances.inequality import AtMost, Inequality, distances, over_histogram
-from .boxes import Cover, FloatArray, IntArray, halves, joined, middles
+from .histogram_boxes import HistogramBoxes, halves, joined, middles
 
 _MOST_BOXES = 20_000
 _CHUNK = 4_000
@@ -44,7 +46,7 @@ _LARGEST_WEIGHT = 200  # fine enough; the finer, the harder for the solver
 
 
 @dataclass(frozen=True, eq=False)
-class Mean:
+class EsspMean:
     """The graph's part of the mean of ESSP and its derivatives, over ``p = D / n^2``."""
 
     points: FloatArray  # p of the observations
@@ -57,10 +59,10 @@ class Mean:
         return 16 * float(np.finfo(float).eps * math.e * np.abs(self.weights).sum())
 
     @classmethod
-    def of(cls, posterior: Posterior, diameter: int) -> Mean:
+    def of(cls, posterior: Posterior, diameter: int) -> EsspMean:
         assert isinstance(posterior, FunctionPosterior)
         fitted = posterior.model
-        raw = fitted.kernel.features(fitted.counts)
+        raw = path_features(fitted.counts, labelled=False)
         points = np.zeros((len(raw), diameter + 1))
         width = min(raw.shape[1], diameter + 1)
         points[:, :width] = raw[:, :width]
@@ -68,44 +70,45 @@ class Mean:
         norm = math.sqrt(max(0.0, float(weights @ np.exp(raw @ raw.T) @ weights)))
         return cls(points, weights, norm * (1 + 1e-3))
 
-    def gradient(self, n: int, counts: IntArray) -> FloatArray:
-        """Gradients, up to a factor, at rows of counts of graphs with n nodes."""
-        p = 2 / n**2 * np.column_stack([np.full(len(counts), n / 2), counts])
+    def gradient(self, n: int, histograms: IntArray) -> FloatArray:
+        """Gradients, up to a factor, at histograms of graphs with n nodes."""
+        p = 2 / n**2 * np.column_stack([np.full(len(histograms), n / 2), histograms])
         return self.slope(p)[0][:, 1:]
 
     def slope(self, p: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Gradients and Hessians at rows of p."""
+        """Gradients and Hessians at each p."""
         parts = self.weights * np.exp(p @ self.points.T)
         return parts @ self.points, np.einsum("bi,is,it->bst", parts, self.points, self.points)
 
 
-def hull(cover: Cover, mean: Mean, n: int) -> list[Inequality[Distance]]:
-    """What all counts in the boxes satisfy: what a solver is told in place of the boxes."""
-    diameter, n_pairs = cover.low.shape[1], n * (n - 1) // 2
+def hull(boxes: HistogramBoxes, mean: EsspMean, n: int) -> list[Inequality[Distance]]:
+    """What all histograms in the boxes satisfy: what a solver is told in place of the boxes."""
+    diameter, n_pairs = boxes.low.shape[1], n * (n - 1) // 2
     ones = np.eye(diameter, dtype=np.int64)
     tails = np.triu(np.ones((diameter, diameter), dtype=np.int64))
-    order = np.argsort(cover.bound, kind="stable")
-    some = cover.select(order[:: max(1, len(order) // _TANGENTS)])
-    tangents = [whole_numbers(-g) for g in mean.gradient(n, middles(some, n_pairs))]
+    order = np.argsort(boxes.bound, kind="stable")
+    some = boxes.select(order[:: max(1, len(order) // _TANGENTS)])
+    tangents = [integer_direction(-g) for g in mean.gradient(n, middles(some, n_pairs))]
     directions = np.unique(np.vstack([ones, -ones, tails, -tails, *tangents]), axis=0)
     return [
-        over_histogram("hull", (-w).tolist(), high=-cover.least(w.tolist(), n_pairs))
+        over_histogram("hull", (-w).tolist(), high=-boxes.least_weight(w.tolist(), n_pairs))
         for w in directions
     ]
 
 
-def whole_numbers(direction: FloatArray) -> tuple[int, ...]:
+def integer_direction(direction: FloatArray) -> tuple[int, ...]:
     """Whole numbers along a direction; a constant may be added to it, as h has a given sum."""
     direction = direction - direction[0]
     scale = _LARGEST_WEIGHT / max(float(np.abs(direction).max()), 1e-300)
     return tuple(round(float(weight)) for weight in scale * direction)
 
 
-def has_cover(structure: Structure, objective: Criterion) -> bool:
+def has_boxes(structure: Structure, objective: Criterion) -> bool:
     """Whether boxes can be bounded: LCB with ESSP, on connected undirected graphs."""
     kernel = objective.posterior.model.kernel
     return (
-        kernel.exponential
+        is_published(kernel)
+        and kernel.exponential
         and not kernel.labelled
         and isinstance(objective.acquisition, LCB)
         and structure.diameter is not None
@@ -113,36 +116,38 @@ def has_cover(structure: Structure, objective: Criterion) -> bool:
     )
 
 
-def cover_counts(
+def boxes_of_interest(
     structure: Structure,
     known: Iterable[Inequality[Distance]],
     value: float,
     objective: Criterion,
     evaluate: Callable[[IntArray], FloatArray],
     deadline: float = math.inf,
-) -> Cover:
+) -> HistogramBoxes:
     """Boxes with all ``h`` that satisfy what is known and whose LCB can be below ``value``.
 
-    ``evaluate`` gives the LCB of rows of h at their best attributes.
+    ``evaluate`` gives the LCB of histograms at their best attributes.
     """
     n, diameter = structure.shape.n_nodes, structure.diameter
     posterior, acquisition = objective.posterior, objective.acquisition
     assert diameter is not None
     assert isinstance(acquisition, LCB)
-    mean = Mean.of(posterior, diameter)
-    below = _Below(n, mean, acquisition.kappa, posterior.model, evaluate)
+    mean = EsspMean.of(posterior, diameter)
+    lower = _LowerBounds(
+        n=n, mean=mean, kappa=acquisition.kappa, fitted=posterior.model, evaluate=evaluate
+    )
     n_pairs = n * (n - 1) // 2
     limits = AtMost.of(known, distances(diameter))
     everything = np.zeros((1, diameter), dtype=np.int64)
-    todo = Cover(everything, everything + n_pairs, np.array([-math.inf]))
+    todo = HistogramBoxes(everything, everything + n_pairs, np.array([-math.inf]))
     todo = todo.tightened(n_pairs, limits)
     done = [todo.select(slice(0))]
     fine = room(_FINE, value)
     while len(todo):
         part, todo = todo.select(slice(-_CHUNK, None)), todo.select(slice(None, -_CHUNK))
-        bound, middle = below.bounds(part, n_pairs)
+        bound, middle = lower.bounds(part, n_pairs)
         keep = bound < value
-        part, middle = Cover(part.low[keep], part.high[keep], bound[keep]), middle[keep]
+        part, middle = HistogramBoxes(part.low[keep], part.high[keep], bound[keep]), middle[keep]
         is_point = (part.low == part.high).all(axis=1)
         finished = is_point | ((middle < value) & (middle - part.bound < fine))
         n_boxes = len(todo) + len(part) + sum(map(len, done))
@@ -153,17 +158,17 @@ def cover_counts(
     return joined(done)
 
 
-@dataclass(frozen=True, eq=False)
-class _Below:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _LowerBounds:
     """Lower bounds on LCB over boxes."""
 
     n: int
-    mean: Mean
+    mean: EsspMean
     kappa: float
     fitted: FittedModel
     evaluate: Callable[[IntArray], FloatArray]
 
-    def bounds(self, boxes: Cover, n_pairs: int) -> tuple[FloatArray, FloatArray]:
+    def bounds(self, boxes: HistogramBoxes, n_pairs: int) -> tuple[FloatArray, FloatArray]:
         """A bound for every box, and the value in its middle."""
         unit = 2 / self.n**2
         middle = middles(boxes, n_pairs)

@@ -15,15 +15,15 @@ from bogrape.constraints import LabelCount
 from bogrape.encoding import Structure
 from bogrape.graph import Graph
 from bogrape.propose.criterion import Criterion
-from bogrape.propose.exact.bounds import taylor as boxes
-from bogrape.propose.exact.bounds.boxes import Cover, middles
+from bogrape.propose.exact.bounds import taylor_bounds
+from bogrape.propose.exact.bounds.histogram_boxes import HistogramBoxes, middles
 from bogrape.propose.exact.bounds.histogram_table import evaluate
-from bogrape.propose.exact.bounds.taylor import Mean, derivative_norms, hull
+from bogrape.propose.exact.bounds.taylor_bounds import EsspMean, derivative_norms, hull
 from bogrape.propose.exact.distances.extremes import plain
+from bogrape.propose.exact.distances.histograms import possible_histograms
 from bogrape.propose.exact.distances.inequality import AtMost, distances
 from bogrape.propose.exact.distances.known import known_of_distances
-from bogrape.propose.exact.distances.lengths import histograms
-from bogrape.propose.exact.proof.by_boxes import cover_of
+from bogrape.propose.exact.proof.by_boxes import boxes_of
 from bogrape.propose.exact.proof.piece import Piece
 from exact_cases import solve_piece
 from exhaustive import classes, fitted
@@ -34,9 +34,9 @@ def counts_of(graph: Graph, diameter: int) -> np.ndarray:
     return np.array([(distance == s).sum() for s in range(1, diameter + 1)])
 
 
-def box_of(cover: Cover, h: np.ndarray) -> np.ndarray:
+def box_of(boxes: HistogramBoxes, h: np.ndarray) -> np.ndarray:
     """The indices of the boxes that hold a row of counts."""
-    return np.flatnonzero(((cover.low <= h) & (h <= cover.high)).all(axis=1))
+    return np.flatnonzero(((boxes.low <= h) & (h <= boxes.high)).all(axis=1))
 
 
 @given(
@@ -57,36 +57,36 @@ def test_better_graphs_are_in_a_box_with_a_bound_below_them(
         values = objective.of_batch(Batch.of(graphs))
         value = float(np.quantile(values, quantile))
         structure = Structure(space.shape(n), "strong", (), diameter)
-        cover = cover_of(solve_piece(Piece(structure), objective, value).state())
-        assert cover is not None
+        boxes = boxes_of(solve_piece(Piece(structure), objective, value).state())
+        assert boxes is not None
         for graph, own in zip(graphs, values, strict=True):
-            holding = box_of(cover, counts_of(graph, diameter))
+            holding = box_of(boxes, counts_of(graph, diameter))
             assert len(holding) <= 1
             if own < value:
                 assert len(holding) == 1
-                assert cover.bound[holding[0]] <= own + 1e-6 * abs(own)
+                assert boxes.bound[holding[0]] <= own + 1e-6 * abs(own)
 
 
 @pytest.mark.parametrize("n", [9, 12])
 def test_bounds_hold_for_all_counts_of_large_boxes(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boxes, "_MOST_BOXES", 300)  # so that they stay large
+    monkeypatch.setattr(taylor_bounds, "_MOST_BOXES", 300)  # so that they stay large
     space, diameter = GraphSpace(n), 5
     objective = Criterion(space, fitted(space, "essp", seed=3).posterior, LCB(1.0))
-    every = histograms(n, diameter)
+    every = possible_histograms(n, diameter)
     assert every is not None
     rng = np.random.default_rng(0)
     some = every[rng.permutation(len(every))[:3000]]
     values = evaluate(objective, n, False, some, np.full((len(some), 1), n))
     value = float(np.quantile(values, 0.9))
-    cover = cover_of(solve_piece(Piece(plain(n, diameter)), objective, value).state())
-    assert cover is not None
-    assert (cover.high > cover.low).any()
+    boxes = boxes_of(solve_piece(Piece(plain(n, diameter)), objective, value).state())
+    assert boxes is not None
+    assert (boxes.high > boxes.low).any()
     n_inside = 0
     for h, own in zip(some, values, strict=True):
-        holding = box_of(cover, h)
+        holding = box_of(boxes, h)
         n_inside += len(holding)
         assert len(holding) == 1 or own >= value
-        assert (cover.bound[holding] <= own).all()
+        assert (boxes.bound[holding] <= own).all()
     assert n_inside > 1000
 
 
@@ -94,7 +94,7 @@ def test_bounds_hold_for_all_counts_of_large_boxes(n: int, monkeypatch: pytest.M
 def test_the_mean_strays_no_farther_from_its_tangent_parabola_than_claimed(length: float) -> None:
     space = GraphSpace(8)
     posterior = fitted(space, "essp", seed=1).posterior
-    mean = Mean.of(posterior, 4)
+    mean = EsspMean.of(posterior, 4)
     rng = np.random.default_rng(0)
     p, step = rng.dirichlet(np.ones(5), 200), length * rng.normal(size=(200, 5))
 
@@ -135,19 +135,19 @@ def test_points_least_and_tightened_agree_with_a_list_of_all_counts(data: st.Dat
     low = np.array(data.draw(st.lists(st.integers(0, 8), min_size=3, max_size=3)))
     width = np.array(data.draw(st.lists(st.integers(0, 12), min_size=3, max_size=3)))
     weights = tuple(data.draw(st.lists(st.integers(-5, 5), min_size=3, max_size=3)))
-    box = Cover(low[None], (low + width)[None], np.zeros(1))
+    box = HistogramBoxes(low[None], (low + width)[None], np.zeros(1))
     known = AtMost.of(known_of_distances(plain(n, diameter), ()), distances(diameter))
     inside = every[((low <= every) & (every <= low + width)).all(axis=1)]
-    points = box.points(15, 10**6)
+    points = box.histograms(15, 10**6)
     assert points is not None
     assert sorted(map(tuple, points)) == sorted(map(tuple, inside))
     if len(inside):
-        assert box.least(weights, 15) == (inside @ np.array(weights)).min()
+        assert box.least_weight(weights, 15) == (inside @ np.array(weights)).min()
         middle = middles(box, 15)[0]
         assert middle.sum() == 15
         assert ((low <= middle) & (middle <= low + width)).all()
     allowed = np.all([inside @ weights <= most for weights, most in known], axis=0)
-    tight = box.tightened(15, known).points(15, 10**6)
+    tight = box.tightened(15, known).histograms(15, 10**6)
     assert tight is not None
     assert set(map(tuple, inside[allowed])) <= set(map(tuple, tight)) <= set(map(tuple, inside))
 
@@ -159,13 +159,13 @@ def test_the_hull_holds_for_all_counts_in_the_boxes(seed: int, quantile: float) 
     space = GraphSpace(n)
     posterior = fitted(space, "essp", seed=seed).posterior
     objective = Criterion(space, posterior, LCB(1.0))
-    every = histograms(n, diameter)
+    every = possible_histograms(n, diameter)
     assert every is not None
     values = evaluate(objective, n, False, every, np.full((len(every), 1), n))
     value = float(np.quantile(values, quantile))
-    cover = cover_of(solve_piece(Piece(plain(n, diameter)), objective, value).state())
-    assert cover is not None
-    around = hull(cover, Mean.of(posterior, diameter), n)
+    boxes = boxes_of(solve_piece(Piece(plain(n, diameter)), objective, value).state())
+    assert boxes is not None
+    around = hull(boxes, EsspMean.of(posterior, diameter), n)
     assert around
     for weights, most in AtMost.of(around, distances(diameter)):
         assert (every[values < value] @ weights <= most).all()

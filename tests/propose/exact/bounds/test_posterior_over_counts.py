@@ -12,8 +12,8 @@ from ortools.sat.python import cp_model
 from bogrape import GraphGP, GraphSpace
 from bogrape.counts import count
 from bogrape.graph import Graph
-from bogrape.propose.exact.bounds.integer_lcb import IntegerForm
-from bogrape.propose.exact.bounds.linear_form import count_form
+from bogrape.propose.exact.bounds.integer_lcb import IntegerLcb
+from bogrape.propose.exact.bounds.posterior_over_counts import PosteriorOverCounts
 from bogrape.propose.exact.distances.coordinates import Coordinates
 from exhaustive import DATASETS, fitted, random_graph
 
@@ -57,7 +57,7 @@ def _forms(space: GraphSpace, gp: GraphGP, graphs: list[Graph]) -> Any:
                 coordinates = Coordinates.of(
                     shape, labelled=labelled, longest=longest, composition=composition
                 )
-                yield graph, coordinates, count_form(gp.posterior, coordinates)
+                yield graph, coordinates, PosteriorOverCounts.of(gp.posterior, coordinates)
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -92,7 +92,7 @@ def test_integers_stay_within_their_declared_error(
         gp = fitted(space, kernel, kind, 32, **options)
         model = gp.posterior.model
         for graph, coordinates, form in _forms(space, gp, _graphs(space, 2, 4)):
-            integers = IntegerForm.of(form, kappa)
+            integers = IntegerLcb.of(form, kappa)
             mean, std = gp.posterior.mean_std(count([graph], space.n_labels))
             true = float(mean[0] - kappa * std[0] - model.y_mean) / model.y_scale
             x = np.array(coordinates.values(graph), dtype=object)
@@ -115,7 +115,7 @@ def test_the_solver_sees_the_same_objective(kernel: str, kappa: float) -> None:
     space = GraphSpace(5, labels=2)
     gp = fitted(space, kernel, seed=33)
     for graph, coordinates, form in _forms(space, gp, _graphs(space, 3, 3)):
-        integers = IntegerForm.of(form, kappa)
+        integers = IntegerLcb.of(form, kappa)
         model = cp_model.CpModel()
         counts = [model.new_constant(value) for value in coordinates.values(graph)]
         model.minimize(integers.objective(model, counts))
@@ -135,7 +135,7 @@ def test_limits_fit_the_solver_even_where_nothing_can_vary(kappa: float) -> None
     gp = fitted(space, "sp", seed=34)
     coordinates = Coordinates.of(space.shape(1), labelled=True, longest=0, composition=(1, 0))
     assert len(coordinates) == 0
-    integers = IntegerForm.of(count_form(gp.posterior, coordinates), kappa)
+    integers = IntegerLcb.of(PosteriorOverCounts.of(gp.posterior, coordinates), kappa)
     for value in (-1e9, 0.0, 1e9):
         model = cp_model.CpModel()
         model.add(integers.objective(model, []) <= integers.at_most(value))

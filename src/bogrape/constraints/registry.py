@@ -1,0 +1,92 @@
+"""Rules of your own in stored studies: under which name a class is stored, and how it is found.
+
+A class is stored by its import path, ``module:Class``. One defined in a script or a notebook has
+none: it is stored with a note of where that was, and found again when the same script runs.
+`register_rule` makes known what cannot be found in either way.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from ..errors import InvalidInputError, InvalidSpaceError
+from ..import_path import is_import_path, load_object, running_script
+
+PLACE = "defined in"  # beside "rule" in stored data; no parameter can have a name with a space
+_MAIN = "__main__"
+
+_registered: dict[str, type] = {}  # by import path, and by the name of the class alone
+_stored_as: dict[type, dict[str, str]] = {}  # classes that were found under another name
+
+Kind = TypeVar("Kind", bound=type)
+
+
+def is_own(kind: type) -> bool:
+    """Whether the class of a rule is not one of this package's."""
+    return kind.__module__.partition(".")[0] != __name__.partition(".")[0]
+
+
+def register_rule(kind: Kind) -> Kind:
+    """Make a rule of your own known to studies that are opened from here on; a decorator, too.
+
+    Only needed for rules that cannot be imported by the name they were stored under: because they
+    were defined in another script or in a notebook, or because their module has moved. The class is
+    then used for stored rules of the same class name.
+    """
+    if not isinstance(kind, type):
+        raise InvalidInputError(
+            f"expected the class of a rule, got {kind!r:.100}; try register_rule(type(rule))"
+        )
+    _registered[_path(kind)] = _registered[kind.__qualname__] = kind
+    return kind
+
+
+def stored_name(kind: type) -> dict[str, str]:
+    """What stored data say of the class of a rule."""
+    if kind in _stored_as:
+        return dict(_stored_as[kind])
+    note = {PLACE: running_script()} if kind.__module__ == _MAIN else {}
+    return {"rule": _path(kind), **note}
+
+
+def find_rule(data: Mapping[str, Any]) -> Any:
+    """What stored data name: the class of a rule, unless they were made up."""
+    path = data["rule"]
+    kind = _registered.get(path) or _found(path, data.get(PLACE))
+    if isinstance(kind, type):  # it goes on under the name it has, as the study compares names
+        _stored_as[kind] = {key: data[key] for key in ("rule", PLACE) if key in data}
+    return kind
+
+
+def _found(path: str, place: object) -> Any:
+    module, _, name = path.partition(":")
+    substitute = _registered.get(name)
+    if module != _MAIN and is_import_path(path):
+        try:
+            return load_object(path, "the rule")
+        except InvalidInputError as error:
+            if substitute is None:
+                raise InvalidSpaceError(f"{error}, or register it: {_remedy(name)}") from None
+            return substitute
+    if substitute is not None:
+        return substitute
+    here = running_script()
+    running = sys.modules[_MAIN] if place == here and is_import_path(path) else None
+    for part in name.split("."):
+        running = getattr(running, part, None)
+    if running is None:
+        raise InvalidSpaceError(
+            f"the rule {name} was defined in {place or module}, and {here} defines none of that "
+            f"name; open the study from there, or register the rule first: {_remedy(name)}"
+        )
+    return running
+
+
+def _path(kind: type) -> str:
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def _remedy(name: str) -> str:
+    return f"bogrape.constraints.register_rule({name.rpartition('.')[2]})"

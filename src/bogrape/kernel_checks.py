@@ -1,0 +1,113 @@
+"""What a kernel of your own must satisfy, checked where its values are used.
+
+A matrix that is not symmetric or not positive semidefinite would not fail by itself: a Cholesky
+factor reads one triangle, and a variance below zero would be taken for certainty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from .arrays import FloatArray
+from .counts import Counts
+from .errors import InvalidInputError
+from .kernels import Kernel, is_published
+
+_ROUNDING = 1e-8  # of the largest value: what sums of floats may be off by
+_LOST_VARIANCE = 1e-4  # of the prior variance: what rounding may take from a posterior variance
+
+
+def checked_cross(kernel: Kernel, left: Counts, right: Counts) -> FloatArray:
+    """``kernel.cross``, of the right shape and finite."""
+    if is_published(kernel):
+        return kernel.cross(left, right)
+    return _numbers(kernel, "cross", kernel.cross(left, right), (len(left), len(right)))
+
+
+def checked_diagonal(kernel: Kernel, counts: Counts) -> FloatArray:
+    """``kernel.diagonal``, of the right shape, finite and not negative."""
+    if is_published(kernel):
+        return kernel.diagonal(counts)
+    out = _numbers(kernel, "diagonal", kernel.diagonal(counts), (len(counts),))
+    largest = kernel.largest()
+    if out.min(initial=0.0) < 0 or (largest is not None and out.max(initial=0.0) > largest):
+        raise _error(
+            kernel,
+            "diagonal",
+            f"values between 0 and {'any number' if largest is None else f'largest() = {largest}'}",
+            f"{out.min(initial=0.0):.6g} to {out.max(initial=0.0):.6g}",
+        )
+    return out
+
+
+def checked_gradients(kernel: Kernel, counts: Counts) -> Mapping[str, FloatArray] | None:
+    """``kernel.gradients``, one matrix per hyperparameter; ``None`` if it offers none."""
+    found, names = kernel.gradients(counts), set(kernel.hyperparameters())
+    if found is None:
+        return None
+    if set(found) != names:
+        raise _error(kernel, "gradients", f"one for each of {sorted(names)}", f"{sorted(found)}")
+    shape = (len(counts), len(counts))
+    return {name: _numbers(kernel, f"gradients[{name!r}]", found[name], shape) for name in names}
+
+
+def check_gram(kernel: Kernel, counts: Counts) -> None:
+    """Raise unless the kernel of these graphs is symmetric, and positive up to rounding."""
+    if is_published(kernel):
+        return
+    gram, diagonal = checked_cross(kernel, counts, counts), checked_diagonal(kernel, counts)
+    room = _ROUNDING * max(float(np.abs(gram).max()), 1e-300)
+    if not np.allclose(gram, gram.T, rtol=0, atol=room):
+        i, j = np.unravel_index(np.abs(gram - gram.T).argmax(), gram.shape)
+        raise _error(
+            kernel, "cross", "a symmetric matrix", f"{gram[i, j]:.6g} and {gram[j, i]:.6g}"
+        )
+    if not np.allclose(gram.diagonal(), diagonal, rtol=0, atol=room):
+        i = np.abs(gram.diagonal() - diagonal).argmax()
+        raise _error(kernel, "diagonal", f"{gram[i, i]:.6g}, as cross has it", f"{diagonal[i]:.6g}")
+    smallest = float(np.linalg.eigvalsh(gram)[0])
+    if smallest < -len(gram) * room:
+        raise _error(
+            kernel, "cross", "no negative eigenvalues (positive semidefinite)", f"{smallest:.6g}"
+        )
+    wider = counts.padded(counts.lengths.shape[1] + 1, counts.n_labels + 1)
+    if not np.allclose(checked_cross(kernel, wider, counts), gram, rtol=0, atol=room):
+        raise _error(
+            kernel,
+            "cross",
+            "the same values when counts are padded with zeros",
+            "others; see bogrape.kernels.aligned",
+        )
+
+
+def check_variance(kernel: Kernel, variance: FloatArray, prior: FloatArray) -> None:
+    """Raise if a posterior variance is below zero by more than rounding."""
+    if is_published(kernel):
+        return
+    short = variance + _LOST_VARIANCE * np.maximum(prior, 1e-300)
+    if short.min(initial=0.0) < 0:
+        i = int(short.argmin())
+        raise _error(
+            kernel,
+            "cross",
+            "a positive semidefinite kernel",
+            f"a posterior variance of {variance[i]:.6g} where the prior variance is {prior[i]:.6g}",
+        )
+
+
+def _numbers(kernel: Kernel, what: str, values: object, shape: tuple[int, ...]) -> FloatArray:
+    try:
+        out = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise _error(kernel, what, "an array of numbers", type(values).__name__) from None
+    if out.shape != shape:
+        raise _error(kernel, what, f"shape {shape}", f"shape {out.shape}")
+    if not np.isfinite(out).all():
+        raise _error(kernel, what, "finite numbers", f"{out[~np.isfinite(out)][0]}")
+    return out
+
+
+def _error(kernel: Kernel, what: str, expected: str, got: str) -> InvalidInputError:
+    return InvalidInputError(f"kernel {kernel.name!r}: expected {what} to be {expected}, got {got}")

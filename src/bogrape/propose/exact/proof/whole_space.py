@@ -1,0 +1,166 @@
+"""Proof by looking at every graph: for surrogates, kernels and acquisitions nothing is known about.
+
+A short local search tells how long a value takes. If all graphs of the space can be evaluated in
+the time that is left, they are, and the best is the optimum. Otherwise local search goes on, and
+what it finds is returned: with the bound that a monotone acquisition has, or without any
+(``heuristic``).
+
+Everything happens in this process, so that parts of your own need not be sent to another one.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ....batch import Batch
+from ....encoding import Structure, structures
+from ....errors import EngineError
+from ...criterion import AnyCriterion, Criterion
+from ...graph_criterion import GraphCriterion
+from ...local.search import Elite, find_any, search
+from ...local.ties import break_tie
+from ...proposal import Proposal, Status
+from ...request import Request
+from ...units import RECOMPUTED, room
+from ..bounds.quick_bounds import norm_bound, refuse_false_bound
+from .all_graphs import TooManyGraphs, all_graphs, log_graphs
+from .nothing_left import explain_nothing_left
+from .piece import slack
+
+_FIRST_EVALUATIONS = 5_000  # of the search that tells how long a value takes
+_SHARE = 0.7  # of the time that is left, for looking at every graph
+_MOST_LISTED = 5_000_000  # graphs, by a rough estimate
+_AT_ONCE = 4096  # graphs to evaluate at a time: surrogates are slow to call
+_RENUMBERED = 16  # graphs of each structure whose nodes are numbered otherwise, as a check
+
+
+def prove_by_listing(objective: AnyCriterion, request: Request) -> Proposal:
+    """The best graph of the space that is not excluded, proved if all can be looked at."""
+    first = Elite(request.excluded, identify=objective.space.identity)
+    if _can_be_listed(objective, 0.0, request):
+        began = time.monotonic()
+        first = _search(objective, replace(request, n_evaluations=_FIRST_EVALUATIONS))
+        each = (time.monotonic() - began) / max(1, first.n_evaluations)
+        every = None
+        if _can_be_listed(objective, each, request):
+            left = request.deadline - time.monotonic()
+            every = _best_of_all(objective, request, request.deadline - (1 - _SHARE) * left)
+        if every is not None:
+            return _optimal(objective, request, first, every)
+    elite = _search(objective, replace(request, starts=[*first.ties.values(), *request.starts]))
+    if first.value < elite.value:  # there was no time to find it again
+        first.n_evaluations += elite.n_evaluations
+        elite = first
+    if not elite.ties:
+        find_any(objective, elite, request)
+    if not elite.ties:
+        raise request.too_late()
+    graph = break_tie(elite.ties, request.exclude, request.seed, request.deadline)
+    value = objective.of_graph(graph)
+    bound = -math.inf
+    if isinstance(objective, Criterion):
+        bound = norm_bound(objective)
+        refuse_false_bound(objective, bound, value)
+    status: Status = "heuristic" if bound == -math.inf else "time_limit"
+    return objective.proposal(
+        graph,
+        value,
+        bound=min(bound, value),
+        status=status,
+        seconds=request.seconds,
+        method="search" if status == "heuristic" else "search+bound",
+        n_evaluations=elite.n_evaluations,
+    )
+
+
+def _search(objective: AnyCriterion, request: Request) -> Elite:
+    elite = search(
+        objective,
+        excluded=request.excluded,
+        n_evaluations=request.n_evaluations,
+        deadline=request.deadline,
+        seed=request.seed,
+        starts=request.starts,
+        stop=request.stop,
+    )
+    request.report("search", objective.units.value(elite.value), -math.inf, 0)
+    return elite
+
+
+def _optimal(objective: AnyCriterion, request: Request, elite: Elite, every: Elite) -> Proposal:
+    """The answer after a look at every graph."""
+    if not every.ties and not elite.ties:
+        raise explain_nothing_left(objective.space, request)
+    if elite.value < every.value - room(RECOMPUTED, every.value):
+        units = objective.units
+        raise EngineError(
+            f"among all graphs the best value is {units.value(every.value):.17g}, but local search "
+            f"has found {units.value(elite.value):.17g}; please report this"
+        )
+    graph = break_tie(every.ties, request.exclude, request.seed, request.deadline)
+    value = objective.of_graph(graph)
+    return objective.proposal(
+        graph,
+        value,
+        bound=min(every.value, value) - slack(every.value),
+        status="optimal",
+        seconds=request.seconds,
+        method="listing",
+        n_evaluations=elite.n_evaluations + every.n_evaluations,
+    )
+
+
+def _structures(objective: AnyCriterion) -> list[Structure]:
+    space = objective.space
+    return list(structures([space.shape(n) for n in space.sizes], space.connected, space.rules))
+
+
+def _can_be_listed(objective: AnyCriterion, each: float, request: Request) -> bool:
+    """Whether all graphs could be evaluated in the time that is left, by a rough estimate."""
+    logs = [log_graphs(structure) for structure in _structures(objective)]
+    if max(logs) > math.log(_MOST_LISTED):
+        return False
+    left = _SHARE * (request.deadline - time.monotonic())
+    return sum(map(math.exp, logs)) < min(_MOST_LISTED, left / max(each, 1e-7))
+
+
+def _best_of_all(objective: AnyCriterion, request: Request, until: float) -> Elite | None:
+    """The best of all graphs of the space that are not excluded; ``None`` if there was no time."""
+    space = objective.space
+    every = Elite(request.excluded, identify=space.identity)
+    try:
+        for structure in _structures(objective):
+            n_renumbered = 0
+            for batch in _large(all_graphs(structure, until)):
+                inside = batch.select(space.excess(batch) == 0)
+                if not len(inside):
+                    continue
+                if request.late:
+                    return None
+                values, joined = objective.evaluate(inside, until)
+                if (joined == 0).any():
+                    return None
+                if isinstance(objective, GraphCriterion) and n_renumbered < _RENUMBERED:
+                    some = range(min(len(inside), _RENUMBERED - n_renumbered))
+                    objective.check_numbering([inside.graph(i) for i in some], request.seed)
+                    n_renumbered += len(some)
+                every.n_evaluations += len(inside)
+                every.offer(inside, values)
+    except TooManyGraphs:
+        return None
+    return every
+
+
+def _large(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """The same graphs in larger batches."""
+    waiting: list[Batch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= _AT_ONCE:
+            yield waiting[0].joined(*waiting[1:])
+            waiting = []
+    if waiting:
+        yield waiting[0].joined(*waiting[1:])

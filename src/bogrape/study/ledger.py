@@ -1,0 +1,213 @@
+"""`Ledger`: what the storage remembers of one study, as far as this process has read it.
+
+Each change is one transaction of the storage, and the ledger takes it in only afterwards, so a
+refused or interrupted call leaves both as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, final
+
+from ..checks import is_whole
+from ..errors import InvalidInputError, SettingsDiffer, StorageError, StudyError, UnsupportedError
+from ..graph import Graph
+from ..space import GraphSpace
+from ..storage import InMemoryStorage, Storage, open_storage
+from ..storage.protocol import check_name, no_such_study
+from ..trial import Origin, Trial, now, package_version
+from .settings import StudySettings
+from .transitions import as_reason, check_holder, failed, taken
+
+
+@final
+class Ledger:
+    """Settings and trials of one study, and the only way to change them.
+
+    Make one with `Ledger.open` or `Ledger.load`.
+
+    Attributes:
+        storage: where the study is kept.
+        name: of the study within its storage.
+        settings: of the study, as last read or written here.
+    """
+
+    def __init__(
+        self, storage: Storage, name: str, settings: StudySettings, recorded: dict[str, Any]
+    ) -> None:
+        self.storage = storage
+        self.name = name
+        self._revision = 0
+        self._trials: list[Trial] = []
+        self._use(settings, recorded)
+
+    @classmethod
+    def open(cls, storage: Storage | str | None, name: str, settings: StudySettings) -> Ledger:
+        """The study under this name, made if it is not there; its settings must be these."""
+        check_name(name)
+        if not isinstance(settings, StudySettings):
+            raise InvalidInputError(
+                f"settings must be a StudySettings, got {type(settings).__name__}"
+            )
+        if storage is None:
+            memory, recorded = InMemoryStorage(), {}
+            with suppress(UnsupportedError):  # an acquisition of the user's own
+                recorded = settings.to_dict()
+            memory.create(name, recorded)
+            return cls(memory, name, settings, recorded)
+        opened = open_storage(storage)
+        recorded, is_new = opened.create(name, settings.to_dict())
+        there = settings if is_new else StudySettings.from_dict(recorded)
+        different = there.differences(settings)
+        if different:
+            raise SettingsDiffer(
+                f"study {name!r} exists with other settings ({', '.join(different)}); use "
+                "Study.load(storage, name) to go on with them (and its method change to change "
+                "them from here on), or another name",
+                different,
+            )
+        return cls(opened, name, settings, recorded)
+
+    @classmethod
+    def load(cls, storage: Storage | str, name: str) -> Ledger:
+        """The study under this name, with the settings it has."""
+        check_name(name)
+        opened = open_storage(storage, create=False)
+        recorded = opened.settings(name)
+        if recorded is None:
+            raise no_such_study(name, opened.names())
+        return cls(opened, name, StudySettings.from_dict(recorded), recorded)
+
+    @property
+    def space(self) -> GraphSpace:
+        """The graphs to choose from."""
+        return self.settings.space
+
+    # -- settings -----------------------------------------------------------------------------
+
+    def _use(self, settings: StudySettings, recorded: dict[str, Any]) -> None:
+        self.settings = settings
+        # As the storage has them: an earlier version of this package may have recorded fewer.
+        self._recorded = recorded
+        self.storage.use_keys(self.name, self.space.identity_version, self.space.identity)
+        self._trials = [replace(trial, space=self.space) for trial in self._trials]
+
+    def take_up_settings(self) -> None:
+        """Use the settings that are in the storage, if another process changed them."""
+        recorded = self.storage.settings(self.name)
+        if recorded and recorded != self._recorded:
+            self._use(StudySettings.from_dict(recorded), recorded)
+
+    def change_settings(self, change: Callable[[StudySettings], StudySettings]) -> None:
+        """Go on with other settings; begin again if another process changed them meanwhile."""
+        while True:
+            self.take_up_settings()
+            old = self.settings
+            new = change(old)
+            old.check_successor(new)
+            different = old.differences(new)
+            if not different:
+                return
+            before, after = old.to_dict(), new.to_dict()
+            record = {
+                "from_trial": len(self.trials()),
+                "time": now(),
+                "changed": {name: [before[name], after[name]] for name in different},
+            }
+            if self.storage.change_settings(self.name, after, self._recorded, record):
+                self._use(new, after)
+                return
+
+    # -- trials -------------------------------------------------------------------------------
+
+    def trials(self) -> list[Trial]:
+        """All trials by id, as they are in the storage now."""
+        self._revision, changed = self.storage.changes(self.name, self._revision)
+        for trial in changed:
+            if trial.id == len(self._trials):
+                self._trials.append(replace(trial, space=self.space))
+            elif trial.id > len(self._trials):
+                self._revision, missing = 0, len(self._trials)
+                raise StorageError(
+                    f"trial {missing} of study {self.name!r} is missing in the storage, while "
+                    f"trial {trial.id} is there; open the study again"
+                )
+            else:
+                # The graph of a trial never changes: keep the object that has its key cached.
+                known = self._trials[trial.id]
+                self._trials[trial.id] = replace(trial, graph=known.graph, space=self.space)
+        return self._trials
+
+    def find(self, trial: Trial | int) -> Trial:
+        """The trial as it is now, by itself or by its id."""
+        number = trial.id if isinstance(trial, Trial) else trial
+        if not is_whole(number):
+            raise InvalidInputError(f"trial must be a Trial or its id, got {trial!r}")
+        trials = self.trials()
+        if not 0 <= number < len(trials):
+            raise StudyError(
+                f"there is no trial {number}; the study {self.name!r} has {len(trials)}, "
+                "numbered from 0"
+            )
+        found = trials[int(number)]
+        if isinstance(trial, Trial) and trial.graph != found.graph:
+            raise StudyError(
+                f"trial {number} of study {self.name!r} has another graph: is this a trial of "
+                "another study?"
+            )
+        return found
+
+    def change(self, trial: Trial | int, transition: Callable[[Trial], Trial]) -> Trial:
+        """Make a transition; begin again if another process changed the trial meanwhile."""
+        while True:
+            current = self.find(trial)
+            if isinstance(trial, Trial):
+                check_holder(current, trial)
+            changed = transition(current)
+            if changed is current or self.storage.update(self.name, changed, current):
+                return changed
+
+    def take_queued(self, worker: str | None) -> Trial | None:
+        """Take over a trial that waits, if there is one."""
+        while True:
+            waiting = next((t for t in self.trials() if t.state == "queued"), None)
+            if waiting is None:
+                return None
+            trial = taken(waiting, worker)
+            if waiting.outside:  # a rule was added meanwhile
+                words = f"not in the space any more: {'; '.join(waiting.outside)}"
+                trial = failed(trial, as_reason(words), retries=0)
+            if self.storage.update(self.name, trial, waiting) and trial.state == "pending":
+                return trial
+
+    def draft(self, graph: Graph, origin: Origin) -> Trial:
+        """A trial that is not in the storage yet."""
+        return Trial(
+            id=-1,  # the storage gives the next one
+            graph=graph,
+            state="queued",
+            origin=origin,
+            created=now(),
+            version=package_version(),
+            space=self.space,
+        )
+
+    def append(self, drafts: Sequence[Trial]) -> list[Trial]:
+        """Add trials, all or none; a graph that is there already counts as a repeat."""
+        if not drafts:
+            return []
+        inserted = self.storage.insert(self.name, drafts, self._keys(drafts), distinct=False)
+        assert inserted is not None  # only distinct inserts can be refused
+        return inserted
+
+    def append_new(self, draft: Trial, *, most: int | None = None) -> Trial | None:
+        """Add a trial, unless its graph is there already or the budget is spent."""
+        inserted = self.storage.insert(
+            self.name, [draft], self._keys([draft]), distinct=True, most=most
+        )
+        return None if inserted is None else inserted[0]
+
+    def _keys(self, drafts: Sequence[Trial]) -> list[str]:
+        return [self.space.identity(draft.graph) for draft in drafts]
