@@ -52,6 +52,8 @@ of two sites has a cable, give them different labels.
 In a graph with too few nodes for the node that a rule refers to, rules that require or fix
 something fail, and rules that forbid or bound something have nothing to say.
 
+Rules [of your own](extending/own-rule.md) stand beside these in every space.
+
 In study files (`bogrape init`) a rule is a table:
 
 ```toml

@@ -20,11 +20,11 @@ from bogrape.acquisition import LCB
 from bogrape.encoding import structures
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.proof.piece import Piece
-from bogrape.propose.jobs import child
 from bogrape.propose.jobs import pool as worker
 from exact_cases import solve_piece
 from exhaustive import everything, fitted, random_graph, tolerance, true_values
 from places import TESTS
+from starting import start_workers_with
 
 linux = pytest.mark.skipif(not Path("/proc").exists(), reason="reads /proc")
 
@@ -82,15 +82,7 @@ class _Quick:
 def _slow_start(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """Workers that take so long to start, as they do on a machine with too much to do."""
     worker.shut_down()
-    command = child.command
-
-    def delayed(module: str) -> list[str]:
-        words = command(module)
-        script = words.index("-c") + 1
-        words[script] = f"import time; time.sleep({seconds})\n{words[script]}"
-        return words
-
-    monkeypatch.setattr(child, "command", delayed)
+    start_workers_with(monkeypatch, f"import time; time.sleep({seconds})")
 
 
 def test_a_worker_that_is_slow_to_start_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

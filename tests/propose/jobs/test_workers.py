@@ -20,11 +20,12 @@ import pytest
 
 from bogrape import GraphSpace, propose
 from bogrape.errors import WorkerError
-from bogrape.propose.jobs import child, messages, pool
+from bogrape.propose.jobs import messages, pool
 from bogrape.propose.mip.program import Program
 from bogrape.propose.mip.runner import run
 from bogrape.propose.mip.solution import Limits
 from exhaustive import fitted
+from starting import start_workers_with
 
 FAR = 60.0  # seconds: a silent retry until the time is up would take that long
 SOON = 20.0  # on a busy machine
@@ -35,19 +36,6 @@ def _no_workers_of_other_tests() -> None:
     pool.shut_down()
 
 
-def _started_by(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
-    """Workers run this code before anything else."""
-    command = child.command
-
-    def changed(module: str) -> list[str]:
-        said = command(module)
-        script = said.index("-c") + 1
-        said[script] = f"{code}\n{said[script]}"
-        return said
-
-    monkeypatch.setattr(child, "command", changed)
-
-
 def _no_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/no/such/python")
 
@@ -55,13 +43,13 @@ def _no_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
 KILLED = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
 CANNOT_START: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
     "import error": (
-        lambda patch: _started_by(patch, "import a_module_that_is_missing"),
+        lambda patch: start_workers_with(patch, "import a_module_that_is_missing"),
         "exit status 1: .*No module named 'a_module_that_is_missing'",
     ),
     "missing interpreter": (_no_interpreter, r"FileNotFoundError.*/no/such/python"),
-    "killed": (lambda patch: _started_by(patch, KILLED), "got SIGKILL"),
+    "killed": (lambda patch: start_workers_with(patch, KILLED), "got SIGKILL"),
     "prints": (
-        lambda patch: _started_by(patch, "print('Welcome to this machine', flush=True)"),
+        lambda patch: start_workers_with(patch, "print('Welcome to this machine', flush=True)"),
         "something else than messages: b'Welcome to this machine",
     ),
 }
@@ -113,7 +101,7 @@ def test_a_starting_worker_that_is_killed_where_others_have_started_has_just_die
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(pool, "_has_started", True)
-    _started_by(monkeypatch, KILLED)
+    start_workers_with(monkeypatch, KILLED)
     with caplog.at_level(logging.WARNING):
         assert _solve(lambda: 1) == {0: None}
     assert "died (SIGKILL" in caplog.text

@@ -1,0 +1,20 @@
+"""Workers that run some code before anything else, as if their interpreter did."""
+
+from __future__ import annotations
+
+import pytest
+
+from bogrape.propose.jobs import child
+
+
+def start_workers_with(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """Workers that are started from here on run this code first."""
+    command = child.command
+
+    def changed(module: str) -> list[str]:
+        words = command(module)
+        script = words.index("-c") + 1
+        words[script] = f"{code}\n{words[script]}"
+        return words
+
+    monkeypatch.setattr(child, "command", changed)
