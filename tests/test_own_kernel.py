@@ -235,7 +235,7 @@ def test_a_kernel_can_be_registered_and_chosen_by_name(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("thing", "message"),
     [
-        (Wrong(name="SSP"), "other than those of the paper's kernels"),
+        (Wrong(name="SSP"), "other than those of the package's kernels"),
         (Edges, r"an instance of a kernel, got the class Edges; try Edges\(\)"),
         (np.dot, "derives from bogrape.kernels.Kernel, got"),
     ],

@@ -88,25 +88,19 @@ class Problem:
         return [name for name, value in self.known.items() if value is None]
 
     @cached_property
-    def bounds(self) -> FloatArray:
-        """Their bounds, one row each."""
+    def logs(self) -> FloatArray:
+        """Logarithms of their bounds, one row each."""
         bounds = {
             "alpha": self.kernel.amplitude_bounds,
             "beta": FEATURE_AMPLITUDE_BOUNDS,
             "noise": NOISE_BOUNDS,
         }
-        return np.array([bounds[name] for name in self.free]).reshape(-1, 2)
-
-    @cached_property
-    def logs(self) -> FloatArray:
-        """Logarithms of their bounds."""
-        return np.log(self.bounds)
+        return np.log([bounds[name] for name in self.free]).reshape(-1, 2)
 
     def values_at(self, theta: FloatArray) -> dict[str, float]:
         """Alpha, beta and noise, given the logarithms of those to fit."""
         given = {name: value for name, value in self.known.items() if value is not None}
-        fitted = np.clip(np.exp(theta), self.bounds[:, 0], self.bounds[:, 1])  # exp may round up
-        return {**given, **dict(zip(self.free, fitted.tolist(), strict=True))}
+        return {**given, **dict(zip(self.free, np.exp(theta).tolist(), strict=True))}
 
     @cached_property
     def priors(self) -> Mapping[str, LogNormal]:
