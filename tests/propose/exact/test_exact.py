@@ -413,7 +413,7 @@ print(json.dumps(out))
 
 
 def test_the_same_seed_gives_the_same_answer_in_every_process() -> None:
-    script = _SCRIPT.format(tests=TESTS)
+    script = _SCRIPT.format(tests=str(TESTS))
     answers = []
     for salt in ("0", "1"):
         environment = {**os.environ, "PYTHONHASHSEED": salt}

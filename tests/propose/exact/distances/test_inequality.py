@@ -103,6 +103,16 @@ def inequalities(draw: st.DrawFn, keys: list[Any], counts: Any) -> Inequality[An
     )
 
 
+@given(anything, st.data())
+@settings(max_examples=100, deadline=None)
+def test_the_histogram_of_a_graph_s_counts_is_that_of_the_graph(
+    graph: Graph, data: st.DataObject
+) -> None:
+    h, coordinates = histogram_of(graph), data.draw(coordinates_of(graph))
+    found = coordinates.histogram(coordinates.values(graph))
+    assert found.tolist() == [h[Distance(s)] for s in range(1, coordinates.longest + 1)]
+
+
 # -- conversions ------------------------------------------------------------------------------
 
 

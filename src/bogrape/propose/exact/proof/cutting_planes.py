@@ -68,7 +68,7 @@ class CutPiece:
         deadline: float,
     ) -> Fact | None:
         """A fact that these counts violate, or ``None`` if none can be had in time."""
-        h = self._by_length(counts)
+        h = self.strategy.coordinates(self.question.piece).histogram(counts)
         n, diameter = extremes.n, extremes.diameter
         while time.monotonic() < deadline:
             weights = _farthest_beyond(h, extremes, failed)
@@ -88,13 +88,6 @@ class CutPiece:
                 extremes.add(found[None])
                 reached = int(np.dot(weights, found))
         return None
-
-    def _by_length(self, counts: Sequence[int]) -> IntArray:
-        coordinates = self.strategy.coordinates(self.question.piece)
-        h = np.zeros(coordinates.longest, dtype=np.int64)
-        for path, number in zip(coordinates.paths, counts, strict=False):
-            h[path[0] - 1] += number
-        return h
 
 
 def _farthest_beyond(
