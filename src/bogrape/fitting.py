@@ -64,13 +64,11 @@ class Problem:
 
     def fit(self) -> Fit:
         """The hyperparameters of the largest posterior density."""
-        kernel = self.kernel
-        if kernel.hyperparameters():
-            found = _joint_fit(self)
-            kernel = found.kernel
+        joint = _joint_fit(self) if self.kernel.hyperparameters() else None
+        kernel = self.kernel if joint is None else joint.kernel
         check_gram(kernel, self.counts)
-        if kernel.hyperparameters() and len(self.y) <= MOST_FITTED:
-            return found
+        if joint is not None and len(self.y) <= MOST_FITTED:
+            return joint
         spectrum = Spectrum.of(kernel, self.counts, self.y, feature_kernel=self.feature_kernel)
         penalty = self.penalty(self.free)
 
@@ -237,7 +235,7 @@ def _joint_starts(
     present = {name: math.log(getattr(problem.kernel, name)) for name in own}
     starts = [np.array([{**usual, **present}.get(name, 0.0) for name in names])]
     last = [problem.start.get(name) for name in names]
-    if all(isinstance(value, (int, float)) and 0 < value < math.inf for value in last):
+    if all(isinstance(value, (int, float)) and 1e-300 < value < 1e300 for value in last):
         starts.append(np.log(np.array(last, dtype=float)))
     starts = [np.clip(start, logs[:, 0], logs[:, 1]) for start in starts][: problem.restarts]
     if all(name in problem.priors for name in own):

@@ -49,9 +49,9 @@ class GraphGP:
         n_labels: number of labels L; by default that of the space, or one more than the largest
             label in the data. Give it when the space has labels the data may lack.
         space: the graphs that the observed ones were chosen from, as far as known. The kernel
-            ``"rbf"`` measures length scales in distances between random graphs of the space, and
-            else between the observed graphs: the model then depends a little on which graphs were
-            observed, apart from their values.
+            ``"rbf"`` measures length scales in distances between random graphs of the space (100,
+            or as many as two seconds give), and else between the observed graphs: the model then
+            depends a little on which graphs were observed, apart from their values.
         restarts: number of starting points of the fit. The hyperparameters of ``"rbf"`` all have
             priors: two are enough for it.
         seed: for the random ones among them.
@@ -144,8 +144,8 @@ class GraphGP:
         The work is a decomposition, in ``O(T d^2)`` for T observations and d coordinates of a
         linear kernel and else in ``O(T^3)``, and then next to nothing for each of the some hundred
         hyperparameters tried. A kernel with hyperparameters of its own, such as ``"rbf"``, needs a
-        decomposition for each, but of `bogrape.fitting.MOST_FITTED` observations at most. What is
-        fitted depends on the observations only, never on the clock.
+        decomposition for each, but of `bogrape.fitting.MOST_FITTED` observations at most. It
+        depends on the observations, and on the space if there is one, never on the clock.
 
         Args:
             graphs: the observed graphs.

@@ -167,10 +167,11 @@ class Criterion(CountObjective, AnyCriterion):
                 f"the Gaussian process was fitted to {data.n_labels} labels, but the space has "
                 f"{self.space.n_labels}"
             )
-        if isinstance(model.kernel, RBF) and self.space.n_edge_labels and not self.edge_labelled:
+        has_edge_labels = self.space.n_edge_labels > 0 and self.space.n_max > 1
+        if isinstance(model.kernel, RBF) and has_edge_labels and not self.edge_labelled:
             raise InvalidInputError(
                 "the Gaussian process was fitted to graphs without edge labels, but the space has "
-                f"{self.space.n_edge_labels}"
+                f"{self.space.n_edge_labels}; try GraphGP('rbf', space=space)"
             )
 
     @property
