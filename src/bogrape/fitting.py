@@ -30,7 +30,7 @@ _STEP = 1e-5  # of finite differences, in logarithms
 _HOPELESS = 1e25  # the loss where there is no likelihood
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Fit:
     """Hyperparameters, and the log likelihood of the observations at them."""
 
@@ -67,7 +67,7 @@ class Problem:
             return -value, -gradient[[name in free for name in self.known]]
 
         theta, least = _smallest(loss, self.logs, _grid_starts(self.logs, loss, self))
-        return Fit(kernel, **self.values_at(theta), log_likelihood=-least)
+        return Fit(kernel=kernel, **self.values_at(theta), log_likelihood=-least)
 
     @property
     def free(self) -> list[str]:
