@@ -45,9 +45,9 @@ space = GraphSpace(nodes=list(sites), labels=sites, rules=[RequiredEdge("core-1"
 assert all(space.to_networkx(graph).has_edge("core-1", "desk") for graph in space.enumerate())
 ```
 
-Kernels see the labels of nodes, not their names, and no edge labels: two graphs that differ in
-nothing else get the same prediction. Where it matters which of two sites has a cable, give them
-different labels.
+Kernels see the labels of nodes, not their names, and of all [kernels](kernels.md) only `rbf` sees
+edge labels: two graphs that differ in nothing else get the same prediction. Where it matters which
+of two sites has a cable, give them different labels.
 
 In a graph with too few nodes for the node that a rule refers to, rules that require or fix
 something fail, and rules that forbid or bound something have nothing to say.

@@ -60,10 +60,25 @@ class Batch:
         """Distances ``(B, n, n)``; ``n_nodes`` stands for "no path"."""
         return distances_batch(self.adjacency)
 
-    def counts(self, n_labels: int, *, pairs: bool, deadline: float = math.inf) -> Counts:
+    def counts(
+        self, n_labels: int, *, pairs: bool, edges: bool = False, deadline: float = math.inf
+    ) -> Counts:
         """The counts the kernels see: of all graphs, or of the first that there is time for."""
+        edge_labels = None
+        if edges:  # edges without labels count as labelled 0
+            edge_labels = (
+                np.zeros(self.adjacency.shape, dtype=np.int64)
+                if self.edge_labels is None
+                else self.edge_labels
+            )
         return count_batch(
-            self.adjacency, self.labels, self.features, n_labels, pairs=pairs, deadline=deadline
+            self.adjacency,
+            self.labels,
+            self.features,
+            n_labels,
+            pairs=pairs,
+            edge_labels=edge_labels,
+            deadline=deadline,
         )
 
     def select(self, index: IntArray | BoolArray | slice) -> Batch:

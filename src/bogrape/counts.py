@@ -6,6 +6,7 @@ Notation (``docs/notation.md``):
 ``D_s``      ``Counts.lengths``    ordered pairs ``(u, v)``, ``u = v`` included, at distance s
 ``P_{sab}``  ``Counts.pairs``      the same, split by the labels a of u and b of v
 ``N_m``      ``Counts.features``   sum of feature m over the nodes; the first L are the labels
+``E_{kab}``  ``Counts.edges``      pairs ``(u, v)`` joined by an edge labelled k, by labels a and b
 ``n``        ``Counts.sizes``      number of nodes
 ===========  ====================  ==============================================================
 
@@ -29,6 +30,7 @@ from .arrays import BoolArray, IntArray
 from .errors import InvalidInputError
 from .graph import Graph
 
+MOST_EDGE_LABELS = 100  # the largest edge label whose edges are counted
 # Enough graphs at a time to amortise numpy's call overhead, few enough to stay in the cache.
 _CHUNK_CELLS = 400_000
 
@@ -45,6 +47,8 @@ class Counts:
     pairs: IntArray | None  # (B, S, L, L): P_sab, or None when not asked for
     features: IntArray  # (B, L + F): N_m
     n_labels: int
+    # (B, K + 1, L, L): E_kab, edges without labels at k = 0; or None when not asked for
+    edges: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -56,15 +60,18 @@ class Counts:
 
     def emptied(self) -> Counts:
         """Counts of no graph, of the same kind."""
-        pairs = None if self.pairs is None else self.pairs[:0].copy()
-        lengths, features = self.lengths[:0].copy(), self.features[:0].copy()
-        return Counts(self.sizes[:0].copy(), lengths, pairs, features, self.n_labels)
+        return self.rows(np.zeros(0, dtype=np.int64))
 
     def rows(self, index: IntArray) -> Counts:
         """The counts of some of the graphs."""
-        pairs = None if self.pairs is None else self.pairs[index]
-        lengths, features = self.lengths[index], self.features[index]
-        return Counts(self.sizes[index], lengths, pairs, features, self.n_labels)
+        return replace(
+            self,
+            sizes=self.sizes[index],
+            lengths=self.lengths[index],
+            pairs=None if self.pairs is None else self.pairs[index],
+            features=self.features[index],
+            edges=None if self.edges is None else self.edges[index],
+        )
 
     def with_labels(self, n_labels: int) -> Counts:
         """The same with ``features`` for exactly ``n_labels`` labels: padded, or cut, in place."""
@@ -77,26 +84,45 @@ class Counts:
         features[:, n_labels:] = extra
         return replace(self, features=features, n_labels=n_labels)
 
-    def padded(self, n_lengths: int, n_labels: int) -> Counts:
-        """The same with at least so many lengths and labels: zeros where there was nothing."""
+    @property
+    def n_edge_labels(self) -> int:
+        """The largest edge label there is room for; 0 where none was counted."""
+        return 0 if self.edges is None else int(self.edges.shape[1]) - 1
+
+    def padded(self, n_lengths: int, n_labels: int, n_edge_labels: int = 0) -> Counts:
+        """The same with at least this many lengths and labels: zeros where there was nothing."""
         more = max(0, n_lengths - self.lengths.shape[1])
         labels = max(0, n_labels - self.n_labels)
-        if not more and not labels:
+        edge_labels = 0 if self.edges is None else max(0, n_edge_labels - self.n_edge_labels)
+        if not more and not labels and not edge_labels:
             return self
-        pairs = self.pairs
-        if pairs is not None:
-            pairs = np.pad(pairs, ((0, 0), (0, more), (0, labels), (0, labels)))
-        wider = self.with_labels(self.n_labels + labels)
-        return replace(wider, lengths=np.pad(self.lengths, ((0, 0), (0, more))), pairs=pairs)
+
+        def wide(counted: IntArray | None, longer: int) -> IntArray | None:
+            room = ((0, 0), (0, longer), (0, labels), (0, labels))
+            return None if counted is None else np.pad(counted, room)
+
+        return replace(
+            self.with_labels(self.n_labels + labels),
+            lengths=np.pad(self.lengths, ((0, 0), (0, more))),
+            pairs=wide(self.pairs, more),
+            edges=wide(self.edges, edge_labels),
+        )
 
 
-def count(graphs: Sequence[Graph], n_labels: int | None = None, *, pairs: bool = True) -> Counts:
+def count(
+    graphs: Sequence[Graph],
+    n_labels: int | None = None,
+    *,
+    pairs: bool = True,
+    edges: bool = False,
+) -> Counts:
     """Counts of a list of graphs, of mixed sizes if need be.
 
     Args:
         graphs: at least one; all directed or none; all with equally many features.
         n_labels: L; by default one more than the largest label present.
         pairs: whether to split the counts by labels (SP and ESP need it; it costs a factor).
+        edges: whether to count edges by their labels, too; those without labels count as 0.
 
     >>> path = Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
     >>> count([path]).lengths.tolist()
@@ -132,17 +158,16 @@ def count(graphs: Sequence[Graph], n_labels: int | None = None, *, pairs: bool =
                 np.stack([graph.features for graph in chosen]),
                 n_labels,
                 pairs=pairs,
+                edge_labels=np.stack([_edge_labels(graph) for graph in chosen]) if edges else None,
             )
         )
-    together = reduce(concatenate, found)
     order = np.argsort(np.argsort(sizes, kind="stable"), kind="stable")
-    return Counts(
-        sizes,
-        together.lengths[order],
-        None if together.pairs is None else together.pairs[order],
-        together.features[order],
-        n_labels,
-    )
+    return reduce(concatenate, found).rows(order)
+
+
+def _edge_labels(graph: Graph) -> IntArray:
+    """Edge labels as a matrix, also where edges have none."""
+    return np.zeros_like(graph.adjacency, int) if graph.edge_labels is None else graph.edge_labels
 
 
 def n_given(graphs: object) -> int:
@@ -157,17 +182,31 @@ def n_given(graphs: object) -> int:
 
 def concatenate(first: Counts, second: Counts) -> Counts:
     """The counts of both batches, padded with zeros to a common number of labels and lengths."""
-    n_labels = max(first.n_labels, second.n_labels)
-    n_lengths = max(first.lengths.shape[1], second.lengths.shape[1])
-    parts = [part.padded(n_lengths, n_labels) for part in (first, second)]
+    parts = aligned(first, second)
     pairs = [part.pairs for part in parts if part.pairs is not None]
+    edges = [part.edges for part in parts if part.edges is not None]
     return Counts(
         np.concatenate([part.sizes for part in parts]),
         np.concatenate([part.lengths for part in parts]),
         np.concatenate(pairs) if len(pairs) == len(parts) else None,
         np.concatenate([part.features for part in parts]),
-        n_labels,
+        parts[0].n_labels,
+        np.concatenate(edges) if len(edges) == len(parts) else None,
     )
+
+
+def aligned(left: Counts, right: Counts) -> tuple[Counts, Counts]:
+    """The same counts with equally many lengths and labels: zeros where there was nothing.
+
+    >>> edge, path = Graph([[0, 1], [1, 0]]), Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> [c.lengths.tolist() for c in aligned(count([edge]), count([path]))]
+    [[[2, 2, 0]], [[3, 4, 2]]]
+    """
+    n_lengths = max(left.lengths.shape[1], right.lengths.shape[1])
+    n_labels = max(left.n_labels, right.n_labels)
+    n_edge_labels = max(left.n_edge_labels, right.n_edge_labels)
+    shape = (n_lengths, n_labels, n_edge_labels)
+    return left.padded(*shape), right.padded(*shape)
 
 
 def count_batch(
@@ -177,9 +216,12 @@ def count_batch(
     n_labels: int,
     *,
     pairs: bool = True,
+    edge_labels: IntArray | None = None,
     deadline: float = math.inf,
 ) -> Counts:
     """Counts of B graphs of one size, stacked as ``(B, n, n)``, ``(B, n)`` and ``(B, n, F)``.
+
+    With ``edge_labels``, ``(B, n, n)``, edges are counted by their labels, too.
 
     This is the hot loop of everything: nothing in it loops over graphs or pairs of nodes. Past the
     deadline (a `time.monotonic` value) the rest of the graphs is left out; the first few are not.
@@ -209,8 +251,31 @@ def count_batch(
         lengths[part, : some.shape[1]] = some
         if by_label is not None:
             by_label[part, : some.shape[1]] = some_by_label
+    by_edge_label = None
+    if edge_labels is not None:
+        by_edge_label = _count_edges(adjacency[:n_graphs], labels, edge_labels, n_labels)
     sizes = np.full(n_graphs, n, dtype=np.int64)
-    return Counts(sizes, lengths, by_label, sums, n_labels)
+    return Counts(sizes, lengths, by_label, sums, n_labels, by_edge_label)
+
+
+def _count_edges(
+    adjacency: BoolArray, labels: IntArray, edge_labels: IntArray, n_labels: int
+) -> IntArray:
+    """``E`` as (B, K + 1, L, L), K being the largest edge label."""
+    n = labels.shape[1]
+    cells = np.flatnonzero(adjacency)  # far faster than three coordinates of each edge
+    rows, graph = cells // n, cells // n**2
+    of_edges = edge_labels.reshape(-1)[cells]
+    largest = int(of_edges.max(initial=0))
+    if largest > MOST_EDGE_LABELS:
+        raise InvalidInputError(
+            f"edges can be counted by labels of at most {MOST_EDGE_LABELS}, got edge label "
+            f"{largest}; number the kinds of edges 1, 2, ..."
+        )
+    shape = (len(labels), largest + 1, n_labels, n_labels)
+    ends = labels.reshape(-1)[rows], labels.reshape(-1)[graph * n + cells % n]
+    bins = np.ravel_multi_index((graph, of_edges, *ends), shape)
+    return np.bincount(bins, minlength=math.prod(shape)).reshape(shape)
 
 
 def _count_chunk(

@@ -1,4 +1,8 @@
-"""Hyperparameters by maximal marginal likelihood, from several starting points.
+"""Hyperparameters by maximal marginal likelihood, times a prior where there is one.
+
+Fitted noise has a prior, and so have the hyperparameters of kernels that offer them; the others are
+the most likely ones in their range. All are fitted by their logarithms, from several starting
+points.
 
 Amplitudes and noise are cheap: one decomposition serves all of them (`likelihood.Spectrum`). A
 kernel with hyperparameters of its own changes its matrix at every step, in ``O(T^3)``, so they are
@@ -8,8 +12,9 @@ fitted first, together with amplitudes and noise, to no more than `MOST_FITTED` 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -17,14 +22,17 @@ from .arrays import FloatArray
 from .counts import Counts
 from .errors import FitError, InvalidInputError
 from .kernel_checks import check_gram, checked_cross, checked_gradients
-from .kernels import FEATURE_AMPLITUDE_BOUNDS, Kernel, node_features
+from .kernels import FEATURE_AMPLITUDE_BOUNDS, RBF, Kernel, LogNormal, node_features
 from .likelihood import Spectrum, likelihood_of
 from .subset import representative
 
 Loss = Callable[[FloatArray], tuple[float, FloatArray]]
+Matrices = Callable[[Kernel], tuple[FloatArray, Mapping[str, FloatArray] | None]]
 
 MOST_FITTED = 300  # observations that hyperparameters of a kernel's own are fitted to
-_NOISE_BOUNDS = (1e-8, 1.0)
+# of the variance of the observations: measurements that are mostly noise are not what this is for
+NOISE_BOUNDS = (1e-6, 0.5)
+NOISE_PRIOR = LogNormal(math.log(1e-3), 2.5)
 _RANDOM_EACH = 8  # random points tried for each starting point
 _STEP = 1e-5  # of finite differences, in logarithms
 _HOPELESS = 1e25  # the loss where there is no likelihood
@@ -52,35 +60,39 @@ class Problem:
     feature_kernel: bool
     restarts: int
     seed: int
+    start: Mapping[str, float] = field(default_factory=dict)  # values to begin with, too
 
     def fit(self) -> Fit:
-        """The most likely hyperparameters."""
-        kernel = self.kernel
-        if kernel.hyperparameters():
-            kernel = _fitted_kernel(self)
+        """The hyperparameters of the largest posterior density."""
+        joint = _joint_fit(self) if self.kernel.hyperparameters() else None
+        kernel = self.kernel if joint is None else joint.kernel
         check_gram(kernel, self.counts)
+        if joint is not None and len(self.y) <= MOST_FITTED:
+            return joint
         spectrum = Spectrum.of(kernel, self.counts, self.y, feature_kernel=self.feature_kernel)
-        free = self.free
+        penalty = self.penalty(self.free)
 
         def loss(theta: FloatArray) -> tuple[float, FloatArray]:
             value, gradient = spectrum.log_likelihood(**self.values_at(theta))
-            return -value, -gradient[[name in free for name in self.known]]
+            less, slope = penalty(theta)
+            return less - value, slope - gradient[[name in self.free for name in self.known]]
 
         theta, least = _smallest(loss, self.logs, _grid_starts(self.logs, loss, self))
-        return Fit(kernel=kernel, **self.values_at(theta), log_likelihood=-least)
+        log_likelihood = penalty(theta)[0] - least
+        return Fit(kernel=kernel, **self.values_at(theta), log_likelihood=log_likelihood)
 
-    @property
+    @cached_property
     def free(self) -> list[str]:
-        """Names of the values to fit."""
+        """Names of the amplitudes and the noise, as far as they are to be fitted."""
         return [name for name, value in self.known.items() if value is None]
 
-    @property
+    @cached_property
     def logs(self) -> FloatArray:
         """Logarithms of their bounds, one row each."""
         bounds = {
             "alpha": self.kernel.amplitude_bounds,
             "beta": FEATURE_AMPLITUDE_BOUNDS,
-            "noise": _NOISE_BOUNDS,
+            "noise": NOISE_BOUNDS,
         }
         return np.log([bounds[name] for name in self.free]).reshape(-1, 2)
 
@@ -88,6 +100,24 @@ class Problem:
         """Alpha, beta and noise, given the logarithms of those to fit."""
         given = {name: value for name, value in self.known.items() if value is not None}
         return {**given, **dict(zip(self.free, np.exp(theta).tolist(), strict=True))}
+
+    @cached_property
+    def priors(self) -> Mapping[str, LogNormal]:
+        """The priors there are."""
+        return {**self.kernel.priors(), "noise": NOISE_PRIOR}
+
+    def penalty(self, names: Sequence[str]) -> Loss:
+        """Minus the log prior density of these logarithms, up to a constant."""
+        flat = LogNormal(0.0, math.inf)
+        priors = [self.priors.get(name, flat) for name in names]
+        mean = np.array([prior.mean for prior in priors])
+        weight = np.array([prior.deviation**-2 for prior in priors])
+
+        def of(theta: FloatArray) -> tuple[float, FloatArray]:
+            slope = weight * (theta - mean)
+            return 0.5 * float(slope @ (theta - mean)), slope
+
+        return of
 
 
 def _smallest(loss: Loss, logs: FloatArray, starts: list[FloatArray]) -> tuple[FloatArray, float]:
@@ -125,60 +155,93 @@ def _grid_starts(logs: FloatArray, loss: Loss, problem: Problem) -> list[FloatAr
 # -- a kernel with hyperparameters of its own --------------------------------------------------
 
 
-def _fitted_kernel(problem: Problem) -> Kernel:
-    """The kernel at its most likely hyperparameters, with amplitudes and noise at theirs."""
+def _joint_fit(problem: Problem) -> Fit:
+    """The kernel's hyperparameters, amplitudes and noise together."""
     kernel, free = problem.kernel, problem.free
     some = representative(problem.counts, problem.y, MOST_FITTED)
     counts, y = problem.counts.rows(some), problem.y[some]
-    names, n_free = list(kernel.hyperparameters()), len(free)
+    own, n_free = list(kernel.hyperparameters()), len(free)
     check_gram(kernel, counts)  # before its values at many other points say less clearly why
-    of_kernel = np.log([kernel.hyperparameters()[name] for name in names])
-    logs = np.concatenate([problem.logs, of_kernel])
+    logs = np.concatenate([problem.logs, np.log([kernel.hyperparameters()[n] for n in own])])
     nodes = np.zeros((len(y), 0))
     if problem.feature_kernel:
         nodes = node_features(counts, counts.features.shape[1])
     of_nodes = nodes @ nodes.T
     is_free = [name in free for name in problem.known]
+    matrices, penalty = _matrices(kernel, counts), problem.penalty([*free, *own])
 
     def at(theta: FloatArray) -> Kernel:
         values = np.exp(theta[n_free:]).tolist()
-        return kernel.with_hyperparameters(dict(zip(names, values, strict=True)))
+        return kernel.with_hyperparameters(dict(zip(own, values, strict=True)))
 
-    def likelihood(theta: FloatArray, *, slopes: bool) -> tuple[float, FloatArray]:
+    def likelihood(theta: FloatArray) -> tuple[float, FloatArray]:
         """Value and derivatives, without those by the kernel's own if it offers no gradients."""
-        here, values = at(theta), problem.values_at(theta[:n_free])
+        values = problem.values_at(theta[:n_free])
+        gram, gradients = matrices(at(theta))
         alpha, beta, noise = values["alpha"], values["beta"], values["noise"]
-        parts = [
-            alpha * checked_cross(here, counts, counts),
-            beta * of_nodes,
-            noise * np.eye(len(y)),
-        ]
-        gradients = checked_gradients(here, counts) if slopes else None
-        known = [] if gradients is None else [alpha * gradients[name] for name in names]
+        parts = [alpha * gram, beta * of_nodes, noise * np.eye(len(y))]
+        known = [] if gradients is None else [alpha * gradients[name] for name in own]
         by = [part for part, wanted in zip(parts, is_free, strict=True) if wanted]
         return likelihood_of(sum(parts, np.zeros_like(of_nodes)), [*by, *known], y)
 
     def loss(theta: FloatArray) -> tuple[float, FloatArray]:
         try:
-            value, slope = likelihood(theta, slopes=True)
+            value, slope = likelihood(theta)
             rest = range(len(slope), len(logs))  # the kernel offers no gradients
             steps = [theta + _STEP * (np.arange(len(logs)) == i) for i in rest]
-            ahead = [likelihood(step, slopes=False)[0] for step in steps]
+            ahead = [likelihood(step)[0] for step in steps]
         except FitError:
             return _HOPELESS, np.zeros(len(logs))
         differences = [(there - value) / _STEP for there in ahead]
-        return -value, -np.concatenate([slope, differences])
+        less, more_slope = penalty(theta)
+        return less - value, more_slope - np.concatenate([slope, differences])
 
-    rng = np.random.default_rng(problem.seed)
-    present = np.log([getattr(kernel, name) for name in names])
-    first = np.concatenate([np.zeros(n_free), present])
-    drawn = rng.uniform(logs[:, 0], logs[:, 1], (_RANDOM_EACH * problem.restarts, len(logs)))
-    order = np.argsort([loss(point)[0] for point in drawn], kind="stable")
-    starts = [np.clip(first, logs[:, 0], logs[:, 1]), *drawn[order[: problem.restarts - 1]]]
-    fitted = at(_smallest(loss, logs, starts)[0])
+    theta, least = _smallest(loss, logs, _joint_starts(problem, own, logs, loss))
+    fitted = at(theta)
     if not isinstance(fitted, type(kernel)):
         raise InvalidInputError(
             f"kernel {kernel.name!r}: expected with_hyperparameters to return a kernel of the same "
             f"class, got {type(fitted).__name__}"
         )
-    return fitted
+    values = problem.values_at(theta[:n_free])
+    return Fit(kernel=fitted, **values, log_likelihood=penalty(theta)[0] - least)
+
+
+def _matrices(kernel: Kernel, counts: Counts) -> Matrices:
+    """Kernel matrix and gradients at other hyperparameters; what these share is computed once."""
+    if not isinstance(kernel, RBF):
+        return lambda here: (
+            checked_cross(here, counts, counts),
+            checked_gradients(here, counts),
+        )
+    squares = kernel.squares(counts, counts)
+
+    def of(here: Kernel) -> tuple[FloatArray, Mapping[str, FloatArray]]:
+        assert isinstance(here, RBF)
+        values = here.of_squares(squares)
+        return values, here.gradients_of_squares(values, squares)
+
+    return of
+
+
+def _joint_starts(
+    problem: Problem, own: Sequence[str], logs: FloatArray, loss: Loss
+) -> list[FloatArray]:
+    """The usual values, those of the last fit, and good ones among random points.
+
+    Where all that is fitted has a prior, the first two are enough.
+    """
+    names = [*problem.free, *own]
+    usual = {name: prior.mean for name, prior in problem.priors.items()}
+    present = {name: math.log(getattr(problem.kernel, name)) for name in own}
+    starts = [np.array([{**usual, **present}.get(name, 0.0) for name in names])]
+    last = [problem.start.get(name) for name in names]
+    if all(isinstance(value, (int, float)) and 1e-300 < value < 1e300 for value in last):
+        starts.append(np.log(np.array(last, dtype=float)))
+    starts = [np.clip(start, logs[:, 0], logs[:, 1]) for start in starts][: problem.restarts]
+    if all(name in problem.priors for name in own):
+        return starts
+    rng = np.random.default_rng(problem.seed)
+    drawn = rng.uniform(logs[:, 0], logs[:, 1], (_RANDOM_EACH * problem.restarts, len(logs)))
+    order = np.argsort([loss(point)[0] for point in drawn], kind="stable")
+    return [*starts, *drawn[order[: problem.restarts - len(starts)]]]

@@ -1,9 +1,12 @@
-"""`GraphGP`: Gaussian process regression on graphs, fitted by maximal marginal likelihood."""
+"""`GraphGP`: Gaussian process regression on graphs, fitted to observations."""
 
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -12,12 +15,14 @@ from threadpoolctl import threadpool_limits
 
 from .arrays import BoolArray, FloatArray, IntArray
 from .checks import positive, whole
-from .counts import count, n_given
-from .errors import FitError, InvalidInputError
+from .counts import Counts, count, n_given
+from .errors import FitError, InvalidInputError, SamplingError
 from .fitting import Problem
 from .graph import Graph
-from .kernels import Kernel, KernelName, get_kernel, is_linear
+from .groups import groups_of
+from .kernels import RBF, Kernel, KernelName, get_kernel, is_linear
 from .posterior import FittedModel, Posterior, posterior_of
+from .space import GraphSpace
 from .standardise import standardise
 from .subset import representative
 
@@ -25,19 +30,30 @@ STUDY_CLIP = 1e3  # typical distances from the median: what a study takes for a 
 STUDY_OBSERVATIONS = 1000  # what a study makes its model from, unless it can take all of them
 MOST_COORDINATES = 500  # of the feature vector of a linear kernel, to take all observations
 _LARGEST = float(np.finfo(float).max)
+_TYPICAL_GRAPHS = 100  # random graphs of the space that a kernel is scaled to
+_TYPICAL_NUMBERS = 20_000_000  # in their counts, at most
+_TYPICAL_SECONDS = 2.0  # to draw them
+
+logger = logging.getLogger(__name__)
 
 
 class GraphGP:
     """Gaussian process regression on graphs.
 
     Args:
-        kernel: ``"ssp"``, ``"sp"``, ``"essp"``, ``"esp"``, or one of your own
+        kernel: ``"ssp"``, ``"sp"``, ``"essp"``, ``"esp"``, ``"rbf"``, or one of your own
             (`bogrape.kernels.Kernel`), itself or by the name it was registered under.
         noise: noise variance in units of the standardised observations, or ``"fit"``.
-        feature_kernel: whether to add ``beta k_F`` (labels and features of nodes).
-        n_labels: number of labels L; by default one more than the largest label in the data. Give
-            it when the space has labels the data may lack, as `propose` and `minimize` do.
-        restarts: number of starting points of the likelihood maximisation.
+        feature_kernel: whether to add ``beta k_F`` (labels and features of nodes). Not with
+            ``"rbf"``, which compares them by itself.
+        n_labels: number of labels L; by default that of the space, or one more than the largest
+            label in the data. Give it when the space has labels the data may lack.
+        space: the graphs that the observed ones were chosen from, as far as known. The kernel
+            ``"rbf"`` measures length scales in distances between random graphs of the space (100,
+            or as many as two seconds give), and else between the observed graphs: the model then
+            depends a little on which graphs were observed, apart from their values.
+        restarts: number of starting points of the fit. The hyperparameters of ``"rbf"`` all have
+            priors: two are enough for it.
         seed: for the random ones among them.
         alpha, beta: fix an amplitude instead of fitting it.
         clip: values whose distance from the median is more than so many times the typical one
@@ -58,6 +74,7 @@ class GraphGP:
         *,
         feature_kernel: bool = True,
         n_labels: int | None = None,
+        space: GraphSpace | None = None,
         restarts: int = 5,
         seed: int = 0,
         alpha: float | None = None,
@@ -80,21 +97,29 @@ class GraphGP:
             raise InvalidInputError(
                 f"feature_kernel must be True or False, got {feature_kernel!r:.100}"
             )
+        if space is not None and not isinstance(space, GraphSpace):
+            raise InvalidInputError(f"space must be a GraphSpace, got {type(space).__name__}")
+        if beta is not None and self.kernel.includes_features:
+            raise InvalidInputError(
+                f"beta is the amplitude of the feature kernel, got {beta!r} with the kernel "
+                f"{self.kernel.name!r}, which has none; leave beta out"
+            )
         if beta is not None and not feature_kernel:
             raise InvalidInputError(
                 f"beta is the amplitude of the feature kernel, got {beta!r} with "
                 "feature_kernel=False; leave one of them out"
             )
         self.noise = noise
-        self.feature_kernel = feature_kernel
-        self.n_labels = n_labels
+        self.feature_kernel = bool(feature_kernel) and not self.kernel.includes_features
+        self.space = space
+        self.n_labels = space.n_labels if n_labels is None and space is not None else n_labels
         self.restarts = whole(restarts, "restarts", 1)
         self.seed = whole(seed, "seed", 0)
         self.clip = clip
         self.most_observations = most_observations
         self._known = {
             "alpha": alpha,
-            "beta": beta if feature_kernel else 0.0,
+            "beta": beta if self.feature_kernel else 0.0,
             "noise": None if fitted else float(noise),
         }
         self._posterior: Posterior | None = None
@@ -104,35 +129,48 @@ class GraphGP:
         self._used = np.zeros(0, dtype=np.int64)
 
     def fit(
-        self, graphs: Sequence[Graph], y: ArrayLike, *, to_beat: ArrayLike | None = None
+        self,
+        graphs: Sequence[Graph],
+        y: ArrayLike,
+        *,
+        to_beat: ArrayLike | None = None,
+        start: Mapping[str, float] | None = None,
     ) -> GraphGP:
         """Fit the hyperparameters by maximal marginal likelihood; returns self.
 
+        Where a hyperparameter has a prior (fitted noise, and all those of ``"rbf"``), the product
+        of likelihood and prior is maximised.
+
         The work is a decomposition, in ``O(T d^2)`` for T observations and d coordinates of a
         linear kernel and else in ``O(T^3)``, and then next to nothing for each of the some hundred
-        hyperparameters tried. It depends on the observations only, never on the clock.
+        hyperparameters tried. A kernel with hyperparameters of its own, such as ``"rbf"``, needs a
+        decomposition for each, but of `bogrape.fitting.MOST_FITTED` observations at most. It
+        depends on the observations, and on the space if there is one, never on the clock.
 
         Args:
             graphs: the observed graphs.
             y: one value per graph.
             to_beat: which observations count as best value so far, for EI; by default all. Studies
                 leave out graphs outside their space, which no proposal can replace.
+            start: `hyperparameters` of an earlier fit, for a kernel that has some of its own: the
+                search for better ones begins there, too.
         """
         values = checked_observations(graphs, y)
         standard = standardise(values, self.clip)
         beaten = None if to_beat is None else np.asarray(to_beat, dtype=bool)
         used, n_labels = self._chosen(graphs, standard.y, beaten)
-        counts = count([graphs[i] for i in used], n_labels, pairs=self.kernel.labelled)
+        counts = self._count([graphs[i] for i in used], n_labels)
         y = standard.y[used]
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
             fit = Problem(
-                kernel=self.kernel,
+                kernel=self._scaled_kernel(counts),
                 counts=counts,
                 y=y,
                 known=self._known,
                 feature_kernel=self.feature_kernel,
                 restarts=self.restarts,
                 seed=self.seed,
+                start=start or {},
             ).fit()
             model = FittedModel(
                 kernel=fit.kernel,
@@ -152,6 +190,28 @@ class GraphGP:
         self._clipped = standard.clipped
         self._used = used
         return self
+
+    def _count(self, graphs: Sequence[Graph], n_labels: int | None) -> Counts:
+        kernel = self.kernel
+        edges = kernel.edge_labelled or isinstance(kernel, RBF)  # which must say if it reads none
+        return count(graphs, n_labels, pairs=kernel.labelled, edges=edges)
+
+    def _scaled_kernel(self, observed: Counts) -> Kernel:
+        """The kernel, scaled to random graphs of the space or else to the observed ones."""
+        kernel = self.kernel
+        if not isinstance(kernel, RBF):
+            return kernel
+        scaled: RBF | None = kernel if kernel.scales else None
+        if scaled is None and self.space is not None:
+            scaled = scaled_to_space(kernel, self.space)
+        scaled = scaled or kernel.scaled_to(observed)
+        unseen = [group for group in groups_of(observed) if group not in scaled.groups]
+        if unseen:
+            raise InvalidInputError(
+                "expected graphs like those the kernel is scaled to (the graphs of the space, if "
+                f"one is given), got graphs with {' and '.join(unseen).replace('_', ' ')}"
+            )
+        return scaled
 
     def _chosen(
         self, graphs: Sequence[Graph], y: FloatArray, to_beat: BoolArray | None
@@ -197,6 +257,13 @@ class GraphGP:
         own = {name: float(getattr(model.kernel, name)) for name in model.kernel.hyperparameters()}
         return {"alpha": model.alpha, "beta": model.beta, "noise": model.noise, **own}
 
+    def describe(self) -> str:
+        """The fitted model in words: what matters most to it, and how much it takes for noise."""
+        model = self.posterior.model
+        return " ".join(
+            [*model.kernel.in_words(model.counts.n_labels), _noise_in_words(model.noise)]
+        )
+
     @property
     def log_likelihood(self) -> float:
         """Log marginal likelihood of the standardised observations at the fitted values."""
@@ -209,7 +276,7 @@ class GraphGP:
     ) -> tuple[FloatArray, FloatArray] | FloatArray:
         """Posterior mean, and standard deviation of the noise-free function, of each graph."""
         model = self.posterior.model
-        queries = count(graphs, pairs=self.kernel.labelled)
+        queries = self._count(graphs, None)
         if graphs[0].directed != self._directed:
             kinds = ("undirected", "directed")
             raise InvalidInputError(
@@ -221,9 +288,36 @@ class GraphGP:
                 f"graphs must have {model.counts.n_extra} features as the fitted ones do, "
                 f"got {queries.n_extra}"
             )
+        if queries.n_edge_labels and not model.kernel.edge_labelled:
+            raise InvalidInputError(
+                "graphs must have no edge labels as the fitted ones have none, got some with edge "
+                f"labels up to {queries.n_edge_labels}"
+            )
         with threadpool_limits(1):
             mean, std = self.posterior.mean_std(queries)
         return (mean, std) if return_std else mean
+
+
+@lru_cache(maxsize=16)
+def scaled_to_space(kernel: RBF, space: GraphSpace) -> RBF | None:
+    """The kernel scaled to random graphs of the space, always the same ones.
+
+    ``None`` if there are hardly any in two seconds.
+    """
+    n_numbers = space.n_max * space.n_labels**2
+    n_graphs = int(np.clip(_TYPICAL_NUMBERS // n_numbers, 2, _TYPICAL_GRAPHS))
+    try:
+        graphs = space.sample(n_graphs, deadline=time.monotonic() + _TYPICAL_SECONDS)
+    except SamplingError as error:
+        graphs = list(error.graphs)
+        logger.info("length scales are measured by %d random graphs: %s", len(graphs), error)
+    if len(graphs) < min(n_graphs, _TYPICAL_GRAPHS // 10):
+        return None
+    return kernel.scaled_to(count(graphs, space.n_labels, edges=True))
+
+
+def _noise_in_words(noise: float) -> str:
+    return f"Of the variance of the observed values, {100 * noise:.2g} % is taken for noise."
 
 
 def checked_observations(graphs: Sequence[Graph], y: ArrayLike) -> FloatArray:

@@ -1,4 +1,4 @@
-r"""Kernels over counts: the four shortest-path kernels, the feature kernel, and your own.
+r"""Kernels by name: the four shortest-path kernels, the feature kernel, RBF, and your own.
 
 With :math:`D_s`, :math:`P_{sab}`, :math:`N_m` as in `bogrape.counts`:
 
@@ -13,6 +13,8 @@ With :math:`D_s`, :math:`P_{sab}`, :math:`N_m` as in `bogrape.counts`:
 The paper's :math:`\sigma_k^2` of the exponential kernels is not identifiable beside
 :math:`\alpha` (erratum E5), so one amplitude stands for :math:`\alpha / \sigma_k^2`.
 
+The fifth kernel, ``"rbf"``, has a module of its own, `bogrape.rbf`.
+
 A kernel of your own derives from `Kernel` (``docs/extending/own-kernel.md``). What a specialised
 method can do with a kernel depends on what the kernel *is*, so it asks `is_published` or
 `is_linear`, never for attributes that another kernel may happen to have.
@@ -21,81 +23,22 @@ method can do with a kernel depends on what the kernel *is*, so it asks `is_publ
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from copy import copy
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal, Self, TypeGuard
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 
 from .arrays import FloatArray, IntArray
 from .counts import Counts
+from .counts import aligned as aligned  # for kernels of your own
 from .errors import InvalidInputError
+from .kernel import Kernel as Kernel
+from .kernel import LogNormal as LogNormal
+from .rbf import RBF as RBF
 
-KernelName = Literal["ssp", "sp", "essp", "esp"]
-
-
-class Kernel(ABC):
-    """A positive semidefinite function of the counts of two graphs; derive from it for your own.
-
-    The Gaussian process multiplies it by an amplitude, adds the feature kernel unless told not to,
-    and fits amplitudes, noise and the hyperparameters of the kernel by maximal likelihood.
-
-    Attributes:
-        name: what messages and reports call it.
-        labelled: whether it reads ``Counts.pairs``, path counts split by labels. Values of a kernel
-            that does not depend on ``lengths``, ``features`` and ``sizes`` alone, which far larger
-            spaces can be proved with.
-        amplitude_bounds: range of the fitted amplitude, for standardised observations.
-    """
-
-    name: str
-    labelled: bool
-    amplitude_bounds: tuple[float, float] = (1e-2, 1e2)
-
-    @abstractmethod
-    def cross(self, left: Counts, right: Counts) -> FloatArray:
-        """Matrix of kernel values, one row per graph on the left, one column per right one.
-
-        The two batches may have different numbers of lengths and labels, and what one of them lacks
-        is zero there: see `aligned`.
-        """
-
-    @abstractmethod
-    def diagonal(self, counts: Counts) -> FloatArray:
-        """Kernel value of each graph with itself."""
-
-    def hyperparameters(self) -> Mapping[str, tuple[float, float]]:
-        """Names of its own positive hyperparameters, and the range to fit each in; none by default.
-
-        The present value of a hyperparameter is the attribute of its name.
-        """
-        return {}
-
-    def with_hyperparameters(self, values: Mapping[str, float]) -> Self:
-        """The same kernel with other values of its hyperparameters."""
-        if is_dataclass(self) and not isinstance(self, type):
-            return replace(self, **dict(values))
-        out = copy(self)
-        for name, value in values.items():
-            setattr(out, name, value)
-        return out
-
-    def gradients(self, counts: Counts) -> Mapping[str, FloatArray] | None:  # noqa: ARG002
-        """Derivatives of ``cross(counts, counts)`` by the *logarithm* of each hyperparameter.
-
-        With ``None``, the default, the likelihood is differentiated by finite differences.
-        """
-        return None
-
-    def largest(self) -> float | None:
-        """A number that `diagonal` never exceeds, for any graph; ``None`` if there is none to tell.
-
-        With it, proposals have a finite bound also in spaces too large for a proof.
-        """
-        return None
+KernelName = Literal["ssp", "sp", "essp", "esp", "rbf"]
 
 
 @dataclass(frozen=True)
@@ -149,6 +92,7 @@ KERNELS: Mapping[KernelName, GraphKernel] = MappingProxyType(
     }
 )
 FEATURE_AMPLITUDE_BOUNDS = _PAPER_BOX
+_BUILT_IN: Mapping[str, Kernel] = {kernel.name: kernel for kernel in (*KERNELS.values(), RBF())}
 _OWN: dict[str, Kernel] = {}
 
 
@@ -162,17 +106,22 @@ def is_linear(kernel: Kernel) -> TypeGuard[GraphKernel]:
     return is_published(kernel) and not kernel.exponential
 
 
+def is_built_in(kernel: Kernel) -> bool:
+    """Whether it is a kernel of this package, which needs no checks."""
+    return is_published(kernel) or type(kernel) is RBF
+
+
 def register_kernel(kernel: Kernel) -> Kernel:
     """Let a kernel of your own be chosen by its name, too; returns the kernel.
 
-    Registering another kernel under the same name replaces the first one. The names of the paper's
-    kernels are taken.
+    Registering another kernel under the same name replaces the first one. The names of the
+    package's kernels are taken.
     """
     checked = _checked(kernel)
-    if checked.name.lower() in KERNELS:
+    if checked.name.lower() in _BUILT_IN:
         raise InvalidInputError(
-            f"expected a name other than those of the paper's kernels ({', '.join(KERNELS)}), got "
-            f"{checked.name!r}"
+            f"expected a name other than those of the package's kernels ({', '.join(_BUILT_IN)}), "
+            f"got {checked.name!r}"
         )
     _OWN[checked.name.lower()] = checked
     return checked
@@ -186,7 +135,7 @@ def get_kernel(kernel: str | Kernel) -> Kernel:
     """
     if isinstance(kernel, (Kernel, type)):
         return _checked(kernel)
-    known: dict[str, Kernel] = {k.name: k for k in KERNELS.values()} | _OWN
+    known = {**_BUILT_IN, **_OWN}
     if isinstance(kernel, str) and kernel.lower() in known:
         return known[kernel.lower()]
     raise InvalidInputError(
@@ -229,20 +178,6 @@ def _checked(kernel: object) -> Kernel:
                 f"{value!r:.50}"
             )
     return kernel
-
-
-def aligned(left: Counts, right: Counts) -> tuple[Counts, Counts]:
-    """The same counts with equally many lengths and labels: zeros where there was nothing.
-
-    >>> from bogrape import Graph
-    >>> from bogrape.counts import count
-    >>> edge, path = Graph([[0, 1], [1, 0]]), Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
-    >>> [c.lengths.tolist() for c in aligned(count([edge]), count([path]))]
-    [[[2, 2, 0]], [[3, 4, 2]]]
-    """
-    n_lengths = max(left.lengths.shape[1], right.lengths.shape[1])
-    n_labels = max(left.n_labels, right.n_labels)
-    return left.padded(n_lengths, n_labels), right.padded(n_lengths, n_labels)
 
 
 def path_features(counts: Counts, *, labelled: bool) -> FloatArray:

@@ -118,7 +118,8 @@ def _believed(posterior: Posterior, graphs: Sequence[Graph]) -> FittedModel:
     """The model with each graph appended as an observation of its present mean."""
     model = posterior.model
     n_labels = max(model.counts.n_labels, *(int(g.labels.max()) + 1 for g in graphs))
-    extra = count(graphs, n_labels, pairs=model.kernel.labelled)
+    kernel = model.kernel
+    extra = count(graphs, n_labels, pairs=kernel.labelled, edges=kernel.edge_labelled)
     mean, _ = posterior.standard_mean_std(extra)
     return replace(
         model,

@@ -50,7 +50,7 @@ class Trial:
             ``method`` and ``n_evaluations``; value and bound in your units, ``bound`` is ``None``
             when there is none. Also the prediction, ``mean`` and ``std`` (see `predicted`),
             ``fit_seconds``, and of the ``n_observations`` the number the model used, ``n_used``.
-        hyperparameters: fitted ``alpha``, ``beta`` and ``noise``.
+        hyperparameters: fitted ``alpha``, ``beta``, ``noise`` and those of the kernel's own.
         details: what else is known, as JSON can hold it: ``evaluation_seconds``; ``not_started``,
             how often an evaluation could not be started; ``failures``, the earlier failures of a
             trial that was tried again on request, each with ``reason`` and ``finished``;

@@ -128,10 +128,10 @@ def test_notebooks_show_every_setting_with_its_default(called: Any) -> None:
 
 
 def test_the_types_list_what_there_is() -> None:
-    assert typing.get_args(KernelName) == tuple(KERNELS)
+    assert typing.get_args(KernelName) == (*KERNELS, "rbf")
     assert typing.get_args(Method) == tuple(METHODS)
     assert typing.get_type_hints(propose)["method"] == Method
     with pytest.raises(ValueError, match="unknown kernel"):
-        GraphGP("rbf")  # type: ignore[arg-type]
+        GraphGP("wl")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="unknown method"):
         Study(GraphSpace(4), method="magic")  # type: ignore[arg-type]

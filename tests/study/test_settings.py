@@ -45,8 +45,8 @@ OTHER: dict[str, dict[str, Any]] = {
 each = pytest.mark.parametrize("name", OTHER)
 # What a call is about, and what a study works out by itself, is no setting.
 OF_THE_CALL = {
-    GraphGP.__init__: {"self", "n_labels"},
-    GraphGP.fit: {"self", "graphs", "y", "to_beat"},
+    GraphGP.__init__: {"self", "n_labels", "space"},
+    GraphGP.fit: {"self", "graphs", "y", "to_beat", "start"},
     propose: {"space", "gp", "exclude", "n", "pending", "starts", "stop", "watch"},
 }
 # The settings of a study made before it could choose the others, as they lie in databases.

@@ -23,6 +23,7 @@ from ..batch import Batch
 from ..counts import Counts
 from ..errors import InvalidInputError
 from ..graph import Graph
+from ..kernels import RBF
 from ..posterior import Posterior
 from ..space import GraphSpace
 from .evaluation import CountObjective
@@ -154,7 +155,8 @@ class Criterion(CountObjective, AnyCriterion):
     acquisition: Acquisition
 
     def __post_init__(self) -> None:
-        data = self.posterior.model.counts
+        model = self.posterior.model
+        data = model.counts
         if data.n_extra != self.space.n_features:
             raise InvalidInputError(
                 f"the Gaussian process was fitted to graphs with {data.n_extra} features, but the "
@@ -165,15 +167,28 @@ class Criterion(CountObjective, AnyCriterion):
                 f"the Gaussian process was fitted to {data.n_labels} labels, but the space has "
                 f"{self.space.n_labels}"
             )
+        has_edge_labels = self.space.n_edge_labels > 0 and self.space.n_max > 1
+        if isinstance(model.kernel, RBF) and has_edge_labels and not self.edge_labelled:
+            raise InvalidInputError(
+                "the Gaussian process was fitted to graphs without edge labels, but the space has "
+                f"{self.space.n_edge_labels}; try GraphGP('rbf', space=space)"
+            )
 
     @property
     def labelled(self) -> bool:
         """Whether values depend on the labels at the ends of paths."""
         return self.posterior.model.kernel.labelled
 
+    @property
+    def edge_labelled(self) -> bool:
+        """Whether values depend on the labels of edges."""
+        return self.posterior.model.kernel.edge_labelled
+
     def width(self, n: int) -> int:
         """Cells of counts of a graph with n nodes, or of the observations if those have more."""
         n_lengths = max(n, int(self.posterior.model.counts.lengths.shape[1]))
+        if self.edge_labelled:
+            n_lengths += 1 + self.space.n_edge_labels
         return n_lengths * (self.space.n_labels**2 if self.labelled else 1)
 
     @cached_property

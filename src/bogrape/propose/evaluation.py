@@ -50,6 +50,11 @@ class CountObjective(ABC):
     def labelled(self) -> bool:
         """Whether values depend on the labels at the ends of paths."""
 
+    @property
+    def edge_labelled(self) -> bool:
+        """Whether values depend on the labels of edges."""
+        return False
+
     @abstractmethod
     def width(self, n: int) -> int:
         """How many numbers the counts of a graph with n nodes become on the way to its value."""
@@ -84,7 +89,12 @@ def evaluate(
         if start and time.monotonic() >= deadline:
             break
         part = batch if len(batch) <= step else batch.select(slice(start, start + step))
-        counts = part.counts(n_labels, pairs=objective.labelled, deadline=deadline)
+        counts = part.counts(
+            n_labels,
+            pairs=objective.labelled,
+            edges=objective.edge_labelled,
+            deadline=deadline,
+        )
         done = slice(start, start + len(counts))
         values[done] = objective.of_counts(counts)
         joined[done] = counts.lengths.sum(axis=1)

@@ -27,6 +27,7 @@ from ..arrays import FloatArray, IntArray
 from ..batch import Batch
 from ..counts import Counts, concatenate
 from ..graph import Graph
+from ..kernels import Kernel
 from ..propose.local.moves import EDGE_LABEL, FEATURE, FLIP, RELABEL, REWIRE, SWAP, MoveTable
 from ..space import GraphSpace
 from .validation import Inverse
@@ -86,7 +87,7 @@ def find_effects(
         widening: factor for standard deviations that leave-one-out has shown to be too small.
         seed: for the choice of exchanges.
     """
-    counts, kinds = _draw(space, graphs, inverse.model.kernel.labelled, seed)
+    counts, kinds = _draw(space, graphs, inverse.model.kernel, seed)
     if counts is None:
         return []
     from scipy.special import ndtri
@@ -106,7 +107,7 @@ def contrast(inverse: Inverse, counts: Counts, weights: FloatArray) -> tuple[flo
     """Posterior mean and standard deviation of a weighted sum of function values."""
     model = inverse.model
     rows = np.flatnonzero(weights)
-    queries, v = _rows(counts, rows), weights[rows]
+    queries, v = counts.rows(rows), weights[rows]
     c = v @ model.cross(queries)
     # `cross` compares with the observations of a model: here those are the queries themselves.
     prior = float(v @ replace(model, counts=queries).cross(queries) @ v)
@@ -127,24 +128,14 @@ def _weights(drawn: _Drawn, n: int) -> FloatArray:
     return out
 
 
-def _rows(counts: Counts, index: IntArray) -> Counts:
-    return replace(
-        counts,
-        sizes=counts.sizes[index],
-        lengths=counts.lengths[index],
-        pairs=None if counts.pairs is None else counts.pairs[index],
-        features=counts.features[index],
-    )
-
-
 # -- exchanges --------------------------------------------------------------------------------
 
 
 def _draw(
-    space: GraphSpace, graphs: Sequence[Graph], labelled: bool, seed: int
+    space: GraphSpace, graphs: Sequence[Graph], kernel: Kernel, seed: int
 ) -> tuple[Counts | None, dict[Exchange, _Drawn]]:
     """Counts of graphs before and after exchanges, and which belong to which kind."""
-    rng = np.random.default_rng(seed)
+    rng, labelled = np.random.default_rng(seed), kernel.labelled
     suitable = [g for g in graphs if g.n_nodes <= MOST_NODES and space.contains(g)]
     chosen = np.linspace(0, len(suitable) - 1, min(MOST_GRAPHS, len(suitable))).round().astype(int)
     suitable = [suitable[i] for i in chosen.tolist()]
@@ -169,7 +160,8 @@ def _draw(
                 drawn.before.append(n_rows)
                 drawn.after.append(n_rows + row)
                 drawn.sign.append(sign)
-        parts.append(both.counts(space.n_labels, pairs=labelled))
+        edges = kernel.edge_labelled
+        parts.append(both.counts(space.n_labels, pairs=labelled, edges=edges))
         n_rows += len(both)
     return (reduce(concatenate, parts) if kinds else None), dict(kinds)
 

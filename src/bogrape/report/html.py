@@ -142,6 +142,8 @@ def _effects(survey: Survey) -> str:
             '<p class="note">On average over exchanges in the evaluated graphs, with the number of '
             "nodes unchanged; ± one standard deviation.</p>"
         )
+    if (said := words.model_in_words(survey)) is not None:
+        body += f"<p>{esc(said)}</p>"
     return f'<div class="box whole"><h2>What drives the prediction</h2>{body}</div>'
 
 

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from ..arrays import FloatArray
 from ..errors import BoGrapeError
 from ..graph import Graph
-from ..kernels import KERNELS, get_kernel
+from ..kernels import KERNELS, Kernel, get_kernel, is_published
 from ..posterior import FittedModel
 from ..standardise import standardise
 from ..study import StudySettings
@@ -210,9 +210,11 @@ class Score:
 def scores(graphs: Sequence[Graph], y: FloatArray, settings: StudySettings) -> list[Score]:
     """The present settings first, then fitted noise and the other kernels."""
     present, noise = get_kernel(settings.kernel), settings.noise
-    others = [kernel for kernel in KERNELS.values() if kernel != present]
-    if settings.space.n_labels == 1:  # kernels with and without labels are the same then
-        others = [kernel for kernel in others if kernel.labelled == present.labelled]
+    others: list[Kernel] = list(KERNELS.values())
+    if settings.space.n_labels == 1:  # SP is SSP then, and ESP is ESSP
+        labelled = is_published(present) and present.labelled
+        others = [kernel for kernel in others if kernel.labelled == labelled]
+    others = [kernel for kernel in (*others, get_kernel("rbf")) if kernel != present]
     out = []
     for kernel in (present, *others):
         for chosen in dict.fromkeys((noise, "fit")):
@@ -220,6 +222,7 @@ def scores(graphs: Sequence[Graph], y: FloatArray, settings: StudySettings) -> l
                 kernel=kernel,
                 noise=chosen,
                 alpha=settings.alpha if kernel is present else None,  # it belongs to one kernel
+                beta=None if kernel.includes_features else settings.beta,
                 restarts=min(3, settings.restarts),
                 most_observations=None,
             )

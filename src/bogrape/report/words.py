@@ -10,6 +10,7 @@ from typing import Any
 from ..acquisition import LCB
 from ..constraints.rule import capitalised, with_article
 from ..errors import StudyError
+from ..kernels import RBF, get_kernel
 from ..space import GraphSpace
 from .effects import Effect, Exchange
 from .picture import Look
@@ -120,6 +121,13 @@ def effects_in_words(survey: Survey, most: int) -> list[str]:
     return [effect_in_words(effect, survey.look) for effect in found]
 
 
+def model_in_words(survey: Survey) -> str | None:
+    """Which distances matter to a model that has learnt it; ``None`` for others."""
+    if not survey.left_out.knows_something or not isinstance(survey.gp.kernel, RBF):
+        return None
+    return survey.gp.describe()
+
+
 def _nothing_known(survey: Survey) -> str:
     how = (
         "no better than the mean of all values"
@@ -176,7 +184,9 @@ def remedy_in_words(survey: Survey) -> str:
 
 def blind_spot(survey: Survey) -> str | None:
     """What the model cannot see of the graphs of this space, if there is anything."""
-    if survey.space.n_edge_labels < 2:
+    settings = survey.settings
+    sees_edges = settings.surrogate is not None or get_kernel(settings.kernel).edge_labelled
+    if survey.space.n_edge_labels < 2 or sees_edges:
         return None
     nouns = survey.space.nouns
     if any(rule.derives_features for rule in survey.space.rules):

@@ -75,8 +75,8 @@ class GraphSpace:
             connected ones, ``False`` for any.
         rules: declarative rules from `bogrape.constraints`.
         edge_labels: number of edge labels (1..edge_labels), 0 for edges without labels. Rules see
-            edge labels; kernels do not: two graphs that differ in nothing else get the same
-            prediction.
+            edge labels, and so does the kernel ``rbf``. The other kernels do not: two graphs that
+            differ in nothing else get the same prediction.
         acyclic: short for the rule ``Acyclic()``: DAGs, or forests when undirected.
         nodes: names of the nodes, for sites that are not interchangeable. Rules may use these
             names, and two graphs are the same only if they are equal node by node. Without names,
@@ -623,8 +623,8 @@ class GraphSpace:
             lines.append(f"binary features a node: {self.n_features}")
         if self.n_edge_labels:
             lines.append(
-                f"edge labels: 1..{self.n_edge_labels} (kernels do not see them: predictions do "
-                "not depend on edge labels)"
+                f"edge labels: 1..{self.n_edge_labels} (only the kernel rbf sees them: predictions "
+                "of the others do not depend on edge labels)"
             )
         if self.nodes:
             sites = zip(self.nodes, self.fixed_labels or self.nodes, strict=True)

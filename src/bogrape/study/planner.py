@@ -171,7 +171,8 @@ class Planner:
             graphs, y = [t.graph for t in complete], settings.sign * np.array(observed(complete))
             inside = self._are_inside(complete)
             if settings.surrogate is None:
-                gp = settings.new_model().fit(graphs, y, to_beat=inside)
+                start = _last_hyperparameters(complete)
+                gp = settings.new_model().fit(graphs, y, to_beat=inside, start=start)
                 self._fitted = ids, gp
                 self._say_how_many(len(gp.used), len(complete))
                 for i in gp.clipped:
@@ -212,6 +213,16 @@ class Planner:
                 trial.id,
                 self.settings.clip,
             )
+
+
+def _last_hyperparameters(complete: Sequence[Trial]) -> Mapping[str, float] | None:
+    """Those of the latest proposal among these trials, which a fit may begin with.
+
+    Taken from the trials and not from the last fit, so that a study that was stopped goes on as if
+    it had not been.
+    """
+    fitted = (trial.hyperparameters for trial in reversed(complete) if trial.hyperparameters)
+    return next(fitted, None)
 
 
 def _certificate(proposal: Proposal, sign: float) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from ..constraints import Rule
 from ..errors import BoGrapeError, InvalidInputError, StudyError
 from ..gp import STUDY_CLIP, STUDY_OBSERVATIONS, GraphGP
 from ..import_path import is_import_path, load_object
-from ..kernels import Kernel, KernelName, is_published
+from ..kernels import RBF, Kernel, KernelName, is_published
 from ..propose.portfolio import Method, check_method
 from ..references import reference_to, resolve
 from ..space import GraphSpace
@@ -68,8 +68,9 @@ class StudySettings:
 
     Attributes:
         space: the graphs to choose from.
-        kernel: ``ssp``, ``sp``, ``essp``, ``esp``, or one of your own (`bogrape.kernels.Kernel`).
-            This and the next, and the acquisition, may also be given as ``"package.module:name"``.
+        kernel: ``ssp``, ``sp``, ``essp``, ``esp``, ``rbf``, or one of your own
+            (`bogrape.kernels.Kernel`). This and the next, and the acquisition, may also be given
+            as ``"package.module:name"``.
         surrogate: a model of your own in place of the Gaussian process, or a class or function
             without arguments that makes one (`bogrape.surrogate`). A copy of it is fitted for
             every proposal. What follows up to ``most_observations`` is then of no concern.
@@ -130,7 +131,9 @@ class StudySettings:
             if is_import_path(getattr(self, name)):  # as study files name parts of your own
                 object.__setattr__(self, name, _imported(getattr(self, name), name))
         kernel = self.new_model().kernel  # checks what is for `GraphGP`
-        if not is_published(kernel):
+        if isinstance(kernel, RBF) and kernel == RBF():
+            object.__setattr__(self, "kernel", kernel.name)  # as it is stored and compared
+        elif not is_published(kernel):
             object.__setattr__(self, "kernel", kernel)
         if self.surrogate is not None:
             unfitted(self.surrogate)  # checks it
@@ -159,7 +162,7 @@ class StudySettings:
     def new_model(self, **instead: Any) -> GraphGP:
         """A Gaussian process as the settings say, to be fitted; ``instead`` of some of them."""
         chosen = {name: getattr(self, name) for name in _OF_THE_MODEL}
-        return GraphGP(**{**chosen, "n_labels": self.space.n_labels, **instead})
+        return GraphGP(**{**chosen, **instead})
 
     @property
     def sign(self) -> float:

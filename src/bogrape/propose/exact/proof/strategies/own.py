@@ -14,7 +14,7 @@ from importlib.machinery import PathFinder
 from typing import Any
 
 from .....acquisition import EI, LCB
-from .....kernels import is_published
+from .....kernels import is_built_in
 from ....criterion import Criterion
 from ....jobs.messages import packed
 from ....jobs.pool import Job, solve_all
@@ -26,7 +26,9 @@ class OwnHistograms(Histograms):
 
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
-        """What sees no labels of paths, or a space with one label only."""
+        """What sees no labels of edges and none of paths, or a space with one label only."""
+        if criterion.edge_labelled:
+            return False
         return not criterion.labelled or criterion.space.n_labels == 1
 
     def run(
@@ -36,7 +38,7 @@ class OwnHistograms(Histograms):
         own: list[object] = []
         if not isinstance(self.criterion.acquisition, (LCB, EI)):
             own.append(self.criterion.acquisition)
-        if not is_published(self.criterion.posterior.model.kernel):
+        if not is_built_in(self.criterion.posterior.model.kernel):
             own.append(self.criterion.posterior.model.kernel)
         if all(map(can_be_sent, own)):
             return solve_all(jobs, deadline, stop)

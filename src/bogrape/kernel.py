@@ -1,0 +1,101 @@
+"""`Kernel`: what a Gaussian process over graphs asks of a kernel."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass, is_dataclass, replace
+from typing import Self
+
+from .arrays import FloatArray
+from .counts import Counts
+
+
+@dataclass(frozen=True)
+class LogNormal:
+    """A prior of a positive number: its logarithm is normal with this mean and deviation."""
+
+    mean: float
+    deviation: float
+
+
+class Kernel(ABC):
+    """A positive semidefinite function of the counts of two graphs; derive from it for your own.
+
+    The Gaussian process multiplies it by an amplitude, adds the feature kernel unless told not to,
+    and fits amplitudes, noise and the hyperparameters of the kernel by maximal likelihood.
+
+    Attributes:
+        name: what messages and reports call it.
+        labelled: whether it reads ``Counts.pairs``, path counts split by labels. Values of a kernel
+            that does not depend on ``lengths``, ``features`` and ``sizes`` alone, which far larger
+            spaces can be proved with.
+        edge_labelled: whether it reads ``Counts.edges``, edges by their labels; no by default.
+        includes_features: whether it compares labels and features of nodes by itself, so that no
+            feature kernel is added; no by default.
+        amplitude_bounds: range of the fitted amplitude, for standardised observations.
+    """
+
+    name: str
+    labelled: bool
+    includes_features: bool = False
+    amplitude_bounds: tuple[float, float] = (1e-2, 1e2)
+
+    @property
+    def edge_labelled(self) -> bool:
+        """Whether it reads ``Counts.edges``."""
+        return False
+
+    @abstractmethod
+    def cross(self, left: Counts, right: Counts) -> FloatArray:
+        """Matrix of kernel values, one row per graph on the left, one column per right one.
+
+        The two batches may have different numbers of lengths and labels, and what one of them lacks
+        is zero there: see `aligned`.
+        """
+
+    @abstractmethod
+    def diagonal(self, counts: Counts) -> FloatArray:
+        """Kernel value of each graph with itself."""
+
+    def hyperparameters(self) -> Mapping[str, tuple[float, float]]:
+        """Names of its own positive hyperparameters, and the range to fit each in; none by default.
+
+        The present value of a hyperparameter is the attribute of its name.
+        """
+        return {}
+
+    def with_hyperparameters(self, values: Mapping[str, float]) -> Self:
+        """The same kernel with other values of its hyperparameters."""
+        if is_dataclass(self) and not isinstance(self, type):
+            return replace(self, **dict(values))
+        out = copy(self)
+        for name, value in values.items():
+            setattr(out, name, value)
+        return out
+
+    def gradients(self, counts: Counts) -> Mapping[str, FloatArray] | None:  # noqa: ARG002
+        """Derivatives of ``cross(counts, counts)`` by the *logarithm* of each hyperparameter.
+
+        With ``None``, the default, the likelihood is differentiated by finite differences.
+        """
+        return None
+
+    def priors(self) -> Mapping[str, LogNormal]:
+        """Priors of its hyperparameters and of its amplitude ``alpha``; none by default.
+
+        Without a prior, a hyperparameter is fitted by maximal likelihood.
+        """
+        return {}
+
+    def in_words(self, n_labels: int) -> list[str]:  # noqa: ARG002
+        """Sentences about what matters to it, given the number of labels of nodes."""
+        return [f"The kernel is {self.name}."]
+
+    def largest(self) -> float | None:
+        """A number that `diagonal` never exceeds, for any graph; ``None`` if there is none to tell.
+
+        With it, proposals have a finite bound also in spaces too large for a proof.
+        """
+        return None
