@@ -38,7 +38,7 @@ _STEP = 1e-5  # of finite differences, in logarithms
 _HOPELESS = 1e25  # the loss where there is no likelihood
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Fit:
     """Hyperparameters, and the log likelihood of the observations at them."""
 
@@ -78,7 +78,8 @@ class Problem:
             return less - value, slope - gradient[[name in self.free for name in self.known]]
 
         theta, least = _smallest(loss, self.logs, _grid_starts(self.logs, loss, self))
-        return Fit(kernel, **self.values_at(theta), log_likelihood=penalty(theta)[0] - least)
+        log_likelihood = penalty(theta)[0] - least
+        return Fit(kernel=kernel, **self.values_at(theta), log_likelihood=log_likelihood)
 
     @cached_property
     def free(self) -> list[str]:
@@ -203,7 +204,7 @@ def _joint_fit(problem: Problem) -> Fit:
             f"class, got {type(fitted).__name__}"
         )
     values = problem.values_at(theta[:n_free])
-    return Fit(fitted, **values, log_likelihood=penalty(theta)[0] - least)
+    return Fit(kernel=fitted, **values, log_likelihood=penalty(theta)[0] - least)
 
 
 def _matrices(kernel: Kernel, counts: Counts) -> Matrices:

@@ -173,14 +173,14 @@ class GraphGP:
                 start=start or {},
             ).fit()
             model = FittedModel(
-                fit.kernel,
-                fit.alpha,
-                fit.beta,
-                fit.noise,
-                counts,
-                y,
-                standard.mean,
-                standard.scale,
+                kernel=fit.kernel,
+                alpha=fit.alpha,
+                beta=fit.beta,
+                noise=fit.noise,
+                counts=counts,
+                y=y,
+                y_mean=standard.mean,
+                y_scale=standard.scale,
                 n_features=counts.features.shape[1],
                 to_beat=None if beaten is None else beaten[used],
             )

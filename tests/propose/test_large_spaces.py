@@ -310,7 +310,9 @@ def test_building_graphs_stops_between_places_for_edges(
     n: int, rules: tuple[DegreeRange | TwoConnected, ...], clock: Clock
 ) -> None:
     space = GraphSpace(n, rules=rules)
-    recipe = Recipe(space.shape(n), space.rules, space.known(n), False, deadline=3.0)
+    recipe = Recipe(
+        shape=space.shape(n), rules=space.rules, known=space.known(n), strong=False, deadline=3.0
+    )
     with pytest.raises(OutOfTime):
         build(recipe, 5, np.random.default_rng(0))
     assert clock.now <= 4

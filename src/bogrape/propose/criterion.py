@@ -135,10 +135,10 @@ class AnyCriterion(ABC):
         """The answer in the objective's own units, from standardised values."""
         units = self.units
         return Proposal(
-            graph,
-            units.value(value),
-            units.value(bound),
-            status,
+            graph=graph,
+            value=units.value(value),
+            bound=units.value(bound),
+            status=status,
             claimed=None if claimed is None else units.value(claimed),
             scale=units.scale,
             standard_gap=max(0.0, value - bound),

@@ -207,9 +207,9 @@ def propose(
         share = (deadline - time.monotonic()) / (n - i)
         request = Request(
             taken,
-            max(0.0, share),
-            _step_seed(seed, i),
-            solver,
+            time_limit=max(0.0, share),
+            seed=_step_seed(seed, i),
+            solver=solver,
             options=options,
             identify=space.identity,
             starts=taken[-MOST_STARTS:] if starts is None else starts,
@@ -262,7 +262,7 @@ def _criterion(
     space: GraphSpace, model: Posterior | FittedSurrogate, acquisition: Acquisition
 ) -> AnyCriterion:
     if isinstance(model, FittedSurrogate):
-        return GraphCriterion(space, model, acquisition)
+        return GraphCriterion(space=space, model=model, acquisition=acquisition)
     return Criterion(space, model, acquisition)
 
 

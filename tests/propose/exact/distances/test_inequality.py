@@ -229,7 +229,7 @@ def test_all_that_is_known_of_counts_holds_for_connected_graphs_in_any_coordinat
         longest=known_diameter or graph.n_nodes - 1,
         composition=data.draw(st.sampled_from([None, numbers])) if labelled else None,
     )
-    structure = Structure(shape, "strong", (), known_diameter)
+    structure = Structure(shape, "strong", diameter=known_diameter)
     facts = known_facts(graph.n_nodes, diameter)
     x = positions_of(graph, coordinates)
     for inequality in known_of_counts(structure, coordinates, None, facts):

@@ -79,7 +79,8 @@ class CutPiece:
             while reached < promised and time.monotonic() < deadline:
                 seconds = min(_SECONDS, deadline - time.monotonic())
                 high = (reached + promised) // 2  # a modest claim is proved far sooner than all
-                found = prove(n, diameter, weights, high, facts, seconds, self.question.seed)
+                seed = self.question.seed
+                found = prove(n, diameter, weights, high, facts=facts, seconds=seconds, seed=seed)
                 if isinstance(found, Fact):
                     return found
                 if found is None:
