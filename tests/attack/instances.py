@@ -84,6 +84,7 @@ def instance(seed: int, index: int) -> Instance:
         }
     if rng.random() < 0.1:
         amplitudes["feature_kernel"] = False
+        amplitudes.pop("beta", None)  # there is no kernel for it to scale
     return Instance(
         seed=seed,
         index=index,
