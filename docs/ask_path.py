@@ -49,7 +49,8 @@ def note(frame, event, argument):
         here.imports = max(0, getattr(here, "imports", 0) + step)
     if event != "call" or getattr(here, "imports", 0):
         return
-    if not code.co_filename.startswith(PACKAGE):
+    starts = code.co_qualname == "Popen.__init__"
+    if not starts and not code.co_filename.startswith(PACKAGE):
         return
     caller = frame.f_back
     while caller is not None and not caller.f_code.co_filename.startswith(PACKAGE):
@@ -137,8 +138,14 @@ def traced(source: Path) -> list[Call]:
             for line in path.read_text(encoding="utf-8").splitlines()
         ]
     calls: dict[tuple[str, str], Call] = {}
-    below = _all_imports(package)
+    below, starter = _all_imports(package), ""
     for _, whence, where, line, function, in_worker in sorted(rows):
+        if function == "Popen.__init__":  # what runs in the process is called from here
+            starter = whence
+            continue
+        whence = whence or (starter if in_worker else "")
+        if whence == where:
+            continue
         caller, callee = (name.removeprefix(str(package) + os.sep) for name in (whence, where))
         call = Call(
             caller=caller,

@@ -201,7 +201,8 @@ def prove(
     """The exact engine after hardly any local search, so that the proof has work to do."""
     objective = Criterion(space, gp.posterior, acquisition or LCB(1.0))
     return propose_exact(
-        objective, Request(list(exclude), time_limit, seed, n_evaluations=n_evaluations)
+        objective,
+        Request(list(exclude), time_limit=time_limit, seed=seed, n_evaluations=n_evaluations),
     )
 
 

@@ -17,7 +17,7 @@ def solve(program: Any, _limits: Any, _start: Any, report: Any) -> Solution:
     if what == "print":
         print("garbage on standard output", flush=True)
         os.write(1, b"more of it")
-        return Solution("optimal", 1.0, (Found(1.0, (1.0,)),))
+        return Solution("optimal", bound=1.0, found=(Found(1.0, (1.0,)),))
     if what == "hang":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         report.tell(Found(3.0, (0.0,)))

@@ -203,12 +203,14 @@ def assert_best_of_all(
     if isinstance(model, GraphGP):
         criterion = Criterion(space, model.posterior, acquisition)
     else:
-        criterion = GraphCriterion(space, model, acquisition)
+        criterion = GraphCriterion(space=space, model=model, acquisition=acquisition)
     best = model.posterior.model.best if isinstance(model, GraphGP) else model.y.min()
     taken = {graph.canonical_key() for graph in exclude}
     left = [graph for graph in everything(space) if graph.canonical_key() not in taken]
     values = acquisition(*model.predict(left), best)
-    request = Request(list(exclude), 60.0, seed, n_evaluations=200, identify=space.identity)
+    request = Request(
+        list(exclude), time_limit=60.0, seed=seed, n_evaluations=200, identify=space.identity
+    )
     proposal = propose_exact(criterion, request)
     near = 1e-6 * max(1.0, float(np.ptp(values)), abs(float(values.min())))
     assert proposal.status == "optimal"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bogrape.checks import is_number, is_whole, positive, shown, whole
+from bogrape.checks import is_number, is_whole, positive, seconds, shown, whole
 from bogrape.errors import InvalidInputError, InvalidSpaceError
 
 NO_INTEGERS: list[Any] = [True, np.bool_(True), 2.0, np.float64(2), "2", None, Fraction(2), [2]]
@@ -57,6 +57,14 @@ def test_exactly_the_numbers_above_zero_are_positive(value: float) -> None:
             with pytest.raises(InvalidInputError, match="finite number > 0"):
                 positive(given_as, "x")
     assert positive(math.inf, "x", finite=False) == math.inf
+
+
+def test_a_duration_may_be_infinite_or_longer_than_a_float_can_say() -> None:
+    assert seconds(0.5, "t") == 0.5
+    assert seconds(math.inf, "t") == seconds(10**400, "t") == math.inf
+    for wrong in (0, -1.0, math.nan, True, "5", None, -(10**400)):
+        with pytest.raises(InvalidInputError, match="expected t to be a number of seconds > 0"):
+            seconds(wrong, "t")
 
 
 def test_a_value_is_shown_in_a_length_one_can_read_whatever_it_is() -> None:

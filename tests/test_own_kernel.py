@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bogrape import GraphGP, GraphSpace
+from bogrape import LCB, GraphGP, GraphSpace
 from bogrape.counts import Counts, count
 from bogrape.errors import InvalidInputError
 from bogrape.fitting import MOST_FITTED, Problem
-from bogrape.kernels import KERNELS, GraphKernel, Kernel, get_kernel, register_kernel
+from bogrape.kernels import KERNELS, GraphKernel, Kernel, LogNormal, get_kernel, register_kernel
 from bogrape.posterior import FittedModel, FunctionPosterior, WeightPosterior
+from exhaustive import assert_optimal, everything, fitted, true_values
 from own_parts import Edges, Gaussian, GaussianWithGradients, Laplacian
 
 from oracles import feature_matrix, path_counts, textbook_posterior
@@ -235,7 +237,7 @@ def test_a_kernel_can_be_registered_and_chosen_by_name(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("thing", "message"),
     [
-        (Wrong(name="SSP"), "other than those of the paper's kernels"),
+        (Wrong(name="SSP"), "other than those of the package's kernels"),
         (Edges, r"an instance of a kernel, got the class Edges; try Edges\(\)"),
         (np.dot, "derives from bogrape.kernels.Kernel, got"),
     ],
@@ -270,3 +272,56 @@ def test_no_flags_make_a_kernel_linear() -> None:
 def test_a_kernel_is_abstract_until_it_has_values() -> None:
     with pytest.raises(TypeError, match="abstract"):
         Kernel()  # type: ignore[abstract]
+
+
+# -- priors, features and edge labels -------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Believing(GaussianWithGradients):
+    """A kernel that is sure of its length scale, and compares labels by itself."""
+
+    name = "believing"
+    includes_features = True
+
+    def priors(self) -> dict[str, LogNormal]:
+        return {"scale": LogNormal(math.log(0.5), 1e-4), "alpha": LogNormal(math.log(2.0), 1e-4)}
+
+
+def test_a_prior_holds_hyperparameters_where_it_is_sure_of_them() -> None:
+    graphs = GraphSpace(6, labels=2).sample(12, seed=1)
+    found = GraphGP(Believing()).fit(graphs, [g.n_edges for g in graphs]).hyperparameters
+    assert found["scale"] == pytest.approx(0.5, rel=1e-2)
+    assert found["alpha"] == pytest.approx(2.0, rel=1e-2)
+    assert found["beta"] == 0.0
+
+
+class EdgeLabels(Kernel):
+    """A kernel that sees the mean edge label only."""
+
+    name = "edge labels"
+    labelled = False
+    edge_labelled = True
+
+    def _mean(self, counts: Counts) -> np.ndarray:
+        assert counts.edges is not None
+        by_label = counts.edges.sum(axis=(2, 3))
+        total = by_label @ np.arange(by_label.shape[1])
+        return np.asarray(total / np.maximum(by_label.sum(axis=1), 1))
+
+    def cross(self, left: Counts, right: Counts) -> np.ndarray:
+        return np.exp(-((self._mean(left)[:, None] - self._mean(right)) ** 2))
+
+    def diagonal(self, counts: Counts) -> np.ndarray:
+        return np.ones(len(counts))
+
+    def largest(self) -> float:
+        return 1.0
+
+
+def test_a_kernel_may_read_edge_labels_and_is_proved_with_them() -> None:
+    space = GraphSpace(4, edge_labels=2)
+    gp = fitted(space, EdgeLabels(), seed=2, feature_kernel=False)  # type: ignore[arg-type]
+    values = true_values(gp, LCB(1.0), everything(space))
+    assert max(values) > min(values) + 1e-3
+    assert_optimal(space, gp)

@@ -14,8 +14,9 @@ from scipy.stats import norm
 
 from bogrape import GraphGP, GraphSpace
 from bogrape.counts import count
-from bogrape.errors import InvalidInputError
+from bogrape.errors import InvalidInputError, SamplingError
 from bogrape.fitting import MOST_FITTED, Problem
+from bogrape.gp import scaled_to_space
 from bogrape.graph import Graph
 from bogrape.groups import divisors, group_counts
 from bogrape.kernels import RBF, get_kernel
@@ -251,8 +252,20 @@ def test_a_fit_can_begin_where_another_ended() -> None:
     )
 
 
+NAMES = ["alpha", *(f"length_{group}" for group in LENGTHS)]
+
+
 @pytest.mark.parametrize(
-    "start", [{}, {"alpha": 1.0}, {"length_labels": "long"}, dict.fromkeys(LENGTHS, math.nan)]
+    "start",
+    [
+        {},
+        {"alpha": 1.0},
+        dict.fromkeys(NAMES, "long"),
+        dict.fromkeys(NAMES, math.nan),
+        dict.fromkeys(NAMES, -1.0),
+        dict.fromkeys(NAMES, 10**400),
+    ],
+    ids=["empty", "of another kernel", "text", "nan", "negative", "huge"],
 )
 def test_a_start_that_makes_no_sense_is_passed_over(start: dict[str, Any]) -> None:
     graphs, y = problem(10)
@@ -296,6 +309,21 @@ def test_scales_come_from_the_space_and_not_from_what_was_observed() -> None:
     assert isinstance(alone, RBF)
     assert of_space.scales == again.scales
     assert alone.scales == RBF().scaled_to(count(near, edges=True)).scales
+
+
+def test_without_enough_random_graphs_the_observed_ones_give_the_scales(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def too_slow(*_: object, **__: object) -> None:
+        raise SamplingError("too slow", out_of_time=True, graphs=graphs[:3])
+
+    graphs, y = problem(12)
+    space = GraphSpace(6, labels=3, features=1, edge_labels=2, connected=False)
+    monkeypatch.setattr(GraphSpace, "sample", too_slow)
+    found = GraphGP("rbf", space=space).fit(graphs, y).posterior.model.kernel
+    assert isinstance(found, RBF)
+    assert found.scales == RBF().scaled_to(count(graphs, edges=True)).scales
+    scaled_to_space.cache_clear()  # what it remembers is not true of the space
 
 
 def test_many_observations_fit_length_scales_to_a_part_and_predict_from_all() -> None:

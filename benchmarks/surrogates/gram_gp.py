@@ -25,7 +25,7 @@ BOUNDS = (1e-2, 1e2)
 NOISE = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class GramGP:
     """Posterior given base Gram matrices and values; build it with `fit`.
 
@@ -69,7 +69,15 @@ class GramGP:
         K = constant + sum(a * gram for a, gram in zip(amplitudes, grams, strict=True))
         factor = cholesky(K)
         weights = cho_solve((factor, True), standard)
-        return cls(amplitudes, factor, weights, mean, scale, likelihood, noise)
+        return cls(
+            amplitudes=amplitudes,
+            factor=factor,
+            weights=weights,
+            mean=mean,
+            scale=scale,
+            log_likelihood=likelihood,
+            noise=noise,
+        )
 
     def mean_std(
         self, crosses: Sequence[FloatArray], diagonals: Sequence[FloatArray]

@@ -53,6 +53,17 @@ def positive(value: object, what: str, *, finite: bool = True) -> float:
     return float(value)
 
 
+def seconds(value: object, what: str) -> float:
+    """A duration above zero; one beyond the range of floats is infinite."""
+    if is_whole(value) and value > 0 and not is_number(value):
+        return math.inf
+    if not is_number(value) or not value > 0:
+        raise InvalidInputError(
+            f"expected {what} to be a number of seconds > 0, got {shown(value)}"
+        )
+    return float(value)
+
+
 def shown(value: object) -> str:
     """The value for a message, cut to a length one can read."""
     try:

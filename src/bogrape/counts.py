@@ -62,7 +62,7 @@ class Counts:
         """Counts of no graph, of the same kind."""
         return self.rows(np.zeros(0, dtype=np.int64))
 
-    def rows(self, index: NDArray[np.int64]) -> Counts:
+    def rows(self, index: IntArray) -> Counts:
         """The counts of some of the graphs."""
         return replace(
             self,

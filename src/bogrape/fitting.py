@@ -38,7 +38,7 @@ _STEP = 1e-5  # of finite differences, in logarithms
 _HOPELESS = 1e25  # the loss where there is no likelihood
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Fit:
     """Hyperparameters, and the log likelihood of the observations at them."""
 
@@ -64,13 +64,11 @@ class Problem:
 
     def fit(self) -> Fit:
         """The hyperparameters of the largest posterior density."""
-        kernel = self.kernel
-        if kernel.hyperparameters():
-            found = _joint_fit(self)
-            kernel = found.kernel
+        joint = _joint_fit(self) if self.kernel.hyperparameters() else None
+        kernel = self.kernel if joint is None else joint.kernel
         check_gram(kernel, self.counts)
-        if kernel.hyperparameters() and len(self.y) <= MOST_FITTED:
-            return found
+        if joint is not None and len(self.y) <= MOST_FITTED:
+            return joint
         spectrum = Spectrum.of(kernel, self.counts, self.y, feature_kernel=self.feature_kernel)
         penalty = self.penalty(self.free)
 
@@ -80,7 +78,8 @@ class Problem:
             return less - value, slope - gradient[[name in self.free for name in self.known]]
 
         theta, least = _smallest(loss, self.logs, _grid_starts(self.logs, loss, self))
-        return Fit(kernel, **self.values_at(theta), log_likelihood=penalty(theta)[0] - least)
+        log_likelihood = penalty(theta)[0] - least
+        return Fit(kernel=kernel, **self.values_at(theta), log_likelihood=log_likelihood)
 
     @cached_property
     def free(self) -> list[str]:
@@ -88,25 +87,19 @@ class Problem:
         return [name for name, value in self.known.items() if value is None]
 
     @cached_property
-    def bounds(self) -> FloatArray:
-        """Their bounds, one row each."""
+    def logs(self) -> FloatArray:
+        """Logarithms of their bounds, one row each."""
         bounds = {
             "alpha": self.kernel.amplitude_bounds,
             "beta": FEATURE_AMPLITUDE_BOUNDS,
             "noise": NOISE_BOUNDS,
         }
-        return np.array([bounds[name] for name in self.free]).reshape(-1, 2)
-
-    @cached_property
-    def logs(self) -> FloatArray:
-        """Logarithms of their bounds."""
-        return np.log(self.bounds)
+        return np.log([bounds[name] for name in self.free]).reshape(-1, 2)
 
     def values_at(self, theta: FloatArray) -> dict[str, float]:
         """Alpha, beta and noise, given the logarithms of those to fit."""
         given = {name: value for name, value in self.known.items() if value is not None}
-        fitted = np.clip(np.exp(theta), self.bounds[:, 0], self.bounds[:, 1])  # exp may round up
-        return {**given, **dict(zip(self.free, fitted.tolist(), strict=True))}
+        return {**given, **dict(zip(self.free, np.exp(theta).tolist(), strict=True))}
 
     @cached_property
     def priors(self) -> Mapping[str, LogNormal]:
@@ -211,7 +204,7 @@ def _joint_fit(problem: Problem) -> Fit:
             f"class, got {type(fitted).__name__}"
         )
     values = problem.values_at(theta[:n_free])
-    return Fit(fitted, **values, log_likelihood=penalty(theta)[0] - least)
+    return Fit(kernel=fitted, **values, log_likelihood=penalty(theta)[0] - least)
 
 
 def _matrices(kernel: Kernel, counts: Counts) -> Matrices:
@@ -243,7 +236,7 @@ def _joint_starts(
     present = {name: math.log(getattr(problem.kernel, name)) for name in own}
     starts = [np.array([{**usual, **present}.get(name, 0.0) for name in names])]
     last = [problem.start.get(name) for name in names]
-    if all(isinstance(value, (int, float)) and 0 < value < math.inf for value in last):
+    if all(isinstance(value, (int, float)) and 1e-300 < value < 1e300 for value in last):
         starts.append(np.log(np.array(last, dtype=float)))
     starts = [np.clip(start, logs[:, 0], logs[:, 1]) for start in starts][: problem.restarts]
     if all(name in problem.priors for name in own):

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from .arrays import BoolArray, FloatArray, IntArray
+from .checks import positive, whole
 from .counts import Counts, count, n_given
 from .errors import FitError, InvalidInputError, SamplingError
 from .fitting import Problem
@@ -48,9 +49,9 @@ class GraphGP:
         n_labels: number of labels L; by default that of the space, or one more than the largest
             label in the data. Give it when the space has labels the data may lack.
         space: the graphs that the observed ones were chosen from, as far as known. The kernel
-            ``"rbf"`` measures length scales in distances between random graphs of the space, and
-            else between the observed graphs: the model then depends a little on which graphs were
-            observed, apart from their values.
+            ``"rbf"`` measures length scales in distances between random graphs of the space (100,
+            or as many as two seconds give), and else between the observed graphs: the model then
+            depends a little on which graphs were observed, apart from their values.
         restarts: number of starting points of the fit. The hyperparameters of ``"rbf"`` all have
             priors: two are enough for it.
         seed: for the random ones among them.
@@ -83,24 +84,15 @@ class GraphGP:
     ) -> None:
         self.kernel = get_kernel(kernel)
         fitted = isinstance(noise, str) and noise == "fit"
-        if not fitted and (not isinstance(noise, (int, float)) or not 0 < noise <= _LARGEST):
-            raise InvalidInputError(f"noise must be a variance > 0 or 'fit', got {noise!r:.100}")
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-            raise InvalidInputError(f"seed must be an integer >= 0, got {seed!r:.100}")
-        for name, value in (("alpha", alpha), ("beta", beta), ("clip", clip)):
-            number = isinstance(value, (int, float))
-            if value is not None and not (number and 0 < value <= _LARGEST):
-                raise InvalidInputError(f"{name} must be a finite number > 0, got {value!r:.100}")
-        for name, whole in (("restarts", restarts), ("n_labels", n_labels)):
-            optional = whole is None and name == "n_labels"
-            if not optional and (not isinstance(whole, int) or whole < 1):
-                raise InvalidInputError(f"{name} must be an integer >= 1, got {whole!r:.100}")
-        if most_observations is not None and (
-            not isinstance(most_observations, int) or most_observations < 4
-        ):
-            raise InvalidInputError(
-                f"most_observations must be an integer >= 4 or None, got {most_observations!r}"
-            )
+        if not fitted:
+            positive(noise, "noise, a variance or 'fit',")
+        for name, amount in (("alpha", alpha), ("beta", beta), ("clip", clip)):
+            if amount is not None:
+                positive(amount, name)
+        if n_labels is not None:
+            n_labels = whole(n_labels, "n_labels", 1)
+        if most_observations is not None:
+            most_observations = whole(most_observations, "most_observations", 4)
         if not isinstance(feature_kernel, (bool, np.bool_)):
             raise InvalidInputError(
                 f"feature_kernel must be True or False, got {feature_kernel!r:.100}"
@@ -121,8 +113,8 @@ class GraphGP:
         self.feature_kernel = bool(feature_kernel) and not self.kernel.includes_features
         self.space = space
         self.n_labels = space.n_labels if n_labels is None and space is not None else n_labels
-        self.restarts = restarts
-        self.seed = seed
+        self.restarts = whole(restarts, "restarts", 1)
+        self.seed = whole(seed, "seed", 0)
         self.clip = clip
         self.most_observations = most_observations
         self._known = {
@@ -152,8 +144,8 @@ class GraphGP:
         The work is a decomposition, in ``O(T d^2)`` for T observations and d coordinates of a
         linear kernel and else in ``O(T^3)``, and then next to nothing for each of the some hundred
         hyperparameters tried. A kernel with hyperparameters of its own, such as ``"rbf"``, needs a
-        decomposition for each, but of `bogrape.fitting.MOST_FITTED` observations at most. What is
-        fitted depends on the observations only, never on the clock.
+        decomposition for each, but of `bogrape.fitting.MOST_FITTED` observations at most. It
+        depends on the observations, and on the space if there is one, never on the clock.
 
         Args:
             graphs: the observed graphs.
@@ -181,14 +173,14 @@ class GraphGP:
                 start=start or {},
             ).fit()
             model = FittedModel(
-                fit.kernel,
-                fit.alpha,
-                fit.beta,
-                fit.noise,
-                counts,
-                y,
-                standard.mean,
-                standard.scale,
+                kernel=fit.kernel,
+                alpha=fit.alpha,
+                beta=fit.beta,
+                noise=fit.noise,
+                counts=counts,
+                y=y,
+                y_mean=standard.mean,
+                y_scale=standard.scale,
                 n_features=counts.features.shape[1],
                 to_beat=None if beaten is None else beaten[used],
             )

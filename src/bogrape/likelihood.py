@@ -33,7 +33,7 @@ from .kernels import GraphKernel, Kernel, is_linear, node_features
 from .posterior import cholesky, triangular_factor
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Spectrum:
     """Observations in a basis Q that makes the kernel of the graphs diagonal.
 
@@ -59,7 +59,13 @@ class Spectrum:
             return cls._in_weight_space(paths, nodes, y)
         eigenvalues, basis = np.linalg.eigh(checked_cross(kernel, counts, counts))
         # K_G has no negative eigenvalues: what there is of them is rounding
-        return cls(np.maximum(eigenvalues, 0.0), basis.T @ nodes, basis.T @ y, 0.0, len(y))
+        return cls(
+            eigenvalues=np.maximum(eigenvalues, 0.0),
+            nodes=basis.T @ nodes,
+            y=basis.T @ y,
+            beyond=0.0,
+            n_observations=len(y),
+        )
 
     @classmethod
     def _in_weight_space(cls, paths: FloatArray, nodes: FloatArray, y: FloatArray) -> Spectrum:
@@ -69,11 +75,11 @@ class Spectrum:
         eigenvalues = np.zeros(n)
         eigenvalues[:n_paths] = singular**2
         return cls(
-            eigenvalues,
-            left.T @ triangle[:n, n_paths:n],
-            left.T @ triangle[:n, n],
-            float(triangle[n, n] ** 2),
-            len(y),
+            eigenvalues=eigenvalues,
+            nodes=left.T @ triangle[:n, n_paths:n],
+            y=left.T @ triangle[:n, n],
+            beyond=float(triangle[n, n] ** 2),
+            n_observations=len(y),
         )
 
     def log_likelihood(self, alpha: float, beta: float, noise: float) -> tuple[float, FloatArray]:

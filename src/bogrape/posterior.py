@@ -65,7 +65,7 @@ class Posterior(Protocol):
         """The posterior after observing each graph at its present mean, amplitudes unchanged."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class FittedModel:
     """Hyperparameters and data: all that a posterior is computed from."""
 

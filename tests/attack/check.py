@@ -213,7 +213,9 @@ class _Attack:
         self.standard = Standard.of(case.y)
         found = gp.hyperparameters
         y = np.array([np.longdouble(str(value)) for value in self.standard.y])
-        model = Model(case.kernel, **found, n_labels=plain.kind.n_labels, data=case.data, y=y)
+        model = Model(
+            kernel=case.kernel, **found, n_labels=plain.kind.n_labels, data=case.data, y=y
+        )
         self.model = model.believing(case.pending)
         self.prior = found["alpha"] * (math.e if case.kernel.startswith("e") else 1) + found["beta"]
         self._choose_exclusions()
@@ -290,11 +292,11 @@ class _Attack:
                     space,
                     gp,
                     LCB(number) if name == "lcb" else EI(number),
-                    case.method,  # type: ignore[arg-type]
-                    case.time_limit,
-                    self.excluded,
-                    case.n,
-                    case.index,
+                    method=case.method,  # type: ignore[arg-type]
+                    time_limit=case.time_limit,
+                    exclude=self.excluded,
+                    n=case.n,
+                    seed=case.index,
                     pending=self.pending,
                 )
         except BoGrapeError as error:

@@ -81,7 +81,9 @@ def _all_numberings(structure: Structure, **options: Any) -> GraphEncoding:
 def without_symmetry(whose: str) -> Iterator[None]:
     """The solver without its own symmetry detection, or the models without our rows."""
     with ExitStack() as stack:
-        askers = [f"{_EXACT}.{name}" for name in ("schedule", "partition", "nothing_left")]
+        _module(f"{_EXACT}.engine")  # imports all of them
+        inside = [name for name in sys.modules if name.startswith(_EXACT)]
+        askers = [name for name in inside if hasattr(sys.modules[name], "solve_all")]
         stack.enter_context(_replaced(askers, "solve_all", _in_this_process))
         if whose == "solver":
             stack.enter_context(patch.object(cp_model, "CpSolver", _NoSymmetry))

@@ -36,7 +36,7 @@ _KINDS = [
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Instance:
     """One question to the package."""
 
@@ -84,31 +84,32 @@ def instance(seed: int, index: int) -> Instance:
         }
     if rng.random() < 0.1:
         amplitudes["feature_kernel"] = False
+        amplitudes.pop("beta", None)  # there is no kernel for it to scale
     return Instance(
-        seed,
-        index,
-        space,
-        acyclic,
-        labels,
-        str(rng.choice(KERNELS)),
-        [1e-6, 1e-4, 1e-2, "fit"][int(rng.choice(4, p=[0.5, 0.2, 0.1, 0.2]))],
-        amplitudes,
-        data,
-        y,
-        _acquisition(rng, y, method),
-        [None, 0, 1, 2][int(rng.choice(4, p=[0.64, 0.12, 0.12, 0.12]))],
-        tuple(random_graph(rng, space) for _ in range(rng.integers(1, 3)))
+        seed=seed,
+        index=index,
+        space=space,
+        acyclic=acyclic,
+        labels=labels,
+        kernel=str(rng.choice(KERNELS)),
+        noise=[1e-6, 1e-4, 1e-2, "fit"][int(rng.choice(4, p=[0.5, 0.2, 0.1, 0.2]))],
+        amplitudes=amplitudes,
+        data=data,
+        y=y,
+        acquisition=_acquisition(rng, y, method),
+        n_left=[None, 0, 1, 2][int(rng.choice(4, p=[0.64, 0.12, 0.12, 0.12]))],
+        pending=tuple(random_graph(rng, space) for _ in range(rng.integers(1, 3)))
         if rng.random() < 0.15
         else (),
-        str(rng.choice(INCUMBENTS, p=[0.5, 0.2, 0.285, 0.015])),
-        method,
-        float(10 ** rng.uniform(-4, -1))
+        incumbent=str(rng.choice(INCUMBENTS, p=[0.5, 0.2, 0.285, 0.015])),
+        method=method,
+        time_limit=float(10 ** rng.uniform(-4, -1))
         if cut_off
         else _ENOUGH_FOR_MIP
         if method == "mip"
         else ENOUGH,
-        int(rng.integers(2, 4)) if rng.random() < 0.07 else 1,
-        bool(rng.random() < 0.06),
+        n=int(rng.integers(2, 4)) if rng.random() < 0.07 else 1,
+        guarded=bool(rng.random() < 0.06),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal, localcontext
 from typing import Any
 
@@ -71,7 +71,7 @@ def _products(left: Sequence[Counter[Any]], right: Sequence[Counter[Any]]) -> np
     return a.reshape(len(left), -1) @ b.reshape(len(right), -1).T
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Model:
     """A kernel, its amplitudes and what was observed."""
 
@@ -122,7 +122,7 @@ class Model:
         mean, _ = self.posterior(graphs)
         data = (*self.data, *graphs)
         y = np.concatenate([self.y, mean])
-        return Model(self.kernel, self.alpha, self.beta, self.noise, self.n_labels, data, y)
+        return replace(self, data=data, y=y)
 
     def values(
         self, acquisition: Acquisition, scale: Decimal, graphs: Sequence[Plain]

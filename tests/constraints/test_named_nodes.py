@@ -296,7 +296,7 @@ def test_a_named_space_describes_its_nodes() -> None:
     text = space.describe()
     assert "nodes: core-1 (router), core-2 (router), acc-1 (switch), acc-2 (switch)" in text
     assert "rule: RequiredEdge(u='core-1', v='core-2')" in text
-    assert "kernels do not see" in text
+    assert "only the kernel rbf sees them" in text
     assert space.n_nodes == 4
     assert space.label_names == ("router", "switch")
 

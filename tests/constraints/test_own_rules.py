@@ -24,6 +24,7 @@ from bogrape.errors import (
     UnsupportedError,
 )
 from bogrape.graph import Graph
+from bogrape.molecules import molecule_space, to_smiles
 from exhaustive import assert_optimal, everything, fitted, prove
 
 from oracles import networkx_graph
@@ -315,7 +316,7 @@ class HasState(Rule):
     ("rule", "message"),
     [
         (Nothing(), r"holds\(graph\) or excess\(batch\), got neither"),
-        (Raises(), "connectivity, got NetworkXNoCycle"),
+        (Raises(), "in the space otherwise, got NetworkXNoCycle"),
         (NumberedFirst(), r"however its nodes are numbered.*nodes\(\)"),
         (NegativeExcess(), "one number >= 0 for each graph"),
         (Disagree(), "graphs on which they differ"),
@@ -340,6 +341,37 @@ def test_a_rule_about_numbered_nodes_is_welcome_where_nodes_have_names() -> None
     proposal = propose(space, gp, method="exact")
     assert proposal.status == "optimal"
     assert NumberedFirst().holds(proposal.graph)
+
+
+class ShortName(Rule):
+    """Raises for graphs that are no molecules."""
+
+    def holds(self, graph: Graph) -> bool:
+        return len(to_smiles(graph)) <= 5
+
+
+def test_a_rule_is_asked_only_about_graphs_that_are_in_the_space_otherwise() -> None:
+    space = molecule_space("qm7", n_atoms=4, rules=[ShortName()], bounds=False)
+    free = molecule_space("qm7", n_atoms=4, bounds=False)
+    short = {space.identity(g) for g in free.enumerate() if ShortName().holds(g)}
+    assert {space.identity(g) for g in space.enumerate()} == short
+    gp = fitted(free, "ssp")
+    proposal = prove(space, gp, n_evaluations=2000)
+    assert proposal.status == "optimal"
+    assert ShortName().holds(proposal.graph)
+    assert not any("ShortName" in words for words in space.violations(_overloaded(free)))
+
+
+def _overloaded(space: GraphSpace) -> Graph:
+    """The densest graph there is, with the most of everything: no molecule."""
+    n = space.n_max
+    joined = ~np.eye(n, dtype=bool)
+    return Graph(
+        joined,
+        np.zeros(n, dtype=int),
+        np.zeros((n, space.n_features), dtype=bool),
+        edge_labels=3 * joined,
+    )
 
 
 @dataclass(frozen=True)

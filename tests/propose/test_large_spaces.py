@@ -38,6 +38,7 @@ from bogrape.propose.exact.proof.partition import open_pieces
 from bogrape.propose.exact.proof.piece import Open, Piece
 from bogrape.propose.exact.proof.strategies import choose, linear
 from bogrape.propose.jobs import pool as worker
+from bogrape.propose.local import search as local_search
 from bogrape.propose.local.landmarks import landmarks
 from bogrape.propose.local.moves import REWIRE, MoveTable
 from bogrape.propose.local.search import Elite, find_any, search
@@ -309,7 +310,9 @@ def test_building_graphs_stops_between_places_for_edges(
     n: int, rules: tuple[DegreeRange | TwoConnected, ...], clock: Clock
 ) -> None:
     space = GraphSpace(n, rules=rules)
-    recipe = Recipe(space.shape(n), space.rules, space.known(n), False, deadline=3.0)
+    recipe = Recipe(
+        shape=space.shape(n), rules=space.rules, known=space.known(n), strong=False, deadline=3.0
+    )
     with pytest.raises(OutOfTime):
         build(recipe, 5, np.random.default_rng(0))
     assert clock.now <= 4
@@ -382,7 +385,10 @@ def test_no_contradiction_is_sought_after_the_deadline(monkeypatch: pytest.Monke
     refuse_contradiction([space.shape(5)], True, space.rules, deadline=PAST)
 
 
-def test_an_impossible_space_is_left_to_the_engine_to_explain() -> None:
+def test_an_impossible_space_is_left_to_the_engine_to_explain(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(local_search, "_LAST_SECONDS", 60.0)  # enough on a busy machine
     space = GraphSpace(5, rules=(TwoConnected(), CycleRange(maximum=0)))
     elite = Elite(())
     assert find_any(objective_of(space, "ssp", GraphSpace(5).sample(4)), elite, Request())
@@ -480,7 +486,7 @@ def test_not_needed_is_made_of_counts_whose_corners_bound_nothing(
 ) -> None:
     space = GraphSpace(30, labels=20)
     objective = objective_of(space)
-    monkeypatch.setattr(linear, "posterior_over_counts", not_needed)
+    monkeypatch.setattr(linear.PosteriorOverCounts, "of", not_needed)
     whole = Open(Piece(_structure(space)), -9.0)
     facts = dict.fromkeys(_structure(space).by_diameter(), ())
     task = pieces.SplitByDiameter(whole, choose(objective), 0.0, facts, 10.0)

@@ -179,12 +179,12 @@ def test_values_in_parts_equal_values_at_once() -> None:
     space = GraphSpace(6, labels=2, rules=[constraints.NumberOfEdges(0, 8)])
     model = fitted(space, 3)
     batch = Batch.of(GraphSpace(6, labels=2).sample(300, seed=5))
-    values, joined = GraphCriterion(space, model, LCB(1.0)).evaluate(batch)
+    values, joined = GraphCriterion(space=space, model=model, acquisition=LCB(1.0)).evaluate(batch)
     inside = space.excess(batch) == 0
     assert inside.any()
     assert not inside.all()
     assert np.isinf(values[~inside]).all()
-    one_by_one = GraphCriterion(space, model, LCB(1.0))
+    one_by_one = GraphCriterion(space=space, model=model, acquisition=LCB(1.0))
     expected = [one_by_one.of_graph(batch.graph(int(i))) for i in np.flatnonzero(inside)]
     np.testing.assert_allclose(values[inside], expected, rtol=1e-12)
     assert (joined == 36).all()

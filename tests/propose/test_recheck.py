@@ -370,5 +370,5 @@ def test_an_acquisition_that_is_not_a_number_is_named(gp: GraphGP) -> None:
     def acquisition(mean: np.ndarray, std: np.ndarray, best: float) -> np.ndarray:  # noqa: ARG001
         return mean * math.nan
 
-    with pytest.raises(InvalidInputError, match="must return a number for every graph"):
+    with pytest.raises(InvalidInputError, match="expected a number, got nan"):
         propose(SPACE, gp, acquisition, method="sample")

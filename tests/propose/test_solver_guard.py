@@ -119,7 +119,7 @@ def test_facts_that_come_with_the_package_are_proved_again_without_symmetry_dete
     monkeypatch.setattr(cp_model, "CpSolver", Plain)
     unfinished: list[Any] = []
     for n, diameter, fact in _facts(seed):
-        found = prove_fact(n, diameter, fact.weights, fact.high, (), SECONDS)
+        found = prove_fact(n, diameter, fact.weights, fact.high, facts=(), seconds=SECONDS)
         assert found is None or isinstance(found, Fact), f"{fact} is wrong: {found}"
         unfinished += [fact] if found is None else []
     assert len(unfinished) <= 2

@@ -249,10 +249,14 @@ def test_an_acquisition_of_your_own_may_be_infinite_at_observed_graphs(everywher
 
 def test_the_gap_of_a_proposal_made_by_hand() -> None:
     edge = Graph([[0, 1], [1, 0]])
-    open_ = Proposal(edge, 3.0, 1.0, "time_limit", 1.0, "search", scale=4.0)
-    assert open_.gap == 0.5
-    assert Proposal(edge, 3.0, 3.0 - 1e-7, "optimal", 1.0, "search").gap == 0.0
-    assert Proposal(edge, 3.0, -math.inf, "heuristic", 1.0, "search").gap == math.inf
+
+    def made(bound: float, status: Any, **rest: float) -> Proposal:
+        known = {"graph": edge, "value": 3.0, "seconds": 1.0, "method": "search"}
+        return Proposal(**known, bound=bound, status=status, **rest)
+
+    assert made(1.0, "time_limit", scale=4.0).gap == 0.5
+    assert made(3.0 - 1e-7, "optimal").gap == 0.0
+    assert made(-math.inf, "heuristic").gap == math.inf
 
 
 def test_values_beyond_the_largest_number_are_that_number() -> None:

@@ -240,7 +240,9 @@ def test_effects_of_molecules_are_about_atoms_and_bonds() -> None:
     ],
 )
 def test_effects_are_said_in_words(exchange: Exchange, names: Any, said: str) -> None:
-    words = effect_in_words(Effect(exchange, -0.1234, 0.0412, 5), Look(names, 2))
+    words = effect_in_words(
+        Effect(exchange, -0.1234, 0.0412, 5), Look(label_names=names, n_labels=2)
+    )
     assert words.startswith(said)
     assert words.endswith("changes the prediction by −0.123 ± 0.041.")
 
@@ -346,8 +348,9 @@ def test_settings_that_cannot_be_fitted_are_left_out_of_the_table(
 
 
 def test_intervals_are_called_too_narrow_only_if_chance_does_not_explain_it() -> None:
-    std = np.ones(20)
-    good = LeaveOneOut(np.zeros(20), np.array([3.0] * 2 + [0.1] * 18), std)
-    bad = LeaveOneOut(np.zeros(20), np.array([3.0] * 6 + [0.1] * 14), std)
-    few = LeaveOneOut(np.zeros(5), np.array([3.0, 0.1, 0.1, 0.1, 0.1]), np.ones(5))
+    def off(n_far: int, n_near: int) -> LeaveOneOut:
+        mu = np.array([3.0] * n_far + [0.1] * n_near)
+        return LeaveOneOut(y=np.zeros(len(mu)), mu=mu, sigma=np.ones(len(mu)))
+
+    good, bad, few = off(2, 18), off(6, 14), off(1, 4)
     assert [loo.too_narrow for loo in (good, bad, few)] == [False, True, False]

@@ -92,7 +92,7 @@ def test_without_a_limit_all_observations_count(name: Any) -> None:
 
 @pytest.mark.parametrize("most", [0, 3, 2.5, "all"])
 def test_a_limit_must_be_a_number_of_observations(most: Any) -> None:
-    with pytest.raises(InvalidInputError, match="most_observations must be an integer >= 4"):
+    with pytest.raises(InvalidInputError, match="expected most_observations to be an integer >= 4"):
         GraphGP(most_observations=most)
 
 

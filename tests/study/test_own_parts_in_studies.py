@@ -130,6 +130,18 @@ def test_what_cannot_be_found_again_is_refused_by_a_file_and_works_in_memory(
         reference_to(Neighbours(k=object()), "surrogate")  # type: ignore[arg-type]
 
 
+def test_parts_may_be_named_by_import_path() -> None:
+    named = StudySettings(
+        space=SPACE, kernel="own_parts:Gaussian", acquisition="own_parts:uncertain_middle"
+    )
+    assert named == StudySettings(space=SPACE, kernel=Gaussian(), acquisition=uncertain_middle)
+    assert StudySettings(space=SPACE, acquisition="own_parts:Optimist").acquisition == Optimist()
+    with pytest.raises(InvalidInputError, match="the kernel 'nowhere:K' cannot be loaded"):
+        StudySettings(space=SPACE, kernel="nowhere:K")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="cannot be made without arguments"):
+        StudySettings(space=SPACE, acquisition="own_parts:Constant")
+
+
 def test_references_lead_back() -> None:
     for thing in (Gaussian(0.7), Neighbours, Optimist(), uncertain_middle):
         assert resolve(json.loads(json.dumps(reference_to(thing, "part"))), "part") == thing

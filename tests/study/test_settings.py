@@ -18,11 +18,13 @@ from bogrape.errors import InvalidInputError, SettingsDiffer, StudyError
 from bogrape.propose.mip import MipOptions
 from bogrape.study import InMemoryStorage, StudySettings
 from bogrape.study.settings import FIXED, SETTING_NAMES, StudyOptions
+from own_parts import Neighbours
 
 SPACE = GraphSpace(5, labels=2)
 # A value other than the default for each setting, with what it needs beside it.
 OTHER: dict[str, dict[str, Any]] = {
     "kernel": {"kernel": "esp"},
+    "surrogate": {"surrogate": Neighbours},
     "noise": {"noise": "fit"},
     "feature_kernel": {"feature_kernel": False},
     "alpha": {"alpha": 2.5},
@@ -96,8 +98,8 @@ def test_every_setting_reaches_the_fit_and_the_proposal(
         given.update(kwargs)
         init(self, *args, **kwargs)
 
-    def proposed(*_: object, **kwargs: Any) -> None:
-        given.update(kwargs)
+    def proposed(space: GraphSpace, model: Any, **kwargs: Any) -> None:  # noqa: ARG001
+        given.update(kwargs, model=model)
         raise Seen
 
     init = GraphGP.__init__
@@ -106,7 +108,11 @@ def test_every_setting_reaches_the_fit_and_the_proposal(
     monkeypatch.setattr("bogrape.study.planner.propose", proposed)
     with pytest.raises(Seen):
         study.ask()
-    assert set(given) >= set(SETTING_NAMES) - {"n_initial", "direction", "retries"}
+    if name == "surrogate":
+        assert isinstance(given["model"].surrogate, Neighbours)
+        return
+    elsewhere = {"n_initial", "direction", "retries", "surrogate"}
+    assert set(given) >= set(SETTING_NAMES) - elsewhere
     if name == "time_limit":
         assert 7.0 < given[name] <= 7.5
     elif name == "seed":
@@ -184,7 +190,11 @@ def as_toml(value: Any) -> str:
 @each
 def test_a_study_file_says_every_setting(name: str, tmp_path: Path) -> None:
     other = OTHER[name]
-    plain = {"acquisition": "ei", "xi": 0.5} if name == "acquisition" else other
+    in_words = {
+        "acquisition": {"acquisition": "ei", "xi": 0.5},
+        "surrogate": {"surrogate": "own_parts:Neighbours"},
+    }
+    plain = in_words.get(name, other)
     lines = [f"{key} = {as_toml(value)}" for key, value in plain.items()]
     expected = StudySettings(space=SPACE, **other)
     assert read_study_file(study_file(tmp_path, *lines)).settings == expected
@@ -235,9 +245,9 @@ def test_a_study_names_the_nearest_argument(wrong: dict[str, Any], near: str) ->
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"alpha": -1.0}, "alpha must be a finite number > 0, got -1.0"),
-        ({"restarts": 0}, "restarts must be an integer >= 1, got 0"),
-        ({"most_observations": 2}, "most_observations must be an integer >= 4"),
+        ({"alpha": -1.0}, "expected alpha to be a finite number > 0, got -1.0"),
+        ({"restarts": 0}, "expected restarts to be an integer >= 1, got 0"),
+        ({"most_observations": 2}, "expected most_observations to be an integer >= 4"),
         ({"feature_kernel": "no"}, "feature_kernel must be True or False, got 'no'"),
         ({"feature_kernel": False, "beta": 1.0}, "leave one of them out"),
         ({"solver": "scip"}, "solver is a choice of method 'mip', got 'scip' with method 'auto'"),

@@ -516,7 +516,7 @@ def test_names_that_could_be_paths_are_refused(name: Any) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"kernel": "rbf"},
+        {"kernel": "wl"},
         {"noise": -1.0},
         {"acquisition": "ucb"},
         {"acquisition": 3},

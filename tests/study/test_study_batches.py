@@ -53,7 +53,7 @@ def test_one_time_limit_holds_for_the_whole_batch(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("wrong", [0, -1.0, "x", True, float("nan")])
 def test_a_time_limit_must_be_a_number_of_seconds(wrong: Any) -> None:
-    with pytest.raises(InvalidInputError, match="time_limit must be a number of seconds > 0"):
+    with pytest.raises(InvalidInputError, match="time_limit to be a number of seconds > 0"):
         known(GraphSpace(5)).ask(time_limit=wrong)
 
 

@@ -10,8 +10,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import FloatArray
 from ..batch import Batch
 from ..graph import Graph
 
@@ -21,7 +21,7 @@ _MOST_ANSWERS = 200_000  # of one rule, about 200 bytes each
 _answers: OrderedDict[Hashable, dict[Hashable, float]] = OrderedDict()
 
 
-def excess_of(rule: Hashable, holds: Callable[[Graph], bool], batch: Batch) -> NDArray[np.float64]:
+def excess_of(rule: Hashable, holds: Callable[[Graph], bool], batch: Batch) -> FloatArray:
     """0.0 for each graph for which the rule holds, else 1.0."""
     known = _answers.setdefault(rule, {})
     _answers.move_to_end(rule)

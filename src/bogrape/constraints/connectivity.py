@@ -105,9 +105,9 @@ class TwoConnected(_ByDemands):
         """
         apart = self.kind == "node"
         for v in range(1, n):
-            yield Demand(f"{self.name}.to[{v}]", 0, v, 2, apart=apart)
+            yield Demand(name=f"{self.name}.to[{v}]", source=0, sink=v, k=2, apart=apart)
         for v in range(2, n) if apart else ():
-            yield Demand(f"{self.name}.around[{v}]", 1, v, 1, without=0)
+            yield Demand(name=f"{self.name}.around[{v}]", source=1, sink=v, k=1, without=0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -151,7 +151,7 @@ class DisjointPaths(NamedPair, _ByDemands):
 
     def demands(self, n: int) -> Iterator[Demand]:  # noqa: ARG002
         """The one it is about."""
-        yield Demand(self.name, int(self.u), int(self.v), self.minimum)
+        yield Demand(name=self.name, source=int(self.u), sink=int(self.v), k=self.minimum)
 
 
 @dataclass(frozen=True, repr=False)

@@ -22,7 +22,7 @@ from .rows import Aux, Row, Shape, Terms, edge, total
 MOST_NODES_FOR_CUTS = 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Demand:
     """k paths from ``source`` to ``sink`` that share no edge.
 

@@ -1,8 +1,8 @@
-"""Rules of your own, looked at once when a space is made: no mistake in them goes unnoticed.
+"""Rules of your own, tried on a few graphs when a space is made, so that mistakes show at once.
 
 A rule that contradicts itself makes searches and proofs wrong without a word: its rows may say
 something else than its meaning, or its meaning may depend on how nodes are numbered where the space
-knows no names. So it is tried on a few graphs of the right connectivity.
+knows no names.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from ..graph import Graph
 from .rows import Atom, Aux, Edge, EdgeLabel, HasFeature, HasLabel, Row, Shape, Within
 from .rule import Rule
 
-_NUMBERS = 20  # of edges that are tried, at most
+_NUMBERS, _FEW_NUMBERS = 20, 4  # of edges that are tried, at most
 _EACH = 2  # graphs of each number
+_LARGE = 20  # nodes, from which on a few graphs must do
 
 
 def check_own_class(rule: Rule) -> None:
@@ -35,14 +36,22 @@ def check_own_class(rule: Rule) -> None:
         rule.refuse("parameters as fields of a dataclass", f"attributes {names}", remedy)
 
 
-def check_own_meaning(rule: Rule, shape: Shape, strong: bool, alike: Sequence[int]) -> None:
-    """Raise `InvalidSpaceError` if the rule contradicts itself on graphs of this shape.
+def trial_graphs(shape: Shape, strong: bool) -> list[Graph]:
+    """Graphs of all densities; connected, or strongly connected, as the space asks for."""
+    rng = np.random.default_rng(0)
+    at_most = _NUMBERS if shape.n_nodes < _LARGE else _FEW_NUMBERS
+    numbers = np.linspace(0, len(list(shape.pairs())), at_most, dtype=int)
+    return [_random(shape, m, strong, rng) for m in np.unique(numbers) for _ in range(_EACH)]
 
-    With ``strong`` they are strongly connected. ``alike`` are the nodes that may be renumbered.
+
+def check_own_meaning(
+    rule: Rule, graphs: Sequence[Graph], shape: Shape, alike: Sequence[int]
+) -> None:
+    """Raise `InvalidSpaceError` if the rule contradicts itself on these graphs.
+
+    They have this shape; ``alike`` are the nodes that may be renumbered.
     """
     rng = np.random.default_rng(0)
-    numbers = np.linspace(0, len(list(shape.pairs())), _NUMBERS, dtype=int)
-    graphs = [_random(shape, m, strong, rng) for m in np.unique(numbers) for _ in range(_EACH)]
     inside = _inside(rule, graphs)
     try:
         one_by_one = [bool(rule.holds(graph)) for graph in graphs]
@@ -94,7 +103,7 @@ def _refuse_raised(rule: Rule, name: str, error: Exception) -> NoReturn:
     if isinstance(error, InvalidSpaceError):
         raise error
     rule.refuse(
-        f"{name} to answer for every graph of the space's size, labels and connectivity",
+        f"{name} to answer for every graph that is in the space otherwise",
         f"{type(error).__name__}: {error}",
         "an answer in that case, too",
     )

@@ -93,7 +93,10 @@ class Rule:
         return excess_of(self, self.holds, batch)
 
     def holds(self, graph: Graph) -> bool:
-        """Whether one graph satisfies the rule."""
+        """Whether one graph satisfies the rule.
+
+        A rule that gives its meaning here is asked only about graphs that are in a space otherwise.
+        """
         if self.one_by_one:
             self.refuse("holds(graph) or excess(batch)", "neither", "to define one of them")
         return bool(self.excess(Batch.of([graph]))[0] == 0)

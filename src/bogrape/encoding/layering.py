@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import IntArray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Layering:
     """Classes of nodes: their layers and sizes, and how near and how far two nodes can be."""
 
@@ -51,4 +51,4 @@ def layering(layers: tuple[int, ...]) -> Layering:
         way = np.minimum(way, way[:, [p]] + way[[p], :])
     near = np.maximum(1, apart)
     of_node = np.concatenate([path, np.repeat(np.arange(len(path), len(layer)), size[len(path) :])])
-    return Layering(layer, size, near, np.maximum(way, near), of_node)
+    return Layering(layer=layer, size=size, near=near, far=np.maximum(way, near), of_node=of_node)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Literal
 
 from ..constraints import Acyclic, DiameterRange, Rule, Shape, identity_of
@@ -23,6 +23,7 @@ class Structure:
 
     shape: Shape
     connectivity: Literal["any", "weak", "strong"]
+    _: KW_ONLY
     rules: tuple[Rule, ...] = ()
     diameter: int | None = None  # of undirected connected graphs
     layers: tuple[int, ...] | None = None
@@ -84,5 +85,5 @@ def structures(
             connectivity = "strong"
         elif connected:
             connectivity = "weak"
-        out.append(Structure(shape, connectivity, tuple(rules)))
+        out.append(Structure(shape, connectivity, rules=tuple(rules)))
     return out

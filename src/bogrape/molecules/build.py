@@ -34,7 +34,9 @@ def build(
     scaffolds = [rule for rule in rules if isinstance(rule, Scaffold)]
     required = [rule for rule in rules if isinstance(rule, RequiredSubstructure)]
     low, high = _label_range(rules, shape)
-    made = drafts(scaffolds, required, valences, high, n, min(k, _DRAFTS), rng)
+    made = drafts(
+        scaffolds, required, valences=valences, most=high, n=n, k=min(k, _DRAFTS), rng=rng
+    )
     which = rng.integers(len(made), size=k) if len(made) > 1 else np.zeros(k, dtype=np.int64)
     given = np.stack([draft.labels for draft in made])[which]
     site = _Site(_labels(given, low, high, rng), valences, made, which, rng)

@@ -31,7 +31,7 @@ _BLOCK = 50  # rows that are looked at together when labels are checked
 _FACTOR = 5.0  # how much larger than usual the error of a block must be to be suspicious
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Dataset:
     """Molecules as graphs, with their values.
 
@@ -152,13 +152,13 @@ def from_rows(name: str, rows: Iterable[tuple[str, float]], sha256: str = "") ->
             stacklevel=4,
         )
     return Dataset(
-        name,
-        tuple(smiles),
-        tuple(graphs),
-        np.array(values),
-        dict(dropped.most_common()),
-        out_of_step,
-        sha256,
+        name=name,
+        smiles=tuple(smiles),
+        graphs=tuple(graphs),
+        values=np.array(values),
+        dropped=dict(dropped.most_common()),
+        out_of_step=out_of_step,
+        sha256=sha256,
     )
 
 

@@ -72,6 +72,7 @@ class Draft:
 def drafts(
     scaffolds: Sequence[Scaffold],
     required: Sequence[RequiredSubstructure],
+    *,
     valences: Sequence[int],
     most: IntArray,
     n: int,

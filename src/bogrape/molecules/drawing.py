@@ -66,7 +66,8 @@ def svg(molecule: Graph, width: int) -> str:
     """The drawing of one molecule as an SVG text, without what only RDKit reads in it."""
     text = _picture([to_mol(molecule)], [""], ".svg", 1, width).decode("utf-8")
     text = re.sub(r"<!--.*?-->", "", text[text.index("<svg") :], flags=re.DOTALL)
-    return " ".join(re.sub(r" class='[^']*'", "", text).split())
+    text = re.sub(r"\s(?:class|xmlns:rdkit)='[^']*'", "", text)
+    return " ".join(text.split())
 
 
 def _picture(

@@ -135,10 +135,10 @@ class AnyCriterion(ABC):
         """The answer in the objective's own units, from standardised values."""
         units = self.units
         return Proposal(
-            graph,
-            units.value(value),
-            units.value(bound),
-            status,
+            graph=graph,
+            value=units.value(value),
+            bound=units.value(bound),
+            status=status,
             claimed=None if claimed is None else units.value(claimed),
             scale=units.scale,
             standard_gap=max(0.0, value - bound),
@@ -167,10 +167,11 @@ class Criterion(CountObjective, AnyCriterion):
                 f"the Gaussian process was fitted to {data.n_labels} labels, but the space has "
                 f"{self.space.n_labels}"
             )
-        if isinstance(model.kernel, RBF) and self.space.n_edge_labels and not self.edge_labelled:
+        has_edge_labels = self.space.n_edge_labels > 0 and self.space.n_max > 1
+        if isinstance(model.kernel, RBF) and has_edge_labels and not self.edge_labelled:
             raise InvalidInputError(
                 "the Gaussian process was fitted to graphs without edge labels, but the space has "
-                f"{self.space.n_edge_labels}"
+                f"{self.space.n_edge_labels}; try GraphGP('rbf', space=space)"
             )
 
     @property

@@ -26,7 +26,7 @@ _SAME = 1e-4  # standard deviations; networks compute with seven digits
 _RENUMBERINGS = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GraphCriterion(AnyCriterion):
     """Acquisition values under a surrogate of your own: functions of graphs.
 

@@ -17,6 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ..acquisition import LCB, Acquisition
+from ..checks import seconds, whole
 from ..errors import InvalidInputError, SearchSpaceExhausted, UnsupportedError
 from ..gp import GraphGP
 from ..graph import Graph
@@ -178,7 +179,8 @@ def propose(
         watch: called with a `Stage` whenever more is known about the proposal.
     """
     check_method(method, solver, options)
-    _check(time_limit, n, seed)
+    time_limit = seconds(time_limit, "time_limit")
+    n, seed = whole(n, "n", 1), whole(seed, "seed", 0)
     _check_parts(space, acquisition)
     try:
         exclude, pending = list(exclude), list(pending)
@@ -205,9 +207,9 @@ def propose(
         share = (deadline - time.monotonic()) / (n - i)
         request = Request(
             taken,
-            max(0.0, share),
-            _step_seed(seed, i),
-            solver,
+            time_limit=max(0.0, share),
+            seed=_step_seed(seed, i),
+            solver=solver,
             options=options,
             identify=space.identity,
             starts=taken[-MOST_STARTS:] if starts is None else starts,
@@ -260,7 +262,7 @@ def _criterion(
     space: GraphSpace, model: Posterior | FittedSurrogate, acquisition: Acquisition
 ) -> AnyCriterion:
     if isinstance(model, FittedSurrogate):
-        return GraphCriterion(space, model, acquisition)
+        return GraphCriterion(space=space, model=model, acquisition=acquisition)
     return Criterion(space, model, acquisition)
 
 
@@ -294,12 +296,3 @@ def check_method(method: object, solver: object, options: object) -> None:
                 f"{name} is a choice of method 'mip', got {given!r:.100} with method {method!r}; "
                 f"try {name}=None, or method='mip'"
             )
-
-
-def _check(time_limit: float, n: int, seed: int) -> None:
-    if not isinstance(time_limit, (int, float)) or not time_limit > 0:
-        raise InvalidInputError(f"time_limit must be a number of seconds > 0, got {time_limit!r}")
-    if not isinstance(n, int) or isinstance(n, bool) or n < 1:
-        raise InvalidInputError(f"n must be an integer >= 1, got {n!r}")
-    if not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InvalidInputError(f"seed must be an integer >= 0, got {seed!r}")

@@ -11,7 +11,7 @@ from ..graph import Graph
 Status = Literal["optimal", "time_limit", "heuristic"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Proposal:
     """The answer of a proposer, with its certificate.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -43,6 +43,7 @@ class Request:
     """Limits and exclusions of one proposal."""
 
     exclude: Sequence[Graph] = ()
+    _: KW_ONLY
     time_limit: float = 60.0
     seed: int = 0
     solver: str | None = None

@@ -30,7 +30,7 @@ _INK = "#1F2937"
 _MOST_NAMED = 40  # nodes whose names are written into a picture
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Look:
     """How graphs of one study are shown: names of labels and nodes, and what they stand for."""
 
@@ -45,20 +45,27 @@ class Look:
     @classmethod
     def of(cls, space: GraphSpace) -> Look:
         """The look of the graphs of a space."""
-        return cls(space.label_names, space.n_labels, space.domain, space.nodes, space.nouns)
+        return cls(
+            label_names=space.label_names,
+            n_labels=space.n_labels,
+            domain=space.domain,
+            node_names=space.nodes,
+            nouns=space.nouns,
+        )
 
     @classmethod
     def of_graph(cls, graph: Graph) -> Look:
         """The look of a graph alone, which may know the names of its labels and its domain."""
-        n_labels = int(graph.labels.max(initial=0)) + 1
+        names, n_labels = graph.label_names, int(graph.labels.max(initial=0)) + 1
         nouns = DIRECTED_GRAPHS if graph.directed else GRAPHS
         if graph.domain is None:
-            return cls(graph.label_names, n_labels, nouns=nouns)
+            return cls(label_names=names, n_labels=n_labels, nouns=nouns)
         try:
             domain = find_domain(graph.domain)
         except BoGrapeError as error:
-            return cls(graph.label_names, n_labels, nouns=nouns, problems=Counter([str(error)]))
-        return cls(graph.label_names, n_labels, domain, nouns=domain.nouns)
+            problems = Counter([str(error)])
+            return cls(label_names=names, n_labels=n_labels, nouns=nouns, problems=problems)
+        return cls(label_names=names, n_labels=n_labels, domain=domain, nouns=domain.nouns)
 
     @property
     def draws(self) -> bool:

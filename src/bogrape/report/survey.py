@@ -33,7 +33,7 @@ _SMALLEST = {"alpha": 1e-12, "beta": 0.0, "noise": 1e-12}  # of recorded hyperpa
 _LARGEST = 1e6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Certificate:
     """What a stored trial says about its proposal; whatever is not as expected is left out."""
 
@@ -53,13 +53,13 @@ class Certificate:
         mean, std = finite(found.get("mean")), finite(found.get("std"))
         gap = finite(found.get("gap"))
         return cls(
-            finite(found.get("value")),
-            finite(found.get("bound")),
-            gap if gap is not None and 0 <= gap <= _WIDEST else None,
-            status if status in ("optimal", "time_limit", "heuristic") else "",
-            _seconds(found.get("fit_seconds")),
-            _seconds(found.get("seconds")),
-            None if mean is None or std is None or std < 0 else (mean, std),
+            value=finite(found.get("value")),
+            bound=finite(found.get("bound")),
+            gap=gap if gap is not None and 0 <= gap <= _WIDEST else None,
+            status=status if status in ("optimal", "time_limit", "heuristic") else "",
+            fit_seconds=_seconds(found.get("fit_seconds")),
+            seconds=_seconds(found.get("seconds")),
+            predicted=None if mean is None or std is None or std < 0 else (mean, std),
         )
 
 

@@ -53,7 +53,7 @@ class Inverse:
         return np.asarray(self._vectors @ (self._inverse * (self._vectors.T @ right)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LeaveOneOut:
     """Each observation as predicted from all others, noise included.
 
@@ -74,7 +74,14 @@ class LeaveOneOut:
         model = inverse.model
         diagonal = inverse.diagonal
         mu = model.y - (inverse @ model.y) / diagonal
-        return cls(model.y, mu, 1.0 / np.sqrt(diagonal), model.y_mean, model.y_scale, sign)
+        return cls(
+            y=model.y,
+            mu=mu,
+            sigma=1.0 / np.sqrt(diagonal),
+            location=model.y_mean,
+            scale=model.y_scale,
+            sign=sign,
+        )
 
     @classmethod
     def of_predictions(
@@ -84,7 +91,14 @@ class LeaveOneOut:
         standard = standardise(sign * values)
         mu, sigma = (sign * mean - standard.mean) / standard.scale, std / standard.scale
         sigma = np.maximum(sigma, _ROUNDING)
-        return cls(standard.y, mu, sigma, standard.mean, standard.scale, sign)
+        return cls(
+            y=standard.y,
+            mu=mu,
+            sigma=sigma,
+            location=standard.mean,
+            scale=standard.scale,
+            sign=sign,
+        )
 
     def _in_units(self, standard: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):

@@ -44,7 +44,7 @@ class OutOfTime(Exception):
     """The time was up before the graphs were built."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Recipe:
     """What the builder has to know of a space at one size."""
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +27,7 @@ from ..constraints import (
     in_words,
     rule_from_dict,
 )
-from ..constraints.own import check_own_class, check_own_meaning
+from ..constraints.own import check_own_class, check_own_meaning, trial_graphs
 from ..constraints.registry import is_own
 from ..counts import chunks
 from ..domain import DIRECTED_GRAPHS, GRAPHS, Domain, Nouns, find_domain
@@ -53,7 +54,7 @@ from .exchange import from_networkx, to_networkx
 from .propagation import Known, propagate
 from .sampler import sample
 
-_PROBED = 6  # nodes of the graphs that rules of the user's own are tried on
+_TRIED = 6  # nodes of the graphs that rules of the user's own are tried on
 _AT_ONCE = 1000  # graphs in a batch, so that memory does not grow with their number
 _DERIVED_CELLS = 4_000_000  # of the adjacency matrices that are worked on at a time
 
@@ -164,11 +165,22 @@ class GraphSpace:
         bound = (rule.located(sites).bind(names, self.shape(self.n_max)) for rule in rules)
         self._set("rules", tuple(dict.fromkeys(bound)))  # a rule given twice says nothing new
         self._set("acyclic", Acyclic() in self.rules)
-        n = min(self.n_max, max(self.n_min, _PROBED))
-        for rule in self.rules:
-            if is_own(type(rule)):
-                strong = self.connected == "strong"
-                check_own_meaning(rule, self.shape(n), strong, self.interchangeable(n))
+        self._check_own_rules()
+
+    def _check_own_rules(self) -> None:
+        """Try rules of the user's own on a few graphs; `holds` on those it would be asked about."""
+        own = [rule for rule in self.rules if is_own(type(rule))]
+        if not own:
+            return
+        n = min(self.n_max, max(self.n_min, _TRIED))
+        graphs = trial_graphs(self.shape(n), self.connected == "strong")
+        batch = Batch.of(graphs)
+        others = (rule.excess(batch) for rule in self.rules if not rule.one_by_one)
+        inside = [graphs[i] for i in np.flatnonzero(sum(others, np.zeros(len(graphs))) == 0)]
+        for rule in own:
+            tried = inside if rule.one_by_one else graphs
+            if tried:
+                check_own_meaning(rule, tried, self.shape(n), self.interchangeable(n))
 
     def _named_nodes(self, rules: list[Rule], by_node: tuple[str, ...] | None) -> NamedNodes:
         """The rule that keeps nodes apart: with these labels, or those of a copied space."""
@@ -389,8 +401,12 @@ class GraphSpace:
             return odd
         batch = Batch.of([graph])
         out = [words for words, excess in self._structural(batch) if excess[0] > 0]
-        asked = [rule for rule in self.rules if not (out and rule.one_by_one)]
-        return out + [rule.name for rule in asked if rule.excess(batch)[0] > 0]
+        at_once = [rule for rule in self.rules if not rule.one_by_one]
+        out += [rule.name for rule in at_once if rule.excess(batch)[0] > 0]
+        if not out:  # else the others may not be asked
+            broken = (rule for rule in self.rules if rule.one_by_one and rule.excess(batch)[0] > 0)
+            out += [rule.name for rule in islice(broken, 1)]
+        return out
 
     def check(self, graph: Graph) -> None:
         """Raise `NotInSpaceError` naming everything that is wrong with the graph."""

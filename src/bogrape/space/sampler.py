@@ -132,7 +132,13 @@ class _Draw:
         self.space, self.rng, self.distinct, self.deadline = space, rng, distinct, deadline
         self.shape = space.shape(n)
         known = space.known(n)
-        self.recipe = Recipe(self.shape, space.rules, known, space.connected == "strong", deadline)
+        self.recipe = Recipe(
+            shape=self.shape,
+            rules=space.rules,
+            known=known,
+            strong=space.connected == "strong",
+            deadline=deadline,
+        )
         self.seen = set(exclude)
         self.checked = distinct or bool(exclude)
         self.rounds = self.idle = 0

@@ -16,7 +16,7 @@ from typing import final
 
 import numpy as np
 
-from ..checks import whole
+from ..checks import seconds, whole
 from ..errors import (
     BudgetSpent,
     InvalidInputError,
@@ -31,7 +31,6 @@ from ..trial import Trial, now
 from .interruption import first_interrupt
 from .ledger import Ledger
 from .planner import Effort, Plan, Planner
-from .settings import as_time_limit
 from .stages import in_words
 
 logger = logging.getLogger(__name__)
@@ -66,7 +65,7 @@ class Wish:
         ):
             raise InvalidInputError(f"worker must be a short text or None, got {worker!r:.100}")
         if self.time_limit is not None:
-            object.__setattr__(self, "time_limit", as_time_limit(self.time_limit))
+            object.__setattr__(self, "time_limit", seconds(self.time_limit, "time_limit"))
         if not isinstance(self.progress, (bool, np.bool_)):
             raise InvalidInputError(f"progress must be True or False, got {self.progress!r:.100}")
 

@@ -17,10 +17,11 @@ from os import PathLike, fspath
 from typing import Any, Literal, TypedDict, TypeVar, get_args, get_type_hints
 
 from ..acquisition import EI, LCB, Acquisition
-from ..checks import whole
+from ..checks import seconds, whole
 from ..constraints import Rule
 from ..errors import BoGrapeError, InvalidInputError, StudyError
 from ..gp import STUDY_CLIP, STUDY_OBSERVATIONS, GraphGP
+from ..import_path import is_import_path, load_object
 from ..kernels import RBF, Kernel, KernelName, is_published
 from ..propose.portfolio import Method, check_method
 from ..references import reference_to, resolve
@@ -68,7 +69,8 @@ class StudySettings:
     Attributes:
         space: the graphs to choose from.
         kernel: ``ssp``, ``sp``, ``essp``, ``esp``, ``rbf``, or one of your own
-            (`bogrape.kernels.Kernel`).
+            (`bogrape.kernels.Kernel`). This and the next, and the acquisition, may also be given
+            as ``"package.module:name"``.
         surrogate: a model of your own in place of the Gaussian process, or a class or function
             without arguments that makes one (`bogrape.surrogate`). A copy of it is fitted for
             every proposal. What follows up to ``most_observations`` is then of no concern.
@@ -125,6 +127,9 @@ class StudySettings:
             ("retries", 0, ""),
         ):
             object.__setattr__(self, name, whole(getattr(self, name), name + why, least))
+        for name in ("kernel", "surrogate", "acquisition"):
+            if is_import_path(getattr(self, name)):  # as study files name parts of your own
+                object.__setattr__(self, name, _imported(getattr(self, name), name))
         kernel = self.new_model().kernel  # checks what is for `GraphGP`
         if isinstance(kernel, RBF) and kernel == RBF():
             object.__setattr__(self, "kernel", kernel.name)  # as it is stored and compared
@@ -152,7 +157,7 @@ class StudySettings:
         named = {"lcb": LCB(), "ei": EI()}
         if isinstance(self.acquisition, str) and self.acquisition in named:
             object.__setattr__(self, "acquisition", named[self.acquisition])
-        object.__setattr__(self, "time_limit", as_time_limit(self.time_limit))
+        object.__setattr__(self, "time_limit", seconds(self.time_limit, "time_limit"))
 
     def new_model(self, **instead: Any) -> GraphGP:
         """A Gaussian process as the settings say, to be fitted; ``instead`` of some of them."""
@@ -280,17 +285,6 @@ def unknown_name(name: object, known: Sequence[str], what: str = "setting") -> s
     return f"unknown {what} {name!r:.60}; {hint} are {', '.join(known)}"
 
 
-def as_time_limit(value: object) -> float:
-    """A number of seconds > 0, which may be infinite."""
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not value > 0:  # type: ignore[operator]
-        raise InvalidInputError(f"time_limit must be a number of seconds > 0, got {value!r:.100}")
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except OverflowError:  # an integer beyond the range of floats
-        return math.inf
-
-
 def _fixed(names: Sequence[str]) -> StudyError:
     changeable = [name for name in SETTING_NAMES if name not in FIXED]
     return StudyError(
@@ -306,6 +300,20 @@ def _as_dict(options: object) -> dict[str, Any]:
         options = asdict(options)
     assert isinstance(options, Mapping)  # `check_method` refuses the rest
     return {name: fspath(v) if isinstance(v, PathLike) else v for name, v in options.items()}
+
+
+def _imported(path: str, what: str) -> Any:
+    """A part of your own by its import path; of a class, an object made without arguments."""
+    found = load_object(path, f"the {what}")
+    if not isinstance(found, type) or what == "surrogate":  # which takes a class as it is
+        return found
+    try:
+        return found()
+    except TypeError as error:
+        raise InvalidInputError(
+            f"the {what} {path} cannot be made without arguments: {error}; try a function or an "
+            "object of its module instead of the class"
+        ) from None
 
 
 def _kernel_from_data(data: Any) -> Any:

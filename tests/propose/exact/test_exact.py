@@ -32,7 +32,7 @@ from bogrape.constraints import (
     TotalCost,
     TwoConnected,
 )
-from bogrape.errors import InfeasibleSpaceError, SearchSpaceExhausted, UnsupportedError
+from bogrape.errors import InfeasibleSpaceError, SearchSpaceExhausted
 from exhaustive import (
     DATASETS,
     assert_optimal,
@@ -384,17 +384,6 @@ def test_an_infeasible_space_is_not_called_exhausted() -> None:
         prove(space, fitted(space, "ssp"), exclude=list(everything(GraphSpace(5)))[:3])
 
 
-def test_acquisitions_without_a_proof_are_refused_by_name() -> None:
-    class Mean:
-        def __call__(self, mean: Any, std: Any, best: float) -> Any:  # noqa: ARG002
-            return mean
-
-    space = GraphSpace(4)
-    with pytest.raises(UnsupportedError, match="LCB and EI, got Mean"):
-        propose(space, fitted(space, "ssp"), Mean(), method="exact")
-    assert propose(space, fitted(space, "ssp"), Mean(), method="auto").status == "heuristic"
-
-
 # -- the same seed ------------------------------------------------------------------------------
 
 _SCRIPT = """
@@ -413,7 +402,7 @@ print(json.dumps(out))
 
 
 def test_the_same_seed_gives_the_same_answer_in_every_process() -> None:
-    script = _SCRIPT.format(tests=TESTS)
+    script = _SCRIPT.format(tests=str(TESTS))
     answers = []
     for salt in ("0", "1"):
         environment = {**os.environ, "PYTHONHASHSEED": salt}

@@ -188,6 +188,30 @@ def test_functions_made_on_the_spot_travel_by_value_and_answers_come_back() -> N
     assert _solve(lambda: factor * 6, lambda: factor) == {0: 42, 1: 7}
 
 
+def test_a_class_that_comes_back_is_the_one_that_was_sent_untouched() -> None:
+    seen: list[int] = []
+
+    class Local:
+        def look(self) -> list[int]:
+            return seen
+
+    before = Local.look
+    thing = Local()
+    (answer,) = _solve(lambda: thing).values()
+    assert type(answer) is Local
+    assert Local.look is before
+    assert answer.look() is seen
+
+
+def test_what_was_changed_in_a_class_reaches_workers_that_know_it() -> None:
+    class Local:
+        number = 1
+
+    assert _solve(lambda: Local.number) == {0: 1}
+    Local.number = 2
+    assert _solve(lambda: Local.number) == {0: 2}
+
+
 def test_workers_are_used_again() -> None:
     first = set(_solve(os.getpid).values())
     assert first == set(_solve(os.getpid).values())

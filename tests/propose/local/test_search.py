@@ -21,6 +21,7 @@ from bogrape.constraints import Acyclic, DegreeRange, LabelCount, NumberOfEdges,
 from bogrape.counts import Counts
 from bogrape.graph import Graph
 from bogrape.propose.criterion import Criterion
+from bogrape.propose.evaluation import CountObjective
 from bogrape.propose.local import search as module
 from bogrape.propose.local.search import Elite, search
 from exhaustive import everything, fitted, true_values
@@ -51,7 +52,7 @@ KERNELS = ("ssp", "esp")
 
 
 @dataclass(frozen=True)
-class Wiener:
+class Wiener(CountObjective):
     """How far the sum of all distances is from a target: nothing a kernel could be behind."""
 
     space: GraphSpace

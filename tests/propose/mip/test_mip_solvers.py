@@ -210,7 +210,7 @@ def test_exclusions_are_honoured_up_to_isomorphism_until_nothing_is_left() -> No
     taken: list[Graph] = []
     values = []
     for _ in order:
-        request = Request(taken, 20.0, options={"warm_start": 0})
+        request = Request(taken, time_limit=20.0, options={"warm_start": 0})
         proposal = propose_mip(objective, request)
         assert proposal.status == "optimal"
         taken.append(proposal.graph)
@@ -219,7 +219,7 @@ def test_exclusions_are_honoured_up_to_isomorphism_until_nothing_is_left() -> No
     expected = [objective.units.value(objective.of_graph(graph)) for graph in order]
     assert values == pytest.approx(expected, abs=1e-6)
     with pytest.raises(SearchSpaceExhausted, match="every graph"):
-        propose_mip(objective, Request(taken, 20.0, options={"warm_start": 0}))
+        propose_mip(objective, Request(taken, time_limit=20.0, options={"warm_start": 0}))
 
 
 def test_infeasible_rules_are_named() -> None:

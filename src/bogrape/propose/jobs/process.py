@@ -18,7 +18,7 @@ from typing import IO, Any, Literal, NamedTuple
 
 from ...errors import WorkerError
 from . import child
-from .messages import Garbled, packed, read, unpacked, write
+from .messages import Garbled, packed, read, returned, write
 from .worker import Task, words
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -121,7 +121,7 @@ class Worker:
                     self._setup = None
                 write(stdin, data)
             while True:
-                report = Report(*unpacked(read(stdout)))
+                report = Report(*returned(read(stdout)))
                 self.has_begun |= report.kind == "begun"
                 inbox.put((self, report))
                 if report.kind not in ("begun", "told"):

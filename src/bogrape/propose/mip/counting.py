@@ -121,7 +121,7 @@ class LabelledPaths:
         return out
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Coordinate:
     """One count, and how it enters the kernels.
 
@@ -218,7 +218,9 @@ class _Maker:
             top = max(max(values) for values in possible.values())
             row = f"count[{name.replace('[', ',')}"
             count = self._program.define(name, row, count, 0, top)
-        return Coordinate(key, name, count, power, copies, possible)
+        return Coordinate(
+            key=key, name=name, count=count, power=power, copies=copies, possible=possible
+        )
 
     def paths(self, distances: Distances, as_pairs: bool) -> Iterator[Coordinate]:
         """D_s; with a single label this is P_s00 too."""

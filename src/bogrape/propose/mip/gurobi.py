@@ -83,7 +83,7 @@ def solve(
 ) -> Solution:
     """Solve a program with Gurobi; ``start`` is a feasible point."""
     if program.contradictions():
-        return Solution("infeasible", math.inf)
+        return Solution("infeasible", bound=math.inf)
     grb = _gurobipy()
     began = time.monotonic()
     with _explained(grb, program), grb.Env(params={"OutputFlag": 0}) as env:
@@ -126,7 +126,8 @@ def _solution(grb: Any, model: Any, x: list[Any], limits: Limits, seconds: float
     bound = math.inf if status == "infeasible" else float(model.ObjBound)
     bound = -math.inf if bound <= -_CERTAIN else bound
     found.sort(key=lambda f: f.objective)
-    return Solution(status, bound, tuple(found), seconds, int(model.NodeCount))
+    n_nodes = int(model.NodeCount)
+    return Solution(status, bound=bound, found=tuple(found), seconds=seconds, n_nodes=n_nodes)
 
 
 def _listener(grb: Any, x: list[Any], report: Report) -> Any:

@@ -12,7 +12,7 @@ from ...checks import is_number, whole
 from ...errors import InvalidInputError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MipOptions:
     """Choices of ``propose(method="mip")``.
 

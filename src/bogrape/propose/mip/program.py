@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from os import PathLike
 from typing import Literal, NamedTuple
 
@@ -53,6 +53,7 @@ class Row:
 
     name: str
     terms: tuple[tuple[int, float], ...]
+    _: KW_ONLY
     low: float
     high: float
     quadratic: tuple[tuple[int, int, float], ...] = ()
@@ -138,7 +139,8 @@ class Program:
         if not moved.terms and not quadratic and low <= 1e-9 and high >= -1e-9:
             return
         self._claim(name)
-        self.rows.append(Row(name, tuple(moved.terms.items()), low, high, quadratic))
+        terms = tuple(moved.terms.items())
+        self.rows.append(Row(name, terms, low=low, high=high, quadratic=quadratic))
 
     def define(self, name: str, row: str, meaning: Linear, low: float, high: float) -> Linear:
         """A new real variable equal to a linear term, by a row of the given name."""

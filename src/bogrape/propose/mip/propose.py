@@ -98,7 +98,9 @@ def propose_mip(objective: Criterion, request: Request) -> Proposal:
             pool=options.pool,
             seed=request.seed,
         )
-        bound, finished = _solve(objective, request, solver, encoded, best, limits, allowance)
+        bound, finished = _solve(
+            objective, request, encoded, best, solver=solver, limits=limits, allowance=allowance
+        )
     except OutOfTime:
         logger.debug("no time to write the program down; the start is returned without a bound")
     if (finished or bound > -math.inf) and not _is_sound(objective, encoded.form):
@@ -144,9 +146,10 @@ def _start(objective: Criterion, request: Request, options: MipOptions) -> tuple
 def _solve(
     objective: Criterion,
     request: Request,
-    solver: str,
     encoded: AcquisitionProgram,
     best: _Best,
+    *,
+    solver: str,
     limits: Limits,
     allowance: float,
 ) -> tuple[float, bool]:

@@ -108,7 +108,7 @@ def _converse(worker: Worker, task: _Solve, deadline: float) -> Solution | Failu
             if left > 0:
                 continue
             best = tuple(sorted(found, key=lambda f: f.objective))
-            return Solution("time_limit", bound, best)
+            return Solution("time_limit", bound=bound, found=best)
         match report.kind:
             case "told" if isinstance(report.item, Found):
                 found.append(report.item)

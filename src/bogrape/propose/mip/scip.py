@@ -60,7 +60,7 @@ def solve(
 ) -> Solution:
     """Solve a program with SCIP; ``start`` is a feasible point."""
     if program.contradictions():
-        return Solution("infeasible", math.inf)
+        return Solution("infeasible", bound=math.inf)
     began = time.monotonic()
     model, x = translate(program)
     model.setParam("limits/time", max(0.01, limits.seconds))
@@ -91,7 +91,8 @@ def solve(
     bound = model.getDualbound() if status != "infeasible" else math.inf
     bound = -math.inf if bound <= -1e20 else float(bound)
     seconds = time.monotonic() - began
-    return Solution(status, bound, tuple(found), seconds, int(model.getNTotalNodes()))
+    n_nodes = int(model.getNTotalNodes())
+    return Solution(status, bound=bound, found=tuple(found), seconds=seconds, n_nodes=n_nodes)
 
 
 def write_cip(program: Program, path: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
 Status = Literal["optimal", "gap_limit", "time_limit", "memory_limit", "infeasible", "stopped"]
@@ -15,6 +15,7 @@ class Limits:
     """What one solve may use."""
 
     seconds: float = 60.0
+    _: KW_ONLY
     gap: float = 1e-6
     threads: int = 1
     memory: float | None = None
@@ -36,6 +37,7 @@ class Solution:
     """How a solve ended; ``found`` is best first."""
 
     status: Status
+    _: KW_ONLY
     bound: float = -math.inf
     found: tuple[Found, ...] = ()
     seconds: float = 0.0

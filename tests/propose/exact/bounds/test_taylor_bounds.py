@@ -56,7 +56,7 @@ def test_better_graphs_are_in_a_box_with_a_bound_below_them(
         graphs = [g for g in classes(n, n_labels=labels) if g.distances().max() == diameter]
         values = objective.of_batch(Batch.of(graphs))
         value = float(np.quantile(values, quantile))
-        structure = Structure(space.shape(n), "strong", (), diameter)
+        structure = Structure(space.shape(n), "strong", diameter=diameter)
         boxes = boxes_of(solve_piece(Piece(structure), objective, value).state())
         assert boxes is not None
         for graph, own in zip(graphs, values, strict=True):
@@ -176,7 +176,7 @@ def test_a_size_that_leaves_no_attributes_to_choose_is_settled_without_a_warning
     space = GraphSpace((4, 5), labels=2, rules=[LabelCount(0, 3), LabelCount(1, 2)])
     objective = Criterion(space, fitted(space, "essp").posterior, LCB(1.0))
     for diameter in (2, 3):
-        piece = Piece(Structure(space.shape(4), "strong", space.rules, diameter))
+        piece = Piece(Structure(space.shape(4), "strong", rules=space.rules, diameter=diameter))
         answer = solve_piece(piece, objective, 0.5, 20.0).solve()
         assert answer.proved
         assert answer.graph is None

@@ -103,6 +103,16 @@ def inequalities(draw: st.DrawFn, keys: list[Any], counts: Any) -> Inequality[An
     )
 
 
+@given(anything, st.data())
+@settings(max_examples=100, deadline=None)
+def test_the_histogram_of_a_graph_s_counts_is_that_of_the_graph(
+    graph: Graph, data: st.DataObject
+) -> None:
+    h, coordinates = histogram_of(graph), data.draw(coordinates_of(graph))
+    found = coordinates.histogram(coordinates.values(graph))
+    assert found.tolist() == [h[Distance(s)] for s in range(1, coordinates.longest + 1)]
+
+
 # -- conversions ------------------------------------------------------------------------------
 
 
@@ -219,7 +229,7 @@ def test_all_that_is_known_of_counts_holds_for_connected_graphs_in_any_coordinat
         longest=known_diameter or graph.n_nodes - 1,
         composition=data.draw(st.sampled_from([None, numbers])) if labelled else None,
     )
-    structure = Structure(shape, "strong", (), known_diameter)
+    structure = Structure(shape, "strong", diameter=known_diameter)
     facts = known_facts(graph.n_nodes, diameter)
     x = positions_of(graph, coordinates)
     for inequality in known_of_counts(structure, coordinates, None, facts):

@@ -101,7 +101,7 @@ def test_the_encoding_with_layers_has_every_graph_with_such_a_node(n: int) -> No
             profile = tuple(int(size) for size in row if size)
             expected.setdefault(profile, set()).add(graph.canonical_key())
     for profile in profiles(n, n - 1, [1] * (n - 1), 0):
-        structure = Structure(Shape(n), "strong", (), None, profile)
+        structure = Structure(Shape(n), "strong", layers=profile)
         found = [graph.canonical_key() for graph in enumerate_graphs(structure)]
         assert set(found) == expected.get(profile, set()), profile
 
@@ -115,8 +115,8 @@ def test_a_claim_is_settled_at_once_or_case_by_case(
     rows = [layers_of(graph).sum(axis=0) // 2 for graph in classes(7)]
     for weights in [(0, 0, 1, 1), (0, 1, -1, 2), (1, 0, 0, -3)]:
         most = max(int(row @ np.array(weights)) for row in rows if len(row) == 4)
-        assert prove(7, 4, weights, most, (), 60) == Fact(weights, most)
-        beyond = prove(7, 4, weights, most - 1, (), 60)
+        assert prove(7, 4, weights, most, facts=(), seconds=60) == Fact(weights, most)
+        beyond = prove(7, 4, weights, most - 1, facts=(), seconds=60)
         assert isinstance(beyond, np.ndarray)
         assert int(beyond @ np.array(weights)) == most
 

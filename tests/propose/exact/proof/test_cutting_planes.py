@@ -38,8 +38,10 @@ def test_what_the_solver_proves_is_the_largest_over_all_graphs(n: int) -> None:
         every = realised(n, diameter)
         for weights in [*tail_directions(diameter), tuple((-1) ** s * s for s in range(diameter))]:
             largest = int((every @ np.array(weights)).max())
-            assert prove(n, diameter, weights, largest, (), 60) == Fact(tuple(weights), largest)
-            beyond = prove(n, diameter, weights, largest - 1, (), 60)
+            assert prove(n, diameter, weights, largest, facts=(), seconds=60) == Fact(
+                tuple(weights), largest
+            )
+            beyond = prove(n, diameter, weights, largest - 1, facts=(), seconds=60)
             assert isinstance(beyond, np.ndarray)
             assert int(beyond @ np.array(weights)) == largest
             assert beyond.tolist() in every.tolist()
@@ -155,4 +157,4 @@ def test_facts_that_come_with_the_package_are_proved_again(n: int) -> None:
     rng = np.random.default_rng(n)
     for i in rng.choice(len(shipped), 15, replace=False):
         diameter, fact = shipped[i]
-        assert prove(n, diameter, fact.weights, fact.high, (), 600) == fact
+        assert prove(n, diameter, fact.weights, fact.high, facts=(), seconds=600) == fact

@@ -7,7 +7,7 @@ labels, and all of them how many nodes have each label and feature.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, NewType
@@ -129,6 +129,13 @@ class Coordinates:
         if a != b:
             return self.composition[a] * self.composition[b]
         return self.composition[a] * (self.composition[a] - 1) // (1 if directed else 2)
+
+    def histogram(self, counts: Sequence[int]) -> IntArray:
+        """The numbers of pairs at the distances ``1, .., longest``, whatever their labels."""
+        out = np.zeros(self.longest, dtype=np.int64)
+        for s, positions in self.at_distance.items():
+            out[s - 1] = sum(counts[i] for i in positions)
+        return out
 
     def values(self, graph: Graph) -> tuple[int, ...]:
         """The counts of a graph."""

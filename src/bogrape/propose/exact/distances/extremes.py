@@ -103,7 +103,7 @@ class _Direction(CountObjective):
 
 def plain(n: int, diameter: int, layers: Layers | None = None) -> Structure:
     """All connected undirected graphs of a size and diameter, perhaps with layers given."""
-    return Structure(Shape(n), "strong", (), diameter, layers)
+    return Structure(Shape(n), "strong", diameter=diameter, layers=layers)
 
 
 def prove(
@@ -111,6 +111,7 @@ def prove(
     diameter: int,
     weights: Sequence[int],
     high: int,
+    *,
     facts: Sequence[Fact],
     seconds: float,
     seed: int = 0,

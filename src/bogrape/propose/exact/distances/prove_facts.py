@@ -57,12 +57,15 @@ def tightest(
         if known <= reached:
             break
         high = min(known - 1, reached + int(share * (known - reached)))
-        found = prove(n, diameter, weights, high, [*facts, *([best] if best else [])], seconds)
+        so_far = [*facts, *([best] if best else [])]
+        found = prove(n, diameter, weights, high, facts=so_far, seconds=seconds)
         while isinstance(found, np.ndarray):
             extremes.add(found[None])
             reached = int(np.dot(weights, found))
             high = max(high, reached)
-            found = prove(n, diameter, weights, high, facts, seconds) if high < known else None
+            found = None
+            if high < known:
+                found = prove(n, diameter, weights, high, facts=facts, seconds=seconds)
         if isinstance(found, Fact):
             best, known = found, high
         elif i:  # the first, at once for the whole way, may fail

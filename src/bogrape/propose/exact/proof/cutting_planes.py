@@ -68,7 +68,7 @@ class CutPiece:
         deadline: float,
     ) -> Fact | None:
         """A fact that these counts violate, or ``None`` if none can be had in time."""
-        h = self._by_length(counts)
+        h = self.strategy.coordinates(self.question.piece).histogram(counts)
         n, diameter = extremes.n, extremes.diameter
         while time.monotonic() < deadline:
             weights = _farthest_beyond(h, extremes, failed)
@@ -79,7 +79,8 @@ class CutPiece:
             while reached < promised and time.monotonic() < deadline:
                 seconds = min(_SECONDS, deadline - time.monotonic())
                 high = (reached + promised) // 2  # a modest claim is proved far sooner than all
-                found = prove(n, diameter, weights, high, facts, seconds, self.question.seed)
+                seed = self.question.seed
+                found = prove(n, diameter, weights, high, facts=facts, seconds=seconds, seed=seed)
                 if isinstance(found, Fact):
                     return found
                 if found is None:
@@ -88,13 +89,6 @@ class CutPiece:
                 extremes.add(found[None])
                 reached = int(np.dot(weights, found))
         return None
-
-    def _by_length(self, counts: Sequence[int]) -> IntArray:
-        coordinates = self.strategy.coordinates(self.question.piece)
-        h = np.zeros(coordinates.longest, dtype=np.int64)
-        for path, number in zip(coordinates.paths, counts, strict=False):
-            h[path[0] - 1] += number
-        return h
 
 
 def _farthest_beyond(

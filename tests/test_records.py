@@ -1,0 +1,118 @@
+"""Long records are made by name, and long calls name what they pass."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import benchmarks
+import bogrape
+from bogrape.batch import Batch
+from bogrape.constraints.rows import Row, Shape
+from bogrape.constraints.rule import Rule
+from bogrape.counts import Counts
+from bogrape.space.graph_space import GraphSpace
+
+MANY_FIELDS = 5
+MOST_FIELDS_BY_POSITION = 2
+MOST_ARGUMENTS_BY_POSITION = 7
+
+#: What may be made by position all the same, with the reason.
+BY_POSITION = {
+    GraphSpace: "public: GraphSpace(6, 2) reads like the call of a function",
+    Shape: "public, for authors of rules: the first arguments of GraphSpace",
+    Row: "public: Row(name, terms, low, high) is the inequality as it is written",
+    Rule: "public, with all subclasses: their arguments are the words of a sentence",
+    Batch: "arrays in the order of the arguments of Graph",
+    Counts: "public, for authors of kernels, and made in inner loops",
+}
+# Columns of a table have no names to pass them by.
+MANY_OF_A_KIND = {"Table"}
+
+
+def records(package: ModuleType) -> set[type]:
+    """The frozen dataclasses of a package."""
+    found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    modules = [package, *(importlib.import_module(entry.name) for entry in found)]
+    return {
+        thing
+        for module in modules
+        for thing in vars(module).values()
+        if isinstance(thing, type)
+        and dataclasses.is_dataclass(thing)
+        and thing.__module__ == module.__name__
+        and thing.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    }
+
+
+def too_long_by_position(record: type) -> bool:
+    fields = dataclasses.fields(record)  # type: ignore[arg-type]
+    n_by_position = sum(field.init and not field.kw_only for field in fields)
+    return len(fields) >= MANY_FIELDS and n_by_position > MOST_FIELDS_BY_POSITION
+
+
+def long_calls(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and callee of each call with more arguments by position than a reader can tell apart."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and len(node.args) > MOST_ARGUMENTS_BY_POSITION:
+            callee = ast.unparse(node.func)
+            if callee not in MANY_OF_A_KIND:
+                yield node.lineno, callee
+
+
+@pytest.mark.parametrize("package", [bogrape, benchmarks])
+def test_frozen_records_of_more_than_four_fields_are_made_by_name(package: ModuleType) -> None:
+    found = records(package)
+    assert found
+    long = {record for record in found if too_long_by_position(record)}
+    assert {record for record in long if not issubclass(record, tuple(BY_POSITION))} == set()
+
+
+@pytest.mark.parametrize("exception", BY_POSITION)
+def test_every_exception_is_still_needed(exception: type) -> None:
+    assert any(too_long_by_position(r) for r in records(bogrape) if issubclass(r, exception))
+
+
+@pytest.mark.parametrize("package", [bogrape, benchmarks])
+def test_no_call_passes_eight_or_more_arguments_by_position(package: ModuleType) -> None:
+    (folder,) = package.__path__
+    files = sorted(Path(folder).rglob("*.py"))
+    assert files
+    found = {
+        f"{file.relative_to(folder)}:{line} {callee}"
+        for file in files
+        for line, callee in long_calls(ast.parse(file.read_text(encoding="utf-8")))
+    }
+    assert found == set()
+
+
+def test_the_guards_notice_what_they_forbid() -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Five:
+        a: int
+        b: int
+        c: int
+        d: int
+        e: int
+
+    @dataclasses.dataclass(frozen=True)
+    class TwoAndThree:
+        a: int
+        b: int
+        _: dataclasses.KW_ONLY
+        c: int
+        d: int
+        e: int
+
+    assert too_long_by_position(Five)
+    assert not too_long_by_position(TwoAndThree)
+    seven, eight = ", ".join("1234567"), ", ".join("12345678")
+    code = f"f({seven})\nf({seven}, x=8)\na.f({eight})\nTable({eight})"
+    assert list(long_calls(ast.parse(code))) == [(3, "a.f")]
