@@ -12,6 +12,7 @@ from bogrape import EI, LCB, GraphSpace
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.proof.strategies import choose
 from bogrape.propose.exact.proof.strategies import rbf as strategies_rbf
+from bogrape.propose.exact.proof.strategies.own import OwnHistograms
 from bogrape.propose.exact.proof.strategies.rbf import RbfLCB
 from exhaustive import DATASETS, assert_optimal, everything, fitted, true_values
 
@@ -24,8 +25,8 @@ SPACES = {
     "strongly connected": GraphSpace(3, labels=2, directed=True, connected="strong"),
     "directed and disconnected": GraphSpace(3, labels=2, directed=True, connected=False),
     "features": GraphSpace(4, labels=2, features=1),
-    "one label": GraphSpace(6),
-    "sizes and features": GraphSpace((2, 4), features=2),
+    "three labels, disconnected": GraphSpace(3, labels=3, connected=False),
+    "sizes and features": GraphSpace((2, 3), labels=2, features=2),
 }
 KAPPAS = (0.0, 1.0, 1.96)
 
@@ -69,6 +70,12 @@ def test_kernels_that_compare_labels_of_edges_have_no_strategy() -> None:
     space = GraphSpace(4, labels=2, edge_labels=2)
     criterion = Criterion(space, fitted(space, "rbf").posterior, LCB(1.0))
     assert choose(criterion) is None
+
+
+def test_spaces_with_one_label_have_tables() -> None:
+    space = GraphSpace(6)
+    criterion = Criterion(space, fitted(space, "rbf").posterior, LCB(1.0))
+    assert isinstance(choose(criterion), OwnHistograms)
 
 
 def test_ei_has_no_strategy() -> None:

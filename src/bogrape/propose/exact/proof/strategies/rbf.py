@@ -34,7 +34,7 @@ _MOST_BY_LINES = 1500  # compositions: each takes milliseconds
 
 
 class RbfLCB(Strategy):
-    """LCB with the kernel ``rbf`` in spaces without edge labels."""
+    """LCB with the kernel ``rbf`` in spaces with labels of nodes and none of edges."""
 
     by_composition = True
     most_halved = 60  # programs are larger than those of other kernels, and more pieces stay
@@ -46,11 +46,15 @@ class RbfLCB(Strategy):
 
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
-        """LCB with the kernel ``rbf``, unless it compares labels of edges."""
+        """LCB with the kernel ``rbf``, unless it compares labels of edges.
+
+        With one label for all nodes a table of histograms is far quicker than lines.
+        """
         model = criterion.posterior.model
         of_functions = isinstance(criterion.posterior, FunctionPosterior)
         known = type(model.kernel) is RBF and not model.beta and not criterion.edge_labelled
-        return type(criterion.acquisition) is LCB and of_functions and known
+        lines = of_functions and known and criterion.space.n_labels > 1
+        return type(criterion.acquisition) is LCB and lines
 
     def composition_bounds(
         self, structure: Structure, compositions: Sequence[tuple[int, ...]]
