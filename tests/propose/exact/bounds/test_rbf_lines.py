@@ -159,7 +159,8 @@ def test_programs_bound_all_graphs_of_a_piece(name: str, seed: int) -> None:
     assert lcb.quick_bound() <= least
     first = lines.best(math.inf, soon)
     halved = lines.branched(math.inf, soon, 30)
-    assert first.bound <= halved.bound <= least
+    assert max(first.bound, halved.bound) <= least
+    assert first.bound <= halved.bound + 1e-9  # two programs may round differently
     # what was found among graphs of another diameter is a place to start from here, too
     for other in _pieces(name):
         if other[0].shape == key[0].shape and other[1] == key[1]:

@@ -44,7 +44,7 @@ class Lowest:
     tangents: tuple[Any, ...] = ()  # of the lines that matter
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Remainder:
     """Where LCB may be below a value."""
 
@@ -223,16 +223,16 @@ class Lines:
                     item = max(bound, tighter.bound), next(order), half, tighter
                     heapq.heappush(left, item)
         if not left:
-            return Remainder(value, None, root.tangents, None)
+            return Remainder(bound=value, box=None, tangents=root.tangents, counts=None)
         low = np.min([box.low for _, _, box, _ in left], axis=0)
         high = np.max([box.high for _, _, box, _ in left], axis=0)
         parts = tuple((part, found.line) for _, _, part, found in left if found.line is not None)
         return Remainder(
-            left[0][0],
-            Box(low, high),
-            root.tangents,
-            left[0][-1].x,
-            parts if len(parts) == len(left) else (),
+            bound=left[0][0],
+            box=Box(low, high),
+            tangents=root.tangents,
+            counts=left[0][-1].x,
+            parts=parts if len(parts) == len(left) else (),
         )
 
     def lowest(self, left: Remainder, deadline: float) -> Line | None:
