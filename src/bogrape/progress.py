@@ -35,7 +35,7 @@ def _times(trial: Trial) -> dict[str, str]:
     out = {}
     if certificate:
         gap = certificate.get("gap")
-        out["gap"] = "–" if gap is None else f"{100 * gap:.2g}%"
+        out["gap"] = "–" if gap is None else f"{gap:.2g} sd"
         out["fit"] = f"{certificate.get('fit_seconds') or 0.0:.2g}s"
         out["propose"] = f"{certificate.get('seconds') or 0.0:.2g}s"
     seconds = trial.evaluation_seconds

@@ -211,7 +211,7 @@ def certificates(survey: Survey) -> Chart:
     )
     words = f"Certificates of {len(trials)} proposals: {counted}"
     if known:
-        words += f"; the largest gap is {percent(max(known))}"
+        words += f"; the largest gap is {number(max(known), 2)} standard deviations"
     words += f". They took {duration(float(seconds.sum()))} in all."
     return Chart("How good each proposal was known to be", words, figure)
 

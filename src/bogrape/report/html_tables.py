@@ -29,7 +29,7 @@ _COLUMNS = (
     ("Edges", "number", "wide"),
     ("Acquisition", "number", "wide"),
     ("Proof", "text", "wide"),
-    ("Gap %", "number", "wide"),
+    ("Gap (sd)", "number", "wide"),
     ("Seconds", "number", "wide"),
 )
 
@@ -101,7 +101,6 @@ def _cell(content: _Content, css: str) -> str:
 def _cells(trial: Trial, survey: Survey, picture: str) -> dict[str, _Content]:
     found, seconds = survey.certificate(trial), trial.evaluation_seconds
     predicted = found.predicted
-    gap = None if found.gap is None else 100 * found.gap
     text = survey.look.text(trial.graph)
     return {
         "Trial": _Content(str(trial.id), trial.id),
@@ -119,7 +118,7 @@ def _cells(trial: Trial, survey: Survey, picture: str) -> dict[str, _Content]:
         "Edges": _Content(str(trial.graph.n_edges), trial.graph.n_edges),
         "Acquisition": _Content(_numeral(found.value), found.value),
         "Proof": _Content(STATUSES.get(found.status, "")),
-        "Gap %": _Content(_numeral(gap, 2), gap),
+        "Gap (sd)": _Content(_numeral(found.gap, 2), found.gap),
         "Seconds": _Content(_numeral(seconds, 3), seconds),
     }
 

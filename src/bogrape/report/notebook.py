@@ -38,7 +38,7 @@ def _proposal(proposal: Proposal) -> str:
     rows = [
         ("value", number(proposal.value, 6)),
         ("bound", number(proposal.bound, 6)),
-        ("gap", f"{100 * proposal.gap:.3g} %" if proposal.status != "heuristic" else "–"),
+        ("gap", f"{proposal.gap:.3g} sd" if proposal.status != "heuristic" else "–"),
         ("status", words.STATUSES[proposal.status]),
         ("method", proposal.method),
         ("time", duration(proposal.seconds)),
