@@ -191,7 +191,9 @@ def test_settings_of_every_kind_are_written_as_python() -> None:
     ):
         study = Study(GraphSpace(5), **chosen)  # type: ignore[arg-type]
         root = parsed(report_html(study))
-        compile(next(e for e in root.iter("pre")).text or "", "report", "exec")
+        code = next(e for e in root.iter("pre")).text or ""
+        assert "minimize(" in code
+        compile(code, "report", "exec")
 
 
 def test_without_matplotlib_there_is_a_report_without_figures() -> None:
