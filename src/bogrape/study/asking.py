@@ -149,8 +149,8 @@ class Asking:
         """Reserve a graph nobody has had; begin again if another process was quicker."""
         for conflict in range(_CONFLICTS):
             trials = self.ledger.trials()
-            own = sum(t.origin != "added" for t in trials)
-            check_budget(own, 1, wish.most)  # before long thought
+            if wish.most is not None:  # looked at before long thought, and when it is reserved
+                check_budget(sum(t.origin != "added" for t in trials), 1, wish.most)
             seed, rank = self.chance(len(trials), conflict)
             plan = self.planner.next(trials, seed, rank, effort)
             trial = self.reserve(plan, seed, wish.worker, wish.most)
