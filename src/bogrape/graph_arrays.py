@@ -1,6 +1,7 @@
 """The arrays of a graph: what a caller gave, checked, brought to one form and frozen.
 
-Every function returns a fresh array that cannot be written to, or raises an error that says what was expected and what came.
+Every function returns a fresh array that cannot be written to, or raises an error that says what
+was expected and what came.
 """
 
 from __future__ import annotations

@@ -2,16 +2,24 @@
 
 The seed of trial k derives from the study's seed and k, and what is proposed depends on the trials
 present, in the order of their ids. So a study that was cut off goes on as if it had not been.
+
+Whoever waits for a proposal reads how far it has come, and may press Ctrl-C. They mostly want what
+has been found by then, so the first Ctrl-C ends the proof and not the program. A second one within
+a few seconds means what it always means, so a loop around ``ask`` can still be stopped.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import os
+import signal
+import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from types import FrameType
 from typing import final
 
 import numpy as np
@@ -28,10 +36,8 @@ from ..propose import Stage
 from ..statusline import StatusLine, status_line
 from ..storage.protocol import check_budget
 from ..trial import Trial, now
-from .interruption import first_interrupt
 from .ledger import Ledger
 from .planner import Effort, Plan, Planner
-from .stages import in_words
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +45,9 @@ _LEAST_SECONDS = 0.05  # for a proposal of a batch whose time is up
 _CONFLICTS = 100  # asks lost to other processes before giving up
 _DELAY = 2.0  # seconds: quicker answers need no progress
 _PAUSE = 10.0  # seconds between two lines where they cannot be updated in place
+_SECOND = 3.0  # seconds within which a second Ctrl-C is meant for the program
+
+_last_interrupt = -_SECOND  # when the first one came
 
 
 @final
@@ -102,7 +111,7 @@ class Asking:
             pause=_PAUSE,
         )
         stopping: AbstractContextManager[Callable[[], bool]]
-        stopping = first_interrupt() if wish.stop is None else nullcontext(wish.stop)
+        stopping = _first_interrupt() if wish.stop is None else nullcontext(wish.stop)
         with stopping as stopped, closing(line):
             self._fill(found, wish, time.monotonic() + limit, stopped, line)
         return found
@@ -118,7 +127,7 @@ class Asking:
         """Append trials until there are enough, or no more are to be had."""
 
         def watch(stage: Stage) -> None:
-            line.show(len(found), in_words(stage, self.ledger.settings.sign))
+            line.show(len(found), _in_words(stage, self.ledger.settings.sign))
 
         n = wish.n
         while len(found) < n:
@@ -182,3 +191,46 @@ class Asking:
             asked=now(),
         )
         return self.ledger.append_new(trial, most=most)
+
+
+# -- somebody who waits -------------------------------------------------------------------------
+
+
+def _in_words(stage: Stage, sign: float) -> str:
+    """How far a proposal has come; values times ``sign`` are in the user's units."""
+    if stage.step == "search":
+        return "found a candidate; proving how good it is"
+    words = [f"proving: parts of the space left: {stage.n_open}"]
+    if math.isfinite(stage.value):
+        words.append(f"candidate {sign * stage.value:.4g}")
+    if math.isfinite(stage.bound):
+        words.append(f"bound {sign * stage.bound:.4g}")
+    words.append(f"{stage.seconds:.0f} of {stage.time_limit:.0f} s")
+    return ", ".join(words)
+
+
+@contextmanager
+def _first_interrupt() -> Iterator[Callable[[], bool]]:
+    """A function that tells whether Ctrl-C has been pressed; a second one raises as usual.
+
+    Only the main thread receives signals, and a program with its own handler keeps it.
+    """
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield lambda: False
+        return
+    pressed = False
+
+    def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        global _last_interrupt  # the next call of `ask` must know
+        nonlocal pressed
+        now = time.monotonic()
+        if now - _last_interrupt < _SECOND:
+            raise KeyboardInterrupt
+        _last_interrupt, pressed = now, True
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
