@@ -2,10 +2,6 @@
 
 The seed of trial k derives from the study's seed and k, and what is proposed depends on the trials
 present, in the order of their ids. So a study that was cut off goes on as if it had not been.
-
-Whoever waits for a proposal reads how far it has come, and may press Ctrl-C. They mostly want what
-has been found by then, so the first Ctrl-C ends the proof and not the program. A second one within
-a few seconds means what it always means, so a loop around ``ask`` can still be stopped.
 """
 
 from __future__ import annotations
@@ -13,18 +9,16 @@ from __future__ import annotations
 import logging
 import math
 import os
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
-from types import FrameType
 from typing import final
 
 import numpy as np
 
 from ..checks import seconds, whole
+from ..console import StatusLine, first_interrupt, status_line
 from ..errors import (
     BudgetSpent,
     InvalidInputError,
@@ -33,7 +27,6 @@ from ..errors import (
     StudyError,
 )
 from ..propose import Stage
-from ..statusline import StatusLine, status_line
 from ..storage.protocol import check_budget
 from ..trial import Trial, now
 from .ledger import Ledger
@@ -45,9 +38,6 @@ _LEAST_SECONDS = 0.05  # for a proposal of a batch whose time is up
 _CONFLICTS = 100  # asks lost to other processes before giving up
 _DELAY = 2.0  # seconds: quicker answers need no progress
 _PAUSE = 10.0  # seconds between two lines where they cannot be updated in place
-_SECOND = 3.0  # seconds within which a second Ctrl-C is meant for the program
-
-_last_interrupt = -_SECOND  # when the first one came
 
 
 @final
@@ -111,7 +101,7 @@ class Asking:
             pause=_PAUSE,
         )
         stopping: AbstractContextManager[Callable[[], bool]]
-        stopping = _first_interrupt() if wish.stop is None else nullcontext(wish.stop)
+        stopping = first_interrupt() if wish.stop is None else nullcontext(wish.stop)
         with stopping as stopped, closing(line):
             self._fill(found, wish, time.monotonic() + limit, stopped, line)
         return found
@@ -193,9 +183,6 @@ class Asking:
         return self.ledger.append_new(trial, most=most)
 
 
-# -- somebody who waits -------------------------------------------------------------------------
-
-
 def _in_words(stage: Stage, sign: float) -> str:
     """How far a proposal has come; values times ``sign`` are in the user's units."""
     if stage.step == "search":
@@ -207,30 +194,3 @@ def _in_words(stage: Stage, sign: float) -> str:
         words.append(f"bound {sign * stage.bound:.4g}")
     words.append(f"{stage.seconds:.0f} of {stage.time_limit:.0f} s")
     return ", ".join(words)
-
-
-@contextmanager
-def _first_interrupt() -> Iterator[Callable[[], bool]]:
-    """A function that tells whether Ctrl-C has been pressed; a second one raises as usual.
-
-    Only the main thread receives signals, and a program with its own handler keeps it.
-    """
-    ours = threading.current_thread() is threading.main_thread()
-    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield lambda: False
-        return
-    pressed = False
-
-    def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        global _last_interrupt  # the next call of `ask` must know
-        nonlocal pressed
-        now = time.monotonic()
-        if now - _last_interrupt < _SECOND:
-            raise KeyboardInterrupt
-        _last_interrupt, pressed = now, True
-
-    signal.signal(signal.SIGINT, handle)
-    try:
-        yield lambda: pressed
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
