@@ -30,9 +30,8 @@ from .local.evolution import propose_evolve
 from .local.sampling import propose_sample
 from .local.search import find_any, search
 from .local.ties import break_tie
-from .proposal import Proposal
+from .proposal import Proposal, Request, Stage
 from .recheck import recheck
-from .request import Request, Stage
 
 Proposer = Callable[[AnyCriterion, Request], Proposal]
 Method = Literal["auto", "exact", "mip", "search", "sample", "evolve"]

@@ -14,7 +14,7 @@ import numpy as np
 
 from ....encoding import Structure
 from ....graph import Graph
-from ...units import PROOF, room
+from ...values import PROOF, room
 from ..distances.coordinates import Coordinates
 from ..distances.facts import Fact, SmallHistograms
 from ..distances.layers import Heaviest

@@ -26,8 +26,8 @@ from ....graph import Graph
 from ....machine import n_cores
 from ...jobs.pool import solve_all
 from ...local.search import Elite, search
-from ...request import Request
-from ...units import PROGRESS, room
+from ...proposal import Request
+from ...values import PROGRESS, room
 from ..distances.facts import learnt
 from .cases import SplitPiece, has_cases
 from .cutting_planes import CutPiece
