@@ -62,7 +62,7 @@ def replicate(
     choices = []
     for t in range(n_iterations):
         start = time.perf_counter()
-        choice = chooser.next(graphs, values, seed=_stream(seed, t + 1), time_limit=time_limit)
+        choice = chooser.next(graphs, values, seed=stream(seed, t + 1), time_limit=time_limit)
         seconds.append(round(time.perf_counter() - start, 3))
         graphs.append(choice.graph)
         values.append(posed.objective(choice.graph))
@@ -81,10 +81,10 @@ def replicate(
 
 def initial_design(problem: Problem, n: int, seed: int) -> list[Graph]:
     """Random graphs of the space, the same for all optimisers of a replication."""
-    return problem.space.sample(n, seed=_stream(seed, 0))
+    return problem.space.sample(n, seed=stream(seed, 0))
 
 
-def _stream(seed: int, step: int) -> int:
+def stream(seed: int, step: int) -> int:
     """A seed of its own for the design (step 0) and for each proposal."""
     return int(np.random.default_rng([seed, step]).integers(2**31))
 

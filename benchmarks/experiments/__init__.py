@@ -93,6 +93,7 @@ class Experiment:
         run: does a task; what it returns is added to the task's record.
         tables: Markdown from its records and references (`benchmarks.statistics.joined`).
         figure: a picture from the same, where there is one.
+        page: the document in ``docs`` that shows them.
     """
 
     name: str
@@ -105,6 +106,7 @@ class Experiment:
     run: Callable[[Task], dict[str, Any]]
     tables: Callable[[Sequence[Record], Sequence[Record]], str]
     figure: Callable[[Sequence[Record], Sequence[Record]], Figure] | None
+    page: str = "results.md"
 
     def tasks(self, plan: Plan) -> list[Task]:
         """All tasks of a plan, replication by replication: a run stopped early is balanced."""
