@@ -16,10 +16,9 @@ from bogrape import EI, Graph, GraphGP, GraphSpace, Study, propose
 from bogrape.errors import EngineError
 from bogrape.propose import portfolio
 from bogrape.propose.criterion import Criterion
-from bogrape.propose.proposal import Proposal
+from bogrape.propose.proposal import Proposal, Request
 from bogrape.propose.recheck import recheck
-from bogrape.propose.request import Request
-from bogrape.propose.units import CERTAIN, LogUnits
+from bogrape.propose.values import CERTAIN, LogUnits
 from exhaustive import everything, fitted, prove
 
 import oracles

@@ -2,7 +2,7 @@
 
 A `Criterion` belongs to a Gaussian process, which sees counts; a `GraphCriterion`, in a module of
 its own, to a surrogate of your own, which sees graphs. Values are standardised
-(`bogrape.propose.units`): LCB and EI are functions of the standardised mean and deviation. The
+(`bogrape.propose.values`): LCB and EI are functions of the standardised mean and deviation. The
 value of EI is minus its logarithm, so that graphs are told apart however little they promise. An
 acquisition function of your own is called in the objective's own units, and its values are then
 standardised by those at the observed graphs.
@@ -27,9 +27,8 @@ from ..graph import Graph
 from ..kernels import RBF
 from ..posterior import Posterior
 from ..space import GraphSpace
-from .evaluation import CountObjective
 from .proposal import Proposal, Status
-from .units import CERTAIN, LogUnits, Observed, Units
+from .values import CERTAIN, CountObjective, LogUnits, Observed, Units
 
 _LARGEST_XI = 1e100  # in standard deviations: no graph improves by as much
 _GRID = 24  # means, and deviations, at which a declared monotonicity is checked
@@ -48,7 +47,7 @@ class AnyCriterion(ABC):
 
     @abstractmethod
     def evaluate(self, batch: Batch, deadline: float = math.inf) -> tuple[FloatArray, IntArray]:
-        """See `bogrape.propose.evaluation.Searchable`."""
+        """See `bogrape.propose.values.Searchable`."""
 
     @abstractmethod
     def n_at_a_time(self, n: int) -> int:

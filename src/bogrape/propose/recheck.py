@@ -22,9 +22,8 @@ from ..graph import Graph
 from .criterion import AnyCriterion, Criterion
 from .graph_criterion import GraphCriterion
 from .local.moves import MoveTable
-from .proposal import Proposal, Status
-from .request import Request
-from .units import RECOMPUTED, LogUnits, room
+from .proposal import Proposal, Request, Status
+from .values import RECOMPUTED, LogUnits, room
 
 HEURISTICS = ("search", "sample", "evolve")  # methods that prove nothing
 

@@ -26,7 +26,7 @@ from ....encoding import Structure
 from ....errors import InvalidInputError
 from ....posterior import WeightPosterior
 from ...criterion import Criterion
-from ...units import PROOF, room
+from ...values import PROOF, room
 from ..distances import histograms
 from ..distances.coordinates import Coordinates
 from .posterior_over_counts import PosteriorOverCounts, embedded
