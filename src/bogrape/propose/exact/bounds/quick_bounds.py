@@ -151,17 +151,21 @@ def _with_room(values: FloatArray) -> FloatArray:
     return values - 1e-9 * (1.0 + np.abs(values))
 
 
-def norm_bound(objective: Criterion) -> float:
-    """A lower bound on the acquisition of every graph."""
-    fitted = objective.posterior.model
-    norm = objective.posterior.norm * (1 + 1e-3)
+def largest_deviation(objective: Criterion) -> float:
+    """No graph has a larger standardised deviation; infinite if nothing is known of the kernel."""
+    fitted, n_extra = objective.posterior.model, objective.space.n_features
     top = fitted.kernel.largest()
     if top is None:
+        return math.inf
+    return math.sqrt(fitted.alpha * top + fitted.beta * (1 + n_extra) / max(1, fitted.n_features))
+
+
+def norm_bound(objective: Criterion) -> float:
+    """A lower bound on the acquisition of every graph."""
+    norm = objective.posterior.norm * (1 + 1e-3)
+    largest = largest_deviation(objective)
+    if largest == math.inf:
         return -math.inf
-    n_extra = objective.space.n_features
-    largest = math.sqrt(
-        fitted.alpha * top + fitted.beta * (1 + n_extra) / max(1, fitted.n_features)
-    )
     return objective.lower_bound(-largest * norm, largest)
 
 

@@ -6,6 +6,7 @@ from ....criterion import AnyCriterion, Criterion
 from ..strategy import Strategy
 from .exponential import ExponentialLabelledLCB, ExponentialLCB
 from .histograms import Histograms
+from .improvement import ExponentialLabelledEI, LinearLabelledEI, RbfEI
 from .linear import LinearLabelledLCB, LinearLCB
 from .own import OwnHistograms
 from .rbf import RbfLCB
@@ -16,6 +17,9 @@ STRATEGIES: tuple[type[Strategy], ...] = (  # the first that accepts a criterion
     ExponentialLCB,
     ExponentialLabelledLCB,
     RbfLCB,
+    LinearLabelledEI,
+    ExponentialLabelledEI,
+    RbfEI,
     Histograms,
     OwnHistograms,
 )
