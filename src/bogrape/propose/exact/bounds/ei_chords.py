@@ -1,9 +1,10 @@
 r"""Expected improvement by way of LCB: what beats a value of EI beats one of a few values of LCB.
 
 EI falls with the mean, so a graph with deviation :math:`\sigma` has more than some EI exactly if
-its mean is below some :math:`M(\sigma)`. EI is convex in mean and deviation together (it is the mean
-of :math:`\max(goal - \mu - \sigma u, 0)` over a normal u), so M is convex, and between two
-deviations it is nowhere above its *chord*. With :math:`\kappa` the slope of the chord and c where it begins,
+its mean is below some :math:`M(\sigma)`. EI is convex in mean and deviation together (it is the
+mean of :math:`\max(goal - \mu - \sigma u, 0)` over a normal u), so M is convex, and between two
+deviations it is nowhere above its *chord*. With :math:`\kappa` the slope of the chord and c where
+it begins,
 
 .. math:: \mu < M(\sigma) \implies \mu - \kappa\sigma < c \qquad
           \text{for } \sigma \text{ in the range of the chord.}
@@ -131,7 +132,8 @@ def _inverse_log_h(target: FloatArray) -> FloatArray:
     u = np.where(right > 0, right, -np.sqrt(np.maximum(-2 * target - math.log(2 * math.pi), 0.0)))
     for _ in range(_STEPS):
         now = log_h(u)
-        slope = np.where(u > _FAR, np.exp(np.minimum(log_ndtr(u) - now, 20.0)), -u - 2 / u)
+        far = np.minimum(u, _FAR)
+        slope = np.where(u > _FAR, np.exp(np.minimum(log_ndtr(u) - now, 20.0)), -far - 2 / far)
         step = np.maximum(target - now, 0.0) / slope
         u = u + step
         if (step <= 1e-15 * np.abs(u)).all():
