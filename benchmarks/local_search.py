@@ -79,7 +79,7 @@ def measure(state: State, searching: str, n_evaluations: int) -> Record:
     gp = GraphGP("rbf", "fit", space=space).fit(state.graphs, state.values)
     criterion = Criterion(space, gp.posterior, EI())
     excluded = frozenset(map(space.identity, state.graphs))
-    with threadpool_limits(1), patch.multiple(module, **SEARCHES[searching]):
+    with threadpool_limits(1), patch.dict(vars(module), SEARCHES[searching]):
         began = time.process_time()
         elite = module.search(
             criterion,
