@@ -83,7 +83,7 @@ os.environ["ASK_PATH_PARENT"] = str(os.getpid())
 import ask_path_tracer as tracer
 from bogrape import GraphSpace, Study
 
-study = Study(GraphSpace(8, labels=2), kernel="ssp", n_initial=12, seed=0, time_limit=300.0)
+study = Study(GraphSpace(8, labels=2), preset="paper", n_initial=12, seed=0, time_limit=300.0)
 for _ in range(12):  # the initial design
     trial = study.ask(progress=False)
     study.tell(trial, float(trial.graph.n_edges % 7) - trial.graph.labels.mean())
