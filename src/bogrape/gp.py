@@ -6,6 +6,7 @@ import logging
 import math
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal
 
@@ -151,7 +152,8 @@ class GraphGP:
             graphs: the observed graphs.
             y: one value per graph.
             to_beat: which observations count as best value so far, for EI; by default all. Studies
-                leave out graphs outside their space, which no proposal can replace.
+                leave out graphs outside their space, which no proposal can replace. With fitted
+                noise, the value to beat is the smallest mean of their graphs.
             start: `hyperparameters` of an earlier fit, for a kernel that has some of its own: the
                 search for better ones begins there, too.
         """
@@ -185,6 +187,9 @@ class GraphGP:
                 to_beat=None if beaten is None else beaten[used],
             )
             posterior = posterior_of(model)
+            if self._known["noise"] is None:
+                smoothed, _ = posterior.standard_mean_std(counts)
+                posterior = posterior_of(replace(model, smoothed=smoothed))
         self._posterior, self._likelihood = posterior, fit.log_likelihood
         self._directed = graphs[0].directed
         self._clipped = standard.clipped
