@@ -15,8 +15,8 @@ from bogrape.counts import count
 from bogrape.errors import FitError, InvalidInputError
 from bogrape.gp import GraphGP
 from bogrape.graph import Graph
+from bogrape.joint_fitting import log_likelihood
 from bogrape.kernels import KERNELS, feature_cross
-from bogrape.likelihood import log_likelihood
 from bogrape.posterior import FunctionPosterior, WeightPosterior, cholesky
 
 import oracles

@@ -21,6 +21,7 @@ from .errors import FitError, InvalidInputError, SamplingError
 from .fitting import Problem
 from .graph import Graph
 from .groups import groups_of
+from .joint_fitting import fit_jointly
 from .kernels import RBF, Kernel, KernelName, get_kernel, is_linear
 from .posterior import FittedModel, Posterior, posterior_of
 from .space import GraphSpace
@@ -164,7 +165,7 @@ class GraphGP:
         counts = self._count([graphs[i] for i in used], n_labels)
         y = standard.y[used]
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
-            fit = Problem(
+            problem = Problem(
                 kernel=self._scaled_kernel(counts),
                 counts=counts,
                 y=y,
@@ -173,7 +174,8 @@ class GraphGP:
                 restarts=self.restarts,
                 seed=self.seed,
                 start=start or {},
-            ).fit()
+            )
+            fit = fit_jointly(problem) if problem.kernel.hyperparameters() else problem.fit()
             model = FittedModel(
                 kernel=fit.kernel,
                 alpha=fit.alpha,
