@@ -22,7 +22,6 @@ from ...criterion import AnyCriterion, Criterion
 from ...local.search import Elite, find_any, search
 from ...local.ties import break_tie
 from ...proposal import Proposal, Request
-from ..bounds.quick_bounds import refuse_false_bound
 from .nothing_left import explain_nothing_left
 from .partition import open_pieces
 from .piece import Answer, slack
@@ -58,9 +57,9 @@ def prove(strategy: Strategy, request: Request) -> Proposal:
     if not elite.ties and time.monotonic() >= until:
         find_any(criterion, elite, request)
     request.report("search", criterion.units.value(elite.value), -math.inf, 0)
-    refuse_false_bound(criterion, strategy.weakest_bound(), elite.value)
-    strategy = strategy.condensed()
-    criterion = strategy.criterion
+    criterion.refuse_false_bound(criterion.weakest_bound(), elite.value)
+    criterion = criterion.condensed()  # every job carries it to a worker
+    strategy = type(strategy)(criterion)
     to_settle = open_pieces(strategy, elite.value, request.deadline, request.stop)
     rounds = Rounds(strategy, request, elite, to_settle)
     answers, left = rounds.run()
