@@ -88,17 +88,23 @@ class FittedModel:
     y_scale: float
     n_features: int  # M: number of labels plus further features, as fitted
     to_beat: BoolArray | None = None  # observations that count for `best`; None for all
+    smoothed: FloatArray | None = None  # means of the observed graphs, where these count for `best`
 
     @property
     def standard_best(self) -> float:
-        """Smallest observed value among those to beat, standardised."""
-        if self.to_beat is None or not self.to_beat.any():
-            return float(self.y.min())
-        return float(self.y[self.to_beat].min())
+        """The value to beat, standardised.
+
+        The smallest of the observed values that count or, where noise is fitted, of the means of
+        their graphs: a value that is low by luck would be hard to beat for ever.
+        """
+        values = self.y if self.smoothed is None else self.smoothed
+        if self.to_beat is not None and self.to_beat.any():
+            values = values[self.to_beat]
+        return float(values.min())
 
     @property
     def best(self) -> float:
-        """Smallest observed value among those to beat, in the objective's own units."""
+        """The value to beat, in the objective's own units."""
         return self.y_mean + self.y_scale * self.standard_best
 
     def in_units(self, mean: FloatArray, std: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -134,6 +140,7 @@ def _believed(posterior: Posterior, graphs: Sequence[Graph]) -> FittedModel:
         model,
         counts=concatenate(model.counts, extra),
         y=np.concatenate([model.y, mean]),
+        smoothed=None if model.smoothed is None else np.concatenate([model.smoothed, mean]),
         to_beat=None
         if model.to_beat is None
         else np.concatenate([model.to_beat, np.ones(len(mean), dtype=bool)]),

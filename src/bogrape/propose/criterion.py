@@ -2,7 +2,8 @@
 
 A `Criterion` belongs to a Gaussian process, which sees counts; a `GraphCriterion`, in a module of
 its own, to a surrogate of your own, which sees graphs. Values are standardised
-(`bogrape.propose.values`): LCB and EI are functions of the standardised mean and deviation. An
+(`bogrape.propose.values`): LCB and EI are functions of the standardised mean and deviation. The
+value of EI is minus its logarithm, so that graphs are told apart however little they promise. An
 acquisition function of your own is called in the objective's own units, and its values are then
 standardised by those at the observed graphs.
 """
@@ -35,9 +36,9 @@ from ..kernels import RBF
 from ..posterior import Posterior
 from ..space import GraphSpace
 from .proposal import Proposal, Status
-from .values import PROOF, CountObjective, Observed, Units, room
+from .values import CERTAIN, PROOF, CountObjective, LogUnits, Observed, Units, room
 
-_LARGEST_XI = 1e300  # in standard deviations: no graph improves by as much
+_LARGEST_XI = 1e100  # in standard deviations: no graph improves by as much
 _GRID = 24  # means, and deviations, at which a declared monotonicity is checked
 
 
@@ -87,7 +88,7 @@ class AnyCriterion(ABC):
         if isinstance(self.acquisition, LCB):
             return Units(observed.mean, observed.scale)
         if isinstance(self.acquisition, EI):  # an improvement, which has no zero to choose
-            return Units(0.0, observed.scale)
+            return LogUnits(0.0, observed.scale)
         known = self._in_own_units(*self._at_observations())
         known = known[np.isfinite(known)]  # it may divide by a deviation that is zero there
         if not len(known):
@@ -99,7 +100,10 @@ class AnyCriterion(ABC):
         """Acquisition values at standardised means and deviations."""
         if self.standard_acquisition is None:
             return self.units.standard(self._in_own_units(mean, std))
-        return self.standard_acquisition(mean, std, self.observed.standard_best)
+        best = self.observed.standard_best
+        if isinstance(self.standard_acquisition, EI):
+            return -self.standard_acquisition.log(mean, np.maximum(std, CERTAIN), best)
+        return self.standard_acquisition(mean, std, best)
 
     def lower_bound(self, mean: float, std: float) -> float:
         """A bound on all values, given one on all means and one on all deviations.
@@ -141,6 +145,8 @@ class AnyCriterion(ABC):
     ) -> Proposal:
         """The answer in the objective's own units, from standardised values."""
         units = self.units
+        if isinstance(units, LogUnits):
+            rest |= {"log_value": units.log(value), "log_bound": units.log(bound)}
         return Proposal(
             graph=graph,
             value=units.value(value),
@@ -222,12 +228,6 @@ class Criterion(CountObjective, AnyCriterion):
             fitted.alpha * top
             + fitted.beta * (1 + self.space.n_features) / max(1, fitted.n_features)
         )
-        acquisition = self.standard_acquisition
-        if isinstance(acquisition, LCB):
-            return -largest * (norm + acquisition.kappa)
-        if isinstance(acquisition, EI):
-            gain = max(0.0, fitted.standard_best - acquisition.xi + largest * norm)
-            return -(gain + 0.4 * largest)
         return self.lower_bound(-largest * norm, largest)
 
     def refuse_false_bound(self, bound: float, value: float) -> None:
