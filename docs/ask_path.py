@@ -284,10 +284,10 @@ def _short(words: str, most: int) -> str:
 _INTRODUCTION = """\
 # The way of one `ask()`
 
-`study.ask()` with the kernel SSP and LCB, as in the paper, in a space of graphs with eight nodes and
-two labels, traced as it runs: every file of the package in which a function is called, in the order
-of the first call, in the process that asks and in the workers that it starts. This page and its
-pictures are written by `python docs/ask_path.py`; the reason for a hop is the first line of the
+`study.ask()` with the kernel SSP and LCB, as in the paper, in a space of graphs with eight nodes
+and two labels, traced as it runs: every file of the package in which a function is called, in the
+order of the first call, in the process that asks and in the workers that it starts. This page and
+its pictures are written by `python docs/ask_path.py`; the reason for a hop is the first line of the
 docstring of the function that is called.
 
 Imports go in one direction (`lint-imports`). A call goes *up* when the file that is called imports
