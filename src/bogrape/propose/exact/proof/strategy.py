@@ -4,7 +4,7 @@ A strategy answers every question of a proof that depends on the kernel or the a
 space is partitioned, how a piece is bounded before any solver sees it, how it is solved, and what
 the certificate may claim. The schedule, the jobs and the cutting planes ask the strategy and look
 at nothing else; `SolvePiece` is the job that puts a question about a piece to it. A new family is a
-new file in ``strategies`` and one line in its registry.
+new file in ``strategies`` and one line of `proof.engine.STRATEGIES`.
 """
 
 from __future__ import annotations
