@@ -1,6 +1,7 @@
 """Search, then proof, then re-check: the globally best graph with a certificate.
 
-1. Local search supplies an incumbent.
+1. Local search supplies an incumbent; it goes on beside the proof if the clock was too short
+   (`proof.first_search`).
 2. The space is cut into pieces: a size, a diameter where graphs are connected and undirected, and
    for the labelled kernels a composition (how many nodes have each label). Pieces whose bound
    does not beat the incumbent are settled at once (`proof.partition`).
@@ -15,15 +16,15 @@ The method is explained, with the reasons why each step is exact, in ``docs/exac
 from __future__ import annotations
 
 import math
-import time
 
 from ....errors import EngineError, SamplingError
 from ...criterion import AnyCriterion, Criterion
-from ...local.search import Elite, find_any, search
+from ...local.search import Elite, search
 from ...local.ties import break_tie
 from ...proposal import Proposal
 from ...request import Request
 from ..bounds.quick_bounds import refuse_false_bound
+from .first_search import FirstSearch
 from .nothing_left import explain_nothing_left
 from .partition import open_pieces
 from .piece import Answer, slack
@@ -31,8 +32,6 @@ from .schedule import Rounds
 from .strategies import choose
 from .strategy import Strategy
 from .whole_space import prove_by_listing
-
-_SEARCH_SHARE = 0.3  # of the time limit, at most, for the incumbent
 
 
 def propose_exact(criterion: AnyCriterion, request: Request) -> Proposal:
@@ -46,24 +45,14 @@ def propose_exact(criterion: AnyCriterion, request: Request) -> Proposal:
 def prove(strategy: Strategy, request: Request) -> Proposal:
     """The same for a criterion that there is a strategy for."""
     criterion = strategy.criterion
-    until = min(request.deadline, time.monotonic() + _SEARCH_SHARE * request.time_limit)
-    elite = search(
-        criterion,
-        excluded=request.excluded,
-        n_evaluations=request.n_evaluations,
-        deadline=until,
-        seed=request.seed,
-        starts=request.starts,
-        stop=request.stop,
-    )
-    if not elite.ties and time.monotonic() >= until:
-        find_any(criterion, elite, request)
+    first = FirstSearch(criterion, request)
+    elite = first.run()
     request.report("search", criterion.units.value(elite.value), -math.inf, 0)
     refuse_false_bound(criterion, strategy.weakest_bound(), elite.value)
     strategy = strategy.condensed()
     criterion = strategy.criterion
     to_settle = open_pieces(strategy, elite.value, request.deadline, request.stop)
-    rounds = Rounds(strategy, request, elite, to_settle)
+    rounds = Rounds(strategy, request, first, to_settle)
     answers, left = rounds.run()
     elite = rounds.elite
     improved = [a for a in answers if a.graph is not None and a.value < elite.value]
