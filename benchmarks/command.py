@@ -73,6 +73,12 @@ def _size(plan: Plan) -> str:
 @click.option("--initial", type=click.IntRange(1), help="Graphs of the initial design.")
 @click.option("--iterations", type=click.IntRange(0), help="Proposals after it.")
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds per proposal.")
+@click.option(
+    "--search",
+    type=click.Choice(["weak", "local", "exact"]),
+    help="How BoGrape looks for a proposal: 2,500 or 50,000 evaluations of a local search, which "
+    "do not depend on the load, or a proof within the time limit (the default).",
+)
 @jobs_option
 @click.option("--data", type=click.Path(exists=True, file_okay=False), help="Folder of QM7, QM9.")
 @click.option("--dask", metavar="HOST:PORT", help="Run on the Dask cluster of this scheduler.")
@@ -87,6 +93,7 @@ def run(
     initial: int | None,
     iterations: int | None,
     time_limit: float | None,
+    search: str | None,
     jobs: int,
     data: str | None,
     dask: str | None,
@@ -110,6 +117,7 @@ def run(
         "n_initial": initial,
         "n_iterations": iterations,
         "time_limit": time_limit,
+        "search": search,
     }
     changes: Any = {name: value for name, value in chosen.items() if value is not None}
     plan = replace(found.short if short else found.plan, **changes)

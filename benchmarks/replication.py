@@ -39,6 +39,7 @@ def replicate(
     time_limit: float = 600.0,
     kappa: float | str = 1.0,
     n_candidates: int = 20,
+    n_evaluations: int | None = None,
 ) -> dict[str, Any]:
     """Run it; the values in order and, for each proposal, what is known about it.
 
@@ -52,12 +53,20 @@ def replicate(
         kappa: of the acquisition function; ``growing`` for the paper's schedule in the number of
             proposals made.
         n_candidates: graphs that sampling optimisers choose from.
+        n_evaluations: acquisition values that BoGrape computes by local search for one proposal;
+            ``None`` for a proof within the time limit.
     """
     posed = get_problem(problem, seed)
     graphs = initial_design(posed, n_initial, seed)
     values = [posed.objective(graph) for graph in graphs]
     schedule = kappa if isinstance(kappa, (int, float)) else _growing(n_initial)
-    chooser = get_optimiser(optimiser, posed.space, kappa=schedule, n_candidates=n_candidates)
+    chooser = get_optimiser(
+        optimiser,
+        posed.space,
+        kappa=schedule,
+        n_candidates=n_candidates,
+        n_evaluations=n_evaluations,
+    )
     seconds: list[float] = []
     choices = []
     for t in range(n_iterations):

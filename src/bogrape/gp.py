@@ -6,6 +6,7 @@ import logging
 import math
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal
 
@@ -20,6 +21,7 @@ from .errors import FitError, InvalidInputError, SamplingError
 from .fitting import Problem
 from .graph import Graph
 from .groups import groups_of
+from .joint_fitting import fit_jointly
 from .kernels import RBF, Kernel, KernelName, get_kernel, is_linear
 from .posterior import FittedModel, Posterior, posterior_of
 from .space import GraphSpace
@@ -151,7 +153,8 @@ class GraphGP:
             graphs: the observed graphs.
             y: one value per graph.
             to_beat: which observations count as best value so far, for EI; by default all. Studies
-                leave out graphs outside their space, which no proposal can replace.
+                leave out graphs outside their space, which no proposal can replace. With fitted
+                noise, the value to beat is the smallest mean of their graphs.
             start: `hyperparameters` of an earlier fit, for a kernel that has some of its own: the
                 search for better ones begins there, too.
         """
@@ -162,7 +165,7 @@ class GraphGP:
         counts = self._count([graphs[i] for i in used], n_labels)
         y = standard.y[used]
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
-            fit = Problem(
+            problem = Problem(
                 kernel=self._scaled_kernel(counts),
                 counts=counts,
                 y=y,
@@ -171,7 +174,8 @@ class GraphGP:
                 restarts=self.restarts,
                 seed=self.seed,
                 start=start or {},
-            ).fit()
+            )
+            fit = fit_jointly(problem) if problem.kernel.hyperparameters() else problem.fit()
             model = FittedModel(
                 kernel=fit.kernel,
                 alpha=fit.alpha,
@@ -185,6 +189,9 @@ class GraphGP:
                 to_beat=None if beaten is None else beaten[used],
             )
             posterior = posterior_of(model)
+            if self._known["noise"] is None:
+                smoothed, _ = posterior.standard_mean_std(counts)
+                posterior = posterior_of(replace(model, smoothed=smoothed))
         self._posterior, self._likelihood = posterior, fit.log_likelihood
         self._directed = graphs[0].directed
         self._clipped = standard.clipped
@@ -259,10 +266,7 @@ class GraphGP:
 
     def describe(self) -> str:
         """The fitted model in words: what matters most to it, and how much it takes for noise."""
-        model = self.posterior.model
-        return " ".join(
-            [*model.kernel.in_words(model.counts.n_labels), _noise_in_words(model.noise)]
-        )
+        return in_words(self.kernel, self.hyperparameters, self.posterior.model.counts.n_labels)
 
     @property
     def log_likelihood(self) -> float:
@@ -316,8 +320,22 @@ def scaled_to_space(kernel: RBF, space: GraphSpace) -> RBF | None:
     return kernel.scaled_to(count(graphs, space.n_labels, edges=True))
 
 
-def _noise_in_words(noise: float) -> str:
-    return f"Of the variance of the observed values, {100 * noise:.2g} % is taken for noise."
+def in_words(kernel: Kernel, hyperparameters: Mapping[str, float], n_labels: int) -> str:
+    """What `GraphGP.describe` says of a fit, from what was fitted."""
+    own = kernel.hyperparameters()
+    if isinstance(kernel, RBF) and not kernel.scales:  # it compares what it has length scales for
+        groups = [group for group in kernel.groups if f"length_{group}" in hyperparameters]
+        kernel = replace(kernel, scales=tuple((group, 1.0) for group in groups))
+    fitted = kernel.with_hyperparameters(
+        {name: hyperparameters[name] for name in own if name in hyperparameters}
+    )
+    noise = 100 * hyperparameters["noise"]
+    return " ".join(
+        [
+            *fitted.in_words(n_labels),
+            f"Of the variance of the observed values, {noise:.2g} % is taken for noise.",
+        ]
+    )
 
 
 def checked_observations(graphs: Sequence[Graph], y: ArrayLike) -> FloatArray:

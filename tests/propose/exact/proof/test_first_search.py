@@ -18,7 +18,7 @@ from bogrape.propose.exact.proof.schedule import Rounds
 from bogrape.propose.exact.proof.strategies import choose
 from bogrape.propose.local.search import search
 from bogrape.propose.portfolio import propose_search
-from bogrape.propose.request import Request
+from bogrape.propose.proposal import Request
 from exhaustive import fitted
 
 SPACES = {

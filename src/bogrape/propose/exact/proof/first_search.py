@@ -12,7 +12,7 @@ from typing import final
 
 from ...criterion import AnyCriterion
 from ...local.search import Elite, find_any, search_steps
-from ...request import Request
+from ...proposal import Request
 
 _SHARE = 0.3  # of the time limit, at most, before the proof begins
 _LARGEST_SHARE = 0.6  # as long as the search finds better graphs
