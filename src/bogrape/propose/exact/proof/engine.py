@@ -1,7 +1,8 @@
 """Search, then proof, then re-check: the globally best graph with a certificate.
 
 1. The first strategy that accepts the criterion is taken, for the whole proof (`proof.strategy`).
-2. Local search supplies an incumbent.
+2. Local search supplies an incumbent; it goes on beside the proof if the clock was too short
+   (`proof.first_search`).
 3. The space is cut into pieces: a size, a diameter where graphs are connected and undirected, and
    for the labelled kernels a composition (how many nodes have each label). Pieces whose bound
    does not beat the incumbent are settled at once (`proof.partition`).
@@ -16,13 +17,13 @@ The method is explained, with the reasons why each step is exact, in ``docs/exac
 from __future__ import annotations
 
 import math
-import time
 
 from ....errors import EngineError, SamplingError
 from ...criterion import AnyCriterion, Criterion
-from ...local.search import Elite, find_any, search
+from ...local.search import Elite, search
 from ...local.ties import break_tie
 from ...proposal import Proposal, Request
+from .first_search import FirstSearch
 from .nothing_left import explain_nothing_left
 from .partition import open_pieces
 from .piece import Answer, slack
@@ -45,8 +46,6 @@ STRATEGIES: tuple[type[Strategy], ...] = (  # the first that accepts a criterion
     OwnHistograms,
 )
 
-_SEARCH_SHARE = 0.3  # of the time limit, at most, for the incumbent
-
 
 def propose_exact(criterion: AnyCriterion, request: Request) -> Proposal:
     """The best graph of the space that is not excluded, proved if time allows."""
@@ -68,24 +67,14 @@ def choose(criterion: AnyCriterion) -> Strategy | None:
 def prove(strategy: Strategy, request: Request) -> Proposal:
     """The same for a criterion that there is a strategy for."""
     criterion = strategy.criterion
-    until = min(request.deadline, time.monotonic() + _SEARCH_SHARE * request.time_limit)
-    elite = search(
-        criterion,
-        excluded=request.excluded,
-        n_evaluations=request.n_evaluations,
-        deadline=until,
-        seed=request.seed,
-        starts=request.starts,
-        stop=request.stop,
-    )
-    if not elite.ties and time.monotonic() >= until:
-        find_any(criterion, elite, request)
+    first = FirstSearch(criterion, request)
+    elite = first.run()
     request.report("search", criterion.units.value(elite.value), -math.inf, 0)
     criterion.refuse_false_bound(criterion.weakest_bound(), elite.value)
     criterion = criterion.condensed()  # every job carries it to a worker
     strategy = type(strategy)(criterion)
     to_settle = open_pieces(strategy, elite.value, request.deadline, request.stop)
-    rounds = Rounds(strategy, request, elite, to_settle)
+    rounds = Rounds(strategy, request, first, to_settle)
     answers, left = rounds.run()
     elite = rounds.elite
     improved = [a for a in answers if a.graph is not None and a.value < elite.value]

@@ -86,10 +86,14 @@ class Strategy(ABC):
         return self.coordinates(piece).values(graph)
 
     def run(
-        self, jobs: Sequence[Job], deadline: float, stop: Callable[[], bool]
+        self,
+        jobs: Sequence[Job],
+        deadline: float,
+        stop: Callable[[], bool],
+        meanwhile: Callable[[], bool],
     ) -> Iterator[tuple[int, Any]]:
         """Do jobs about pieces, as `jobs.pool.solve_all` does: in workers."""
-        return solve_all(jobs, deadline, stop)
+        return solve_all(jobs, deadline, stop, meanwhile)
 
     @abstractmethod
     def solve(self, state: PieceSolve) -> Answer:
