@@ -6,14 +6,15 @@ points.
 
 Amplitudes and noise are cheap: one decomposition serves all of them (`likelihood.Spectrum`). A
 kernel with hyperparameters of its own changes its matrix at every step, in ``O(T^3)``, so they are
-fitted first, together with amplitudes and noise, to no more than `MOST_FITTED` observations.
+fitted first, together with amplitudes and noise, to no more than `MOST_FITTED` observations. So is
+the noise if observations have noise of their own besides (`noise`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +25,7 @@ from .errors import FitError, InvalidInputError
 from .kernel_checks import check_gram, checked_cross, checked_gradients
 from .kernels import FEATURE_AMPLITUDE_BOUNDS, RBF, Kernel, LogNormal, node_features
 from .likelihood import Spectrum, likelihood_of
+from .noise import evened
 from .subset import representative
 
 Loss = Callable[[FloatArray], tuple[float, FloatArray]]
@@ -61,19 +63,33 @@ class Problem:
     restarts: int
     seed: int
     start: Mapping[str, float] = field(default_factory=dict)  # values to begin with, too
+    own_noise: FloatArray | None = None  # known variances, which add to the noise
 
     def fit(self) -> Fit:
         """The hyperparameters of the largest posterior density."""
-        joint = _joint_fit(self) if self.kernel.hyperparameters() else None
+        noise_differs = self.own_noise is not None and "noise" in self.free
+        joint = _joint_fit(self) if self.kernel.hyperparameters() or noise_differs else None
         kernel = self.kernel if joint is None else joint.kernel
         check_gram(kernel, self.counts)
         if joint is not None and len(self.y) <= MOST_FITTED:
             return joint
-        spectrum = Spectrum.of(kernel, self.counts, self.y, feature_kernel=self.feature_kernel)
+        if joint is not None and noise_differs:
+            return replace(self, known={**self.known, "noise": joint.noise})._amplitudes(kernel)
+        return self._amplitudes(kernel)
+
+    def _amplitudes(self, kernel: Kernel) -> Fit:
+        """Amplitudes and noise, for a kernel as it is."""
+        noise, factors, shared = self.known["noise"], None, {}
+        if self.own_noise is not None:
+            assert noise is not None  # `fit` has found it
+            shared["noise"], factors = evened(noise + self.own_noise)
+        spectrum = Spectrum.of(
+            kernel, self.counts, self.y, feature_kernel=self.feature_kernel, factors=factors
+        )
         penalty = self.penalty(self.free)
 
         def loss(theta: FloatArray) -> tuple[float, FloatArray]:
-            value, gradient = spectrum.log_likelihood(**self.values_at(theta))
+            value, gradient = spectrum.log_likelihood(**{**self.values_at(theta), **shared})
             less, slope = penalty(theta)
             return less - value, slope - gradient[[name in self.free for name in self.known]]
 
@@ -156,13 +172,15 @@ def _grid_starts(logs: FloatArray, loss: Loss, problem: Problem) -> list[FloatAr
 
 
 def _joint_fit(problem: Problem) -> Fit:
-    """The kernel's hyperparameters, amplitudes and noise together."""
+    """The kernel's hyperparameters, if it has any, amplitudes and noise together."""
     kernel, free = problem.kernel, problem.free
     some = representative(problem.counts, problem.y, MOST_FITTED)
     counts, y = problem.counts.rows(some), problem.y[some]
+    own_noise = np.zeros(len(y)) if problem.own_noise is None else problem.own_noise[some]
     own, n_free = list(kernel.hyperparameters()), len(free)
     check_gram(kernel, counts)  # before its values at many other points say less clearly why
-    logs = np.concatenate([problem.logs, np.log([kernel.hyperparameters()[n] for n in own])])
+    own_logs = np.log([kernel.hyperparameters()[n] for n in own]).reshape(-1, 2)
+    logs = np.concatenate([problem.logs, own_logs])
     nodes = np.zeros((len(y), 0))
     if problem.feature_kernel:
         nodes = node_features(counts, counts.features.shape[1])
@@ -182,7 +200,7 @@ def _joint_fit(problem: Problem) -> Fit:
         parts = [alpha * gram, beta * of_nodes, noise * np.eye(len(y))]
         known = [] if gradients is None else [alpha * gradients[name] for name in own]
         by = [part for part, wanted in zip(parts, is_free, strict=True) if wanted]
-        return likelihood_of(sum(parts, np.zeros_like(of_nodes)), [*by, *known], y)
+        return likelihood_of(sum(parts, np.diag(own_noise)), [*by, *known], y)
 
     def loss(theta: FloatArray) -> tuple[float, FloatArray]:
         try:
@@ -196,7 +214,8 @@ def _joint_fit(problem: Problem) -> Fit:
         less, more_slope = penalty(theta)
         return less - value, more_slope - np.concatenate([slope, differences])
 
-    theta, least = _smallest(loss, logs, _joint_starts(problem, own, logs, loss))
+    starts = _joint_starts(problem, own, logs, loss) if own else _grid_starts(logs, loss, problem)
+    theta, least = _smallest(loss, logs, starts)
     fitted = at(theta)
     if not isinstance(fitted, type(kernel)):
         raise InvalidInputError(

@@ -16,6 +16,9 @@ its thin singular value decomposition ``W = P diag(s) O'``,
     (I + W W^\top)^{-1} = I - P\, \tfrac{s^2}{1+s^2} P^\top .
 
 No inverse is formed and nothing is squared that rounding could spoil.
+
+Observations with noise of their own are multiplied by factors that make all noise equal
+(`noise.evened`). These depend on ``noise``, so then it must be given and cannot be fitted here.
 """
 
 from __future__ import annotations
@@ -46,18 +49,32 @@ class Spectrum:
     y: FloatArray  # (r,): Q' y
     beyond: float  # |y - Q Q' y|^2
     n_observations: int  # T
+    log_factors: float = 0.0  # sum of the logarithms of the factors of observations
 
     @classmethod
     def of(
-        cls, kernel: Kernel, counts: Counts, y: FloatArray, *, feature_kernel: bool = True
+        cls,
+        kernel: Kernel,
+        counts: Counts,
+        y: FloatArray,
+        *,
+        feature_kernel: bool = True,
+        factors: FloatArray | None = None,
     ) -> Spectrum:
-        """The spectrum of standardised observations; without ``feature_kernel``, Z_F is empty."""
+        """The spectrum of standardised observations; without ``feature_kernel``, Z_F is empty.
+
+        With ``factors``, each observation is multiplied by its own; the likelihood is still that of
+        the observations as they are.
+        """
+        rows = np.ones(len(y)) if factors is None else factors
         n_nodes = counts.features.shape[1]
         nodes = node_features(counts, n_nodes) if feature_kernel else np.zeros((len(y), 0))
+        nodes, y, log_factors = nodes * rows[:, None], y * rows, float(np.log(rows).sum())
         paths = _different_columns(kernel, counts) if is_linear(kernel) else None
         if paths is not None and paths.shape[1] + nodes.shape[1] < len(y):
-            return cls._in_weight_space(paths, nodes, y)
-        eigenvalues, basis = np.linalg.eigh(checked_cross(kernel, counts, counts))
+            return cls._in_weight_space(paths * rows[:, None], nodes, y, log_factors)
+        gram = checked_cross(kernel, counts, counts) * np.outer(rows, rows)
+        eigenvalues, basis = np.linalg.eigh(gram)
         # K_G has no negative eigenvalues: what there is of them is rounding
         return cls(
             eigenvalues=np.maximum(eigenvalues, 0.0),
@@ -65,10 +82,13 @@ class Spectrum:
             y=basis.T @ y,
             beyond=0.0,
             n_observations=len(y),
+            log_factors=log_factors,
         )
 
     @classmethod
-    def _in_weight_space(cls, paths: FloatArray, nodes: FloatArray, y: FloatArray) -> Spectrum:
+    def _in_weight_space(
+        cls, paths: FloatArray, nodes: FloatArray, y: FloatArray, log_factors: float
+    ) -> Spectrum:
         n_paths, n = paths.shape[1], paths.shape[1] + nodes.shape[1]
         triangle = triangular_factor(paths, nodes, y)
         left, singular, _ = np.linalg.svd(triangle[:n, :n_paths])
@@ -80,6 +100,7 @@ class Spectrum:
             y=left.T @ triangle[:n, n],
             beyond=float(triangle[n, n] ** 2),
             n_observations=len(y),
+            log_factors=log_factors,
         )
 
     def log_likelihood(self, alpha: float, beta: float, noise: float) -> tuple[float, FloatArray]:
@@ -101,6 +122,7 @@ class Spectrum:
         fit = square + self.beyond / noise
         log_det = np.log(b).sum() + np.log1p(s**2).sum() + n_beyond * math.log(noise)
         value = -0.5 * (fit + log_det + self.n_observations * math.log(2.0 * math.pi))
+        value += self.log_factors
 
         a = (t - p @ (shrink * along)) / np.sqrt(b)
         inverse = (1.0 - p**2 @ shrink) / b  # the diagonal of K^{-1} within Q
