@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bogrape import EI, LCB, GraphGP, GraphSpace
+from bogrape import EI, LCB, GraphGP, GraphSpace, propose
 from bogrape.counts import count
 from bogrape.errors import InvalidInputError
 from bogrape.fitting import MOST_FITTED
@@ -19,10 +19,11 @@ from bogrape.kernels import KERNELS, feature_cross
 from bogrape.likelihood import Spectrum, likelihood_of
 from bogrape.noise import evened
 from bogrape.posterior import FittedModel, FunctionPosterior, WeightPosterior, posterior_of
+from bogrape.report.validation import Inverse, LeaveOneOut
 from bogrape.standardise import standardise
+from exhaustive import assert_optimal, everything, true_values
 
 import oracles
-from exhaustive import assert_optimal
 
 names = pytest.mark.parametrize("name", ["ssp", "sp", "essp", "esp"])
 every = pytest.mark.parametrize("name", ["ssp", "sp", "essp", "esp", "rbf"])
@@ -216,16 +217,47 @@ def test_weight_space_and_function_space_agree(name: str) -> None:
 @every
 @pytest.mark.parametrize("acquisition", [LCB(1.0), EI()])
 def test_proofs_hold_with_noise_of_single_observations(name: str, acquisition: Any) -> None:
-    if name == "rbf" and isinstance(acquisition, EI):
-        pytest.skip("listed, whatever the noise")
     space = GraphSpace((2, 5), labels=2)
-    for seed in range(2):
-        graphs, y = space.sample(8, seed=seed), np.random.default_rng(seed).normal(size=8)
-        noise = np.random.default_rng(seed).uniform(0, 1, 8) * ([1, 0] * 4)
-        gp = GraphGP(name, noise=1e-4, n_labels=2, restarts=1).fit(graphs, y, noise=noise)
-        plain = GraphGP(name, noise=1e-4, n_labels=2, restarts=1).fit(graphs, y)
-        assert not np.allclose(gp.predict(graphs), plain.predict(graphs), atol=1e-3)
-        assert_optimal(space, gp, acquisition)
+    rng = np.random.default_rng(1)
+    graphs, y, noise = space.sample(8, seed=1), rng.normal(size=8), rng.uniform(0, 1, 8)
+    noise[::2] = math.nan
+    gp = GraphGP(name, noise=1e-4, n_labels=2, restarts=1).fit(graphs, y, noise=noise)
+    plain = GraphGP(name, noise=1e-4, n_labels=2, restarts=1).fit(graphs, y)
+    assert not np.allclose(gp.predict(graphs), plain.predict(graphs), atol=1e-3)
+    assert_optimal(space, gp, acquisition)
+
+
+@pytest.mark.parametrize("name", ["ssp", "essp"])
+def test_the_program_of_the_paper_has_the_noise_of_each_observation(name: str) -> None:
+    space = GraphSpace(4)
+    graphs, y = space.sample(5, seed=2), np.random.default_rng(2).normal(size=5)
+    noise = np.array([0.5, 0.02, math.nan, 0.1, 0.3])
+    gp = GraphGP(name, noise=0.05, restarts=1).fit(graphs, y, noise=noise)
+    for form in ("function", "weight") if name == "ssp" else ("function",):
+        proposal = propose(space, gp, LCB(1.0), method="mip", options={"form": form}, time_limit=20)
+        truth = true_values(gp, LCB(1.0), everything(space)).min()
+        assert proposal.status == "optimal"
+        assert proposal.value == pytest.approx(truth, abs=1e-5)
+
+
+@every
+def test_leave_one_out_equals_predicting_from_the_others(name: str) -> None:
+    graphs, y, noise = observed(12)
+    noise[3] = math.nan
+    gp = GraphGP(name, noise=0.01, restarts=1, n_labels=2).fit(graphs, y, noise=noise)
+    model, found = gp.posterior.model, LeaveOneOut.of(Inverse(gp.posterior.model))
+    for i in range(12):
+        rest = np.flatnonzero(np.arange(12) != i)
+        others = replace(
+            model,
+            counts=model.counts.rows(rest),
+            y=model.y[rest],
+            own_noise=model.own_noise[rest],  # type: ignore[index]
+        )
+        mean, std = FunctionPosterior(others).mean_std(model.counts.rows(np.array([i])))
+        own = model.variances[i] * model.y_scale**2
+        assert found.mean[i] == pytest.approx(mean[0], rel=1e-6, abs=1e-6)
+        assert found.std[i] == pytest.approx(math.sqrt(std[0] ** 2 + own), rel=1e-6)
 
 
 def test_what_is_known_to_be_far_off_decides_nothing() -> None:
