@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from bogrape import EI, LCB, GraphGP, GraphSpace, propose
 from bogrape.counts import count
 from bogrape.errors import InvalidInputError
-from bogrape.fitting import MOST_FITTED
+from bogrape.fitting import Spectrum
+from bogrape.joint_fitting import MOST_FITTED, likelihood_of
 from bogrape.kernels import KERNELS, feature_cross
-from bogrape.likelihood import Spectrum, likelihood_of
 from bogrape.noise import evened
 from bogrape.posterior import FittedModel, FunctionPosterior, WeightPosterior, posterior_of
 from bogrape.report.validation import Inverse, LeaveOneOut

@@ -6,6 +6,7 @@ import logging
 import math
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal
 
@@ -20,6 +21,7 @@ from .errors import FitError, InvalidInputError, SamplingError
 from .fitting import Problem
 from .graph import Graph
 from .groups import groups_of
+from .joint_fitting import fit_jointly
 from .kernels import RBF, Kernel, KernelName, get_kernel, is_linear
 from .noise import checked_noise, standardised_noise
 from .posterior import FittedModel, Posterior, posterior_of
@@ -158,7 +160,8 @@ class GraphGP:
                 *add* to the noise of the model, which stands for everything else: a value of
                 unknown variance has that noise alone.
             to_beat: which observations count as best value so far, for EI; by default all. Studies
-                leave out graphs outside their space, which no proposal can replace.
+                leave out graphs outside their space, which no proposal can replace. With fitted
+                or known noise, the value to beat is the smallest mean of their graphs.
             start: `hyperparameters` of an earlier fit, for a kernel that has some of its own: the
                 search for better ones begins there, too.
         """
@@ -174,7 +177,7 @@ class GraphGP:
         y = standard.y[used]
         own_noise = None if own_noise is None else own_noise[used]
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
-            fit = Problem(
+            problem = Problem(
                 kernel=self._scaled_kernel(counts),
                 counts=counts,
                 y=y,
@@ -184,7 +187,8 @@ class GraphGP:
                 seed=self.seed,
                 start=start or {},
                 own_noise=own_noise,
-            ).fit()
+            )
+            fit = fit_jointly(problem) if problem.needs_all_at_once else problem.fit()
             model = FittedModel(
                 kernel=fit.kernel,
                 alpha=fit.alpha,
@@ -199,6 +203,9 @@ class GraphGP:
                 own_noise=own_noise,
             )
             posterior = posterior_of(model)
+            if self._known["noise"] is None or own_noise is not None:
+                smoothed, _ = posterior.standard_mean_std(counts)
+                posterior = posterior_of(replace(model, smoothed=smoothed))
         self._posterior, self._likelihood = posterior, fit.log_likelihood
         self._directed = graphs[0].directed
         self._clipped = standard.clipped

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import display
-from .arrays import BoolArray, FloatArray, IntArray, frozen
+from .arrays import BoolArray, FloatArray, IntArray
 from .errors import InvalidGraphError
 from .graph_arrays import (
     LARGEST,
@@ -79,16 +79,14 @@ class Graph:
             raise InvalidGraphError(f"directed must be True or False, got {directed!r}")
         matrix = adjacency_matrix(adjacency, bool(directed))
         n = len(matrix)
-        self._adjacency = frozen(matrix)
+        self._adjacency = matrix
         self._directed = bool(directed)
-        self._labels = frozen(label_vector(labels, n))
-        self._features = frozen(feature_matrix(features, n))
+        self._labels = label_vector(labels, n)
+        self._features = feature_matrix(features, n)
         self._label_names = _checked_names(label_names, int(self._labels.max(initial=0)))
         self._domain: str | None = None
         self._edge_labels = (
-            None
-            if edge_labels is None
-            else frozen(edge_label_matrix(edge_labels, matrix, bool(directed)))
+            None if edge_labels is None else edge_label_matrix(edge_labels, matrix, bool(directed))
         )
 
     def __setattr__(self, name: str, value: object) -> None:

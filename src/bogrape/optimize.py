@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, Unpack
 
 from .checks import whole
+from .console import status_line
 from .errors import (
     BudgetSpent,
     EvaluationNotStarted,
@@ -32,7 +33,6 @@ from .errors import (
 from .evaluate import Evaluator, Objective, Outcome, make_evaluator
 from .progress import in_words
 from .space import GraphSpace
-from .statusline import status_line
 from .storage import Storage
 from .study import Study
 from .study.ahead import Ahead

@@ -50,8 +50,9 @@ class Trial:
         seed: of the design or proposal that made it.
         certificate: the proposal's ``value``, ``bound``, ``gap``, ``status``, ``seconds``,
             ``method`` and ``n_evaluations``; value and bound in your units, ``bound`` is ``None``
-            when there is none. Also the prediction, ``mean`` and ``std`` (see `predicted`),
-            ``fit_seconds``, and of the ``n_observations`` the number the model used, ``n_used``.
+            when there is none; for EI also ``log_value`` and ``log_bound``. Also the prediction,
+            ``mean`` and ``std`` (see `predicted`), ``fit_seconds``, and of the ``n_observations``
+            the number the model used, ``n_used``.
         hyperparameters: fitted ``alpha``, ``beta``, ``noise`` and those of the kernel's own.
         details: what else is known, as JSON can hold it: ``evaluation_seconds``; ``not_started``,
             how often an evaluation could not be started; ``failures``, the earlier failures of a

@@ -2,7 +2,8 @@
 
 A `Criterion` belongs to a Gaussian process, which sees counts; a `GraphCriterion`, in a module of
 its own, to a surrogate of your own, which sees graphs. Values are standardised
-(`bogrape.propose.units`): LCB and EI are functions of the standardised mean and deviation. An
+(`bogrape.propose.values`): LCB and EI are functions of the standardised mean and deviation. The
+value of EI is minus its logarithm, so that graphs are told apart however little they promise. An
 acquisition function of your own is called in the objective's own units, and its values are then
 standardised by those at the observed graphs.
 """
@@ -26,11 +27,10 @@ from ..graph import Graph
 from ..kernels import RBF
 from ..posterior import Posterior
 from ..space import GraphSpace
-from .evaluation import CountObjective
 from .proposal import Proposal, Status
-from .units import Observed, Units
+from .values import CERTAIN, CountObjective, LogUnits, Observed, Units
 
-_LARGEST_XI = 1e300  # in standard deviations: no graph improves by as much
+_LARGEST_XI = 1e100  # in standard deviations: no graph improves by as much
 _GRID = 24  # means, and deviations, at which a declared monotonicity is checked
 
 
@@ -47,7 +47,7 @@ class AnyCriterion(ABC):
 
     @abstractmethod
     def evaluate(self, batch: Batch, deadline: float = math.inf) -> tuple[FloatArray, IntArray]:
-        """See `bogrape.propose.evaluation.Searchable`."""
+        """See `bogrape.propose.values.Searchable`."""
 
     @abstractmethod
     def n_at_a_time(self, n: int) -> int:
@@ -80,7 +80,7 @@ class AnyCriterion(ABC):
         if isinstance(self.acquisition, LCB):
             return Units(observed.mean, observed.scale)
         if isinstance(self.acquisition, EI):  # an improvement, which has no zero to choose
-            return Units(0.0, observed.scale)
+            return LogUnits(0.0, observed.scale)
         known = self._in_own_units(*self._at_observations())
         known = known[np.isfinite(known)]  # it may divide by a deviation that is zero there
         if not len(known):
@@ -92,7 +92,10 @@ class AnyCriterion(ABC):
         """Acquisition values at standardised means and deviations."""
         if self.standard_acquisition is None:
             return self.units.standard(self._in_own_units(mean, std))
-        return self.standard_acquisition(mean, std, self.observed.standard_best)
+        best = self.observed.standard_best
+        if isinstance(self.standard_acquisition, EI):
+            return -self.standard_acquisition.log(mean, np.maximum(std, CERTAIN), best)
+        return self.standard_acquisition(mean, std, best)
 
     def lower_bound(self, mean: float, std: float) -> float:
         """A bound on all values, given one on all means and one on all deviations.
@@ -134,6 +137,8 @@ class AnyCriterion(ABC):
     ) -> Proposal:
         """The answer in the objective's own units, from standardised values."""
         units = self.units
+        if isinstance(units, LogUnits):
+            rest |= {"log_value": units.log(value), "log_bound": units.log(bound)}
         return Proposal(
             graph=graph,
             value=units.value(value),

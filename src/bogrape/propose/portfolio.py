@@ -30,9 +30,8 @@ from .local.evolution import propose_evolve
 from .local.sampling import propose_sample
 from .local.search import find_any, search
 from .local.ties import break_tie
-from .proposal import Proposal
+from .proposal import Proposal, Request, Stage
 from .recheck import recheck
-from .request import Request, Stage
 
 Proposer = Callable[[AnyCriterion, Request], Proposal]
 Method = Literal["auto", "exact", "mip", "search", "sample", "evolve"]
@@ -114,6 +113,7 @@ def propose(
     *,
     pending: Sequence[Graph] = ...,
     starts: Sequence[Graph] | None = ...,
+    n_evaluations: int | None = ...,
     options: Mapping[str, Any] | None = ...,
     stop: Callable[[], bool] | None = ...,
     watch: Callable[[Stage], None] | None = ...,
@@ -132,6 +132,7 @@ def propose(
     *,
     pending: Sequence[Graph] = ...,
     starts: Sequence[Graph] | None = ...,
+    n_evaluations: int | None = ...,
     options: Mapping[str, Any] | None = ...,
     stop: Callable[[], bool] | None = ...,
     watch: Callable[[Stage], None] | None = ...,
@@ -149,6 +150,7 @@ def propose(
     *,
     pending: Sequence[Graph] = (),
     starts: Sequence[Graph] | None = None,
+    n_evaluations: int | None = None,
     options: Mapping[str, Any] | None = None,
     stop: Callable[[], bool] | None = None,
     watch: Callable[[Stage], None] | None = None,
@@ -173,6 +175,9 @@ def propose(
         pending: graphs under evaluation: excluded, and believed to come out at their mean.
         starts: graphs that local search may begin from, for instance the best observed ones; by
             default the last 500 of those excluded and pending.
+        n_evaluations: acquisition values that local search computes, whether it is all there is
+            (``search``) or comes before a proof; fewer if the time is up. By default 300,000, or
+            60,000 predictions of a surrogate of your own.
         options: further choices of a method; for ``mip`` see `bogrape.propose.mip.MipOptions`.
         stop: asked several times per second; once it returns true, the best graph so far is
             returned with the bound proved so far, and no further ones are sought.
@@ -181,6 +186,8 @@ def propose(
     check_method(method, solver, options)
     time_limit = seconds(time_limit, "time_limit")
     n, seed = whole(n, "n", 1), whole(seed, "seed", 0)
+    if n_evaluations is not None:
+        n_evaluations = whole(n_evaluations, "n_evaluations", 1)
     _check_parts(space, acquisition)
     try:
         exclude, pending = list(exclude), list(pending)
@@ -215,7 +222,9 @@ def propose(
             starts=taken[-MOST_STARTS:] if starts is None else starts,
             **hooks,
         )
-        if isinstance(objective, GraphCriterion):
+        if n_evaluations is not None:
+            request = replace(request, n_evaluations=n_evaluations)
+        elif isinstance(objective, GraphCriterion):
             request = replace(request, n_evaluations=_PREDICTIONS)
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
             proposal = METHODS[method](objective, request)

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from ..arrays import FloatArray
 from ..counts import count
-from ..display import finite
+from ..display import finite, gap_in_words
 from ..errors import BoGrapeError, StudyError
 from ..gp import GraphGP
 from ..kernels import get_kernel, is_published, path_features
@@ -22,6 +22,7 @@ from ..study.results import mean_value
 from ..trial import observed_noise
 from .effects import Effect, find_effects
 from .picture import Look
+from .text import acquisition_in_words
 from .validation import Inverse, LeaveOneOut, Score, scores
 
 _MOST_FITTED = 200  # observations for a fit of hyperparameters; more take minutes
@@ -40,11 +41,28 @@ class Certificate:
 
     value: float | None
     bound: float | None
-    gap: float | None
+    gap: float | None  # of logarithms, where there is one
+    log_value: float | None
     status: str
     fit_seconds: float
     seconds: float
     predicted: tuple[float, float] | None
+
+    @property
+    def gap_in_words(self) -> str:
+        """How much better another graph may have been."""
+        return gap_in_words(self.gap, of_logs=self.log_value is not None)
+
+    @property
+    def gap_in_full(self) -> str:
+        """The same as part of a sentence."""
+        words = self.gap_in_words
+        return words.replace("sd", "standard deviations").replace("×", "a factor of ")
+
+    @property
+    def value_in_words(self) -> str:
+        """The acquisition value, or the logarithm of an improvement too small for a number."""
+        return acquisition_in_words(self.value, self.log_value)
 
     @classmethod
     def of(cls, trial: Trial) -> Certificate:
@@ -57,6 +75,7 @@ class Certificate:
             value=finite(found.get("value")),
             bound=finite(found.get("bound")),
             gap=gap if gap is not None and 0 <= gap <= _WIDEST else None,
+            log_value=finite(found.get("log_value")),
             status=status if status in ("optimal", "time_limit", "heuristic") else "",
             fit_seconds=_seconds(found.get("fit_seconds")),
             seconds=_seconds(found.get("seconds")),

@@ -49,7 +49,6 @@ from .checks import (
     labels_of_nodes,
     span,
 )
-from .connectivity import unreached
 from .exchange import from_networkx, to_networkx
 from .propagation import Known, propagate
 from .sampler import sample
@@ -509,7 +508,7 @@ class GraphSpace:
             out.append((f"edge labels 1..{self.n_edge_labels}", odd.astype(float)))
         if self.connected is not False:
             words = "strongly connected" if self.connected == "strong" else "connected"
-            out.append((words, unreached(batch, strong=self.connected == "strong")))
+            out.append((words, batch.unreached(strong=self.connected == "strong")))
         return out
 
     def oddities(self, graph: Graph) -> list[str]:

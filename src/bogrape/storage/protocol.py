@@ -74,9 +74,9 @@ def check_name(name: object) -> str:
     return name
 
 
-def check_budget(n_present: int, n_new: int, most: int | None) -> None:
+def check_budget(n_present: int, n_new: int, most: int) -> None:
     """Raise if a study would have more trials of its own than it may."""
-    if most is not None and n_present + n_new > most:
+    if n_present + n_new > most:
         raise BudgetSpent(f"the study has {n_present} trials of its own, and {most} are allowed")
 
 

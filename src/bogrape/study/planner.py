@@ -234,8 +234,17 @@ def _certificate(proposal: Proposal, sign: float) -> dict[str, Any]:
         "value": sign * proposal.value,
         "bound": sign * proposal.bound if np.isfinite(proposal.bound) else None,
         "gap": float(proposal.gap) if np.isfinite(proposal.gap) else None,
+        **_logs(proposal),
         "status": proposal.status,
         "seconds": proposal.seconds,
         "method": proposal.method,
         "n_evaluations": proposal.n_evaluations,
     }
+
+
+def _logs(proposal: Proposal) -> dict[str, float | None]:
+    """Of EI, which may itself be too small a number; nothing for other acquisition functions."""
+    if proposal.log_value is None:
+        return {}
+    logs = {"log_value": proposal.log_value, "log_bound": proposal.log_bound}
+    return {name: None if log is None or np.isinf(log) else log for name, log in logs.items()}

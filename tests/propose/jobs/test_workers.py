@@ -20,7 +20,7 @@ import pytest
 
 from bogrape import GraphSpace, propose
 from bogrape.errors import WorkerError
-from bogrape.propose.jobs import messages, pool
+from bogrape.propose.jobs import pool, worker
 from bogrape.propose.mip.program import Program
 from bogrape.propose.mip.runner import run
 from bogrape.propose.mip.solution import Limits
@@ -221,16 +221,16 @@ def test_workers_are_used_again() -> None:
 def test_messages_that_end_early_are_no_messages(tmp_path: Path) -> None:
     path = tmp_path / "stream"
     with path.open("wb") as stream:
-        messages.write(stream, b"abc")
+        worker.write(stream, b"abc")
     whole = path.read_bytes()
     with path.open("rb") as stream:
-        assert messages.read(stream) == b"abc"
+        assert worker.read(stream) == b"abc"
     for length in range(len(whole)):
         path.write_bytes(whole[:length])
-        with path.open("rb") as stream, pytest.raises((EOFError, messages.Garbled)):
-            messages.read(stream)
+        with path.open("rb") as stream, pytest.raises((EOFError, worker.Garbled)):
+            worker.read(stream)
 
 
 def test_what_can_be_imported_goes_by_reference() -> None:
-    assert pickle.loads(messages.packed(Do)) is Do
-    assert len(messages.packed(Do)) < 100
+    assert pickle.loads(worker.packed(Do)) is Do
+    assert len(worker.packed(Do)) < 100

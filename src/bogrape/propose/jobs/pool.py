@@ -17,36 +17,17 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from ...machine import n_cores
 from .process import Death, Inbox, Report, Worker, broken, cannot_start
-from .worker import Tell
+from .worker import Job, Solve
 
 logger = logging.getLogger(__name__)
 
 _LOOK_EVERY = 0.2  # seconds between two looks at whether to stop
 _GRACE = 0.7  # seconds a worker may take beyond its limit before it is killed
 _START = 20.0  # seconds a new worker may take to get going: on a busy machine, a few
-
-
-class Job(Protocol):
-    """What a worker can be asked to do."""
-
-    time_limit: float  # seconds
-
-    def solve(self) -> Any:
-        """The answer; runs in the worker."""
-
-
-@dataclass(frozen=True)
-class _Solve:
-    """A job as the task of a worker."""
-
-    job: Job
-
-    def __call__(self, tell: Tell) -> Any:  # noqa: ARG002
-        return self.job.solve()
 
 
 @dataclass
@@ -67,7 +48,7 @@ class _Running:
         """
         allowed = self.time_limit + (0.0 if self.worker.has_begun else _START)
         self._set_due(allowed)
-        self.worker.begin(_Solve(job), inbox)
+        self.worker.begin(Solve(job), inbox)
 
     def note_begun(self) -> None:
         """The worker has loaded the job: now its time runs."""

@@ -25,9 +25,8 @@ from ...batch import Batch
 from ...errors import InfeasibleSpaceError, SamplingError
 from ...graph import Graph
 from ...space import GraphSpace
-from ..evaluation import Searchable
-from ..request import Request
-from ..units import STEP, TIE, room
+from ..proposal import Request
+from ..values import STEP, TIE, Searchable, room
 from .landmarks import Landmarks, landmarks
 from .moves import MoveTable
 

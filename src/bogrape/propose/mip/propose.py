@@ -35,9 +35,8 @@ from ...graph import Graph
 from ..criterion import Criterion
 from ..local.search import search
 from ..local.ties import break_tie
-from ..proposal import Proposal, Status
-from ..request import Request
-from ..units import RECOMPUTED, TIE, room
+from ..proposal import Proposal, Request, Status
+from ..values import RECOMPUTED, TIE, room
 from .build import AcquisitionProgram, OutOfTime, refuse_checked_rules
 from .options import MipOptions
 from .posterior import encodable

@@ -15,8 +15,7 @@ from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.distances import prove_facts as factory
 from bogrape.propose.exact.distances.directions import tail_directions
 from bogrape.propose.exact.distances.extremes import Extremes, prove
-from bogrape.propose.exact.distances.facts import Fact, dump, known_facts, parse
-from bogrape.propose.exact.distances.learnt import Learnt
+from bogrape.propose.exact.distances.facts import Fact, Learnt, dump, known_facts, parse
 from bogrape.propose.exact.distances.prove_facts import tightest
 from bogrape.propose.exact.proof.cutting_planes import CutPiece
 from bogrape.propose.exact.proof.piece import Piece

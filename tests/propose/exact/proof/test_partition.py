@@ -17,7 +17,7 @@ from bogrape.propose.exact.proof.partition import open_pieces
 from bogrape.propose.exact.proof.schedule import Rounds
 from bogrape.propose.exact.proof.strategies import choose, exponential
 from bogrape.propose.local.search import Elite
-from bogrape.propose.request import Request
+from bogrape.propose.proposal import Request
 from exhaustive import assert_optimal, everything, fitted, prove
 
 from oracles import are_isomorphic

@@ -19,14 +19,14 @@ from itertools import product
 
 import numpy as np
 
-from ....acquisition import EI, LCB, name_of
+from ....acquisition import name_of
 from ....arrays import FloatArray, IntArray
 from ....constraints import Shape
 from ....encoding import Structure
 from ....errors import InvalidInputError
 from ....posterior import WeightPosterior
 from ...criterion import Criterion
-from ...units import PROOF, room
+from ...values import PROOF, room
 from ..distances import histograms
 from ..distances.coordinates import Coordinates
 from .posterior_over_counts import PosteriorOverCounts, embedded
@@ -162,12 +162,6 @@ def norm_bound(objective: Criterion) -> float:
     largest = math.sqrt(
         fitted.alpha * top + fitted.beta * (1 + n_extra) / max(1, fitted.n_features)
     )
-    acquisition = objective.standard_acquisition
-    if isinstance(acquisition, LCB):
-        return -largest * (norm + acquisition.kappa)
-    if isinstance(acquisition, EI):
-        gain = max(0.0, fitted.standard_best - acquisition.xi + largest * norm)
-        return -(gain + 0.4 * largest)
     return objective.lower_bound(-largest * norm, largest)
 
 

@@ -21,8 +21,7 @@ from ....errors import EngineError, SamplingError
 from ...criterion import AnyCriterion, Criterion
 from ...local.search import Elite, find_any, search
 from ...local.ties import break_tie
-from ...proposal import Proposal
-from ...request import Request
+from ...proposal import Proposal, Request
 from ..bounds.quick_bounds import refuse_false_bound
 from .nothing_left import explain_nothing_left
 from .partition import open_pieces

@@ -18,11 +18,10 @@ from typing import Any
 from ....encoding import Structure, structures
 from ...jobs.pool import solve_all
 from ..distances.coordinates import Position
-from ..distances.facts import Fact
+from ..distances.facts import Fact, learnt
 from ..distances.free_attributes import compositions, count_compositions
 from ..distances.inequality import Inequality
 from ..distances.known import known_of_counts
-from ..distances.learnt import learnt
 from .piece import Open, Piece, with_room
 from .strategy import Strategy
 

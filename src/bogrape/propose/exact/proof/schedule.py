@@ -26,14 +26,13 @@ from ....graph import Graph
 from ....machine import n_cores
 from ...jobs.pool import solve_all
 from ...local.search import Elite, search
-from ...request import Request
-from ...units import PROGRESS, room
-from ..distances.learnt import learnt
+from ...proposal import Request
+from ...values import PROGRESS, room
+from ..distances.facts import learnt
 from .cases import SplitPiece, has_cases
 from .cutting_planes import CutPiece
 from .piece import Answer, Open, Piece, Question, slack
-from .solve_piece import SolvePiece
-from .strategy import Strategy
+from .strategy import SolvePiece, Strategy
 
 logger = logging.getLogger(__name__)
 

@@ -3,21 +3,25 @@
 A strategy answers every question of a proof that depends on the kernel or the acquisition: how the
 space is partitioned, how a piece is bounded before any solver sees it, how it is solved, and what
 the certificate may claim. The schedule, the jobs and the cutting planes ask the strategy and look
-at nothing else. A new family is a new file in ``strategies`` and one line in its registry.
+at nothing else; `SolvePiece` is the job that puts a question about a piece to it. A new family is a
+new file in ``strategies`` and one line in its registry.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from ....arrays import FloatArray
 from ....encoding import Structure
 from ....graph import Graph
 from ...criterion import Criterion
-from ...jobs.pool import Job, solve_all
+from ...jobs.pool import solve_all
+from ...jobs.worker import Job
 from ...proposal import Status
 from ..bounds.linear_programs import Lines
 from ..bounds.lines_below import LcbOverCounts
@@ -25,8 +29,8 @@ from ..bounds.quick_bounds import norm_bound
 from ..distances.coordinates import Coordinates, Position
 from ..distances.inequality import Inequality
 from ..distances.known import shared_out
-from .piece import Answer, Piece
-from .piece_solve import PieceSolve
+from .piece import Answer, Piece, Question
+from .piece_solve import OutOfTime, PieceSolve
 
 
 class Strategy(ABC):
@@ -120,3 +124,25 @@ class Strategy(ABC):
         if proved:
             return "optimal"
         return "heuristic" if bound == -math.inf else "time_limit"
+
+
+@dataclass
+class SolvePiece:
+    """The job of one solve: the best graph of a piece that beats a value, if any, and a bound."""
+
+    strategy: Strategy
+    question: Question
+    time_limit: float
+
+    def solve(self) -> Answer:
+        """The answer; its bound holds for all graphs of the piece that are not excluded."""
+        state = self.state()
+        try:
+            return self.strategy.solve(state)
+        except OutOfTime:
+            return state.open()
+
+    def state(self) -> PieceSolve:
+        """The solve before its first step; its clock starts now."""
+        deadline = time.monotonic() + self.time_limit
+        return PieceSolve(self.question, self.strategy.criterion, deadline)

@@ -22,9 +22,8 @@ from ...criterion import AnyCriterion, Criterion
 from ...graph_criterion import GraphCriterion
 from ...local.search import Elite, find_any, search
 from ...local.ties import break_tie
-from ...proposal import Proposal, Status
-from ...request import Request
-from ...units import RECOMPUTED, room
+from ...proposal import Proposal, Request, Status
+from ...values import RECOMPUTED, room
 from ..bounds.quick_bounds import norm_bound, refuse_false_bound
 from .all_graphs import TooManyGraphs, all_graphs, log_graphs
 from .nothing_left import explain_nothing_left

@@ -16,8 +16,8 @@ from typing import Any
 from .....acquisition import EI, LCB
 from .....kernels import is_built_in
 from ....criterion import Criterion
-from ....jobs.messages import packed
-from ....jobs.pool import Job, solve_all
+from ....jobs.pool import solve_all
+from ....jobs.worker import Job, packed
 from .histograms import Histograms
 
 
