@@ -196,18 +196,18 @@ def show(experiment: str, out: Path, figure: Path | None) -> None:
 def fill(document: Path, out: Path) -> None:
     """Write tables anew between the marks of a Markdown DOCUMENT, and draw its figures.
 
-    A pair of marks is <!-- bench EXPERIMENT --> and <!-- end -->, each on a line of its own; all
-    between them is replaced. Figures go into the folder of the results, as PNG.
+    A pair of marks is <!-- bench NAME --> and <!-- end -->, each on a line of its own; all between
+    them is replaced. NAME is that of an experiment, or of a table of `benchmarks.plain_tables`.
+    Figures go into the folder of the results, as PNG.
     """
-    from .engine_tables import SECTIONS
     from .experiments import get_experiment
     from .fill_document import filled
+    from .plain_tables import PLAIN_TABLES
 
     def section(name: str) -> str:
-        if name in SECTIONS:
-            records = _records("engine", out)
-            click.echo(f"{name}: {len(records)} instances")
-            return SECTIONS[name](records)
+        if name in PLAIN_TABLES:
+            click.echo(name)
+            return PLAIN_TABLES[name](out)
         found = get_experiment(name)
         picture = out / f"{name}.png"
         text = tables_of(found, out)

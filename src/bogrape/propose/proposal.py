@@ -110,7 +110,7 @@ class Proposal:
     Attributes:
         graph: the graph to evaluate next; it is in the space and not excluded.
         value: its acquisition value, recomputed in floating point (minimised; in the objective's
-            own units).
+            own units). For EI that is minus the expected improvement.
         bound: no graph of the space that is not excluded has a lower value than this.
         status: ``optimal`` (proved: the bound meets the value but for rounding, or for the
             tolerance of the solver of ``method="mip"``), ``time_limit`` (the bound is valid, the
@@ -125,7 +125,12 @@ class Proposal:
             acquisition function of your own, how far apart its values lie): what the gap is
             measured in.
         standard_gap: ``(value - bound) / scale`` before value and bound were rounded to numbers in
-            the objective's own units, which can be coarse: 1e9 +- 1e-3.
+            the objective's own units, which can be coarse: 1e9 +- 1e-3. For EI,
+            ``log_bound - log_value``.
+        log_value: for EI, the logarithm of the expected improvement: what proposers compare, and
+            what tells graphs apart where the improvement is too small for a floating-point number
+            and ``value`` is 0. ``None`` for other acquisition functions.
+        log_bound: for EI, no graph of the space that is not excluded has a larger logarithm.
     """
 
     graph: Graph
@@ -138,13 +143,16 @@ class Proposal:
     claimed: float | None = None
     scale: float = 1.0
     standard_gap: float | None = None
+    log_value: float | None = None
+    log_bound: float | None = None
 
     @property
     def gap(self) -> float:
         """By how many standard deviations of the observed values another graph may be better.
 
         Zero if the status is ``optimal``, infinite without a bound, else ``(value - bound) /
-        scale``. It does not depend on the units of the objective.
+        scale``. For EI it is ``log_bound - log_value`` instead: another graph promises at most
+        ``exp(gap)`` times the improvement. It does not depend on the units of the objective.
         """
         if self.status == "optimal":
             return 0.0

@@ -6,6 +6,9 @@ when a `Proposal` is made (`bogrape.propose.criterion.Criterion.proposal`). Ever
 of those below, in standard deviations of the observed values; where a value itself is large, as
 LCB is for a large kappa, it is relative to the value (`room`).
 
+The standardised value of EI is minus its logarithm (`LogUnits`), which tells graphs apart however
+little they promise. There the tolerances are shares of EI: ``TIE`` means one part in a billion.
+
 Values of many graphs are computed in bounded memory, and by a deadline. The labelled counts of one
 graph with 100 nodes and 20 labels fill 320 kilobytes, and a posterior makes several arrays of that
 size: large batches are evaluated part by part.
@@ -32,6 +35,9 @@ STEP = 1e-12  # what a step of a search must gain
 PROOF = 1e-7  # what rounding may do to a proved bound
 RECOMPUTED = 1e-6  # how far a value may be off that is computed again
 PROGRESS = 1e-3  # a bound that rises by less has not moved
+# Smaller deviations than this count as this in log EI. They are the square root of a difference of
+# numbers near one, so rounding decides them, and the logarithm would follow every digit of it.
+CERTAIN = 3e-5
 _MOST_BYTES = 128 * 2**20  # of the counts of one part; a handful of such arrays exist at once
 
 Number = TypeVar("Number", float, FloatArray)
@@ -86,6 +92,31 @@ class Units:
     def rounding(self, value: float) -> float:
         """What to write a value in these units may change, in standardised units."""
         return 4 * math.ulp(value) / self.scale
+
+
+@dataclass(frozen=True)
+class LogUnits(Units):
+    """Values are ``-scale * exp(-standard)``: minus an improvement, of which logarithms are known.
+
+    Values too small for a floating-point number are 0; their logarithms are not.
+    """
+
+    def value(self, standard: float) -> float:
+        """A standardised value in these units; the largest number there is where it is beyond."""
+        if standard == -math.inf:
+            return standard
+        try:
+            return max(-sys.float_info.max, -self.scale * math.exp(-standard))
+        except OverflowError:
+            return -sys.float_info.max
+
+    def log(self, standard: float) -> float:
+        """The logarithm of minus the value, which is exact where the value is not."""
+        return math.log(self.scale) - standard
+
+    def of_log(self, log: float) -> float:
+        """The standardised value that has this logarithm."""
+        return math.log(self.scale) - log
 
 
 # -- many graphs --------------------------------------------------------------------------------
