@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from bogrape import EI, LCB, GraphSpace, Study, minimize
+from bogrape import EI, LCB, GraphGP, GraphSpace, Study, minimize
 from bogrape.cli.config import read_study_file
 from bogrape.cli.main import main
 from bogrape.constraints import NumberOfEdges
 from bogrape.errors import SettingsDiffer, StudyError
+from bogrape.gp import in_words
 from bogrape.graph import Graph
+from bogrape.kernels import RBF
 from bogrape.storage import open_storage
 from bogrape.study import StudySettings
 from bogrape.study.settings import PRESETS
@@ -195,3 +197,36 @@ def test_the_default_proposes_in_every_kind_of_space(space: GraphSpace) -> None:
         study.tell(trial, value)
     if space.n_max > 3:
         assert study.trials[-1].origin == "proposal"
+
+
+# -- what matters to the model, in words --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "space", [SPACE, GraphSpace(5, labels=2, edge_labels=2), GraphSpace(4, features=2)]
+)
+def test_words_about_a_fit_follow_from_what_is_stored_of_it(space: GraphSpace) -> None:
+    graphs = space.sample(8, seed=1, distinct=True)
+    gp = GraphGP("rbf", "fit", space=space).fit(graphs, [graph.n_edges**1.5 for graph in graphs])
+    assert in_words(RBF(), gp.hyperparameters, space.n_labels) == gp.describe()
+    assert "features" in gp.describe() or not space.n_features
+
+
+def test_status_says_what_matters_to_the_model_of_the_last_proposal(tmp_path: Path) -> None:
+    by_file(tmp_path, n_initial=3, method="sample")
+    path = str(tmp_path / "study.toml")
+    assert json.loads(CliRunner().invoke(main, ["ask", path, "--json"]).output)["id"] == 0
+    before = CliRunner().invoke(main, ["status", path])
+    assert "  model " not in before.output
+    study = Study.load(f"sqlite:///{tmp_path}/study.db")
+    study.tell(0, 3.0)
+    for _ in range(4):
+        trial = study.ask()
+        study.tell(trial, n_edges(trial.graph))
+    last = study.trials[-1]
+    assert last.origin == "proposal"
+    words = in_words(RBF(), last.hyperparameters, SPACE.n_labels)
+    assert "pairs of labels within 2 steps" in words
+    assert f"  model {words}\n" in CliRunner().invoke(main, ["status", path]).output
+    as_json = CliRunner().invoke(main, ["status", path, "--json"])
+    assert json.loads(as_json.output)["model"] == words

@@ -370,7 +370,7 @@ def import_(
     show_default=True,
     help="The picture to write.",
 )
-@click.option("--seed", type=click.IntRange(0), default=5, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=2, show_default=True)
 @click.option("--iterations", type=click.IntRange(0), default=20, show_default=True)
 @explained
 def demo(output: Path, seed: int, iterations: int) -> None:
