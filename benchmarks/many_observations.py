@@ -114,7 +114,7 @@ def fit_seconds(kernel: Any, n: int) -> dict[str, float]:
     """CPU seconds of a fit to n observations with fitted noise, as studies do it."""
     graphs, y = zip(*observations(n), strict=True)
     space = space_of_study()
-    few = {"most_observations": STUDY_OBSERVATIONS, "space": space}
+    few: Any = {"most_observations": STUDY_OBSERVATIONS, "space": space}
     GraphGP(kernel, "fit", **few).fit(graphs[:5], y[:5])  # imports, and random graphs of the space
     began = time.process_time()
     gp = GraphGP(kernel, "fit", **few).fit(graphs, y)
