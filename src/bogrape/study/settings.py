@@ -36,7 +36,7 @@ ACQUISITIONS = ("lcb", "lcb-growing", "ei")
 FIXED = ("seed", "direction")  # the trials so far depend on them; of the space, rules can be added
 _PAPER = {"kernel": "ssp", "noise": 1e-6, "acquisition": LCB(1.0), "time_limit": 60.0}
 # settings that go together: what is given beside a preset comes before it
-PRESETS: Mapping[Preset, Mapping[str, Any]] = MappingProxyType({"paper": _PAPER})
+PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType({"paper": _PAPER})
 # Studies made before these changed have them recorded, and go on with them where programs and study
 # files leave them open (`StudySettings.as_made`).
 _EARLIER_DEFAULTS: Mapping[str, Any] = MappingProxyType(_PAPER)
