@@ -169,7 +169,7 @@ def run_missing(
 
 def _ended(record: dict[str, Any]) -> str:
     if "values" not in record:
-        return "done"
+        return f"{record.get('status', 'done')}"
     seconds: Sequence[float] = record["seconds"]
     return f"best {min(record['values']):.5g}, {sum(seconds):.0f} s"
 
