@@ -20,7 +20,11 @@ its thin singular value decomposition ``W = P diag(s) O'``,
 
 No inverse is formed and nothing is squared that rounding could spoil.
 
-A kernel with hyperparameters of its own is fitted in `bogrape.joint_fitting`.
+Observations with noise of their own are multiplied by factors that make all noise equal
+(`noise.evened`). These depend on ``noise``, so then it must be given and cannot be fitted here.
+
+What changes the matrix at every step, a kernel with hyperparameters of its own or noise besides
+that of single observations, is fitted in `bogrape.joint_fitting`.
 """
 
 from __future__ import annotations
@@ -46,6 +50,7 @@ from .kernels import (
     is_linear,
     node_features,
 )
+from .noise import evened
 from .posterior import triangular_factor
 
 Loss = Callable[[FloatArray], tuple[float, FloatArray]]
@@ -79,6 +84,7 @@ class Problem:
     restarts: int
     seed: int
     start: Mapping[str, float] = field(default_factory=dict)  # values to begin with, too
+    own_noise: FloatArray | None = None  # known variances, which add to the noise
 
     def fit(self, kernel: Kernel | None = None) -> Fit:
         """The amplitudes and the noise of the largest posterior density.
@@ -88,17 +94,29 @@ class Problem:
         kernel = self.kernel if kernel is None else kernel
         if not is_built_in(kernel):
             check_gram(kernel, self.counts)
-        spectrum = Spectrum.of(kernel, self.counts, self.y, feature_kernel=self.feature_kernel)
+        noise, factors, shared = self.known["noise"], None, {}
+        if self.own_noise is not None:
+            assert noise is not None  # see `needs_all_at_once`
+            shared["noise"], factors = evened(noise + self.own_noise)
+        spectrum = Spectrum.of(
+            kernel, self.counts, self.y, feature_kernel=self.feature_kernel, factors=factors
+        )
         penalty = self.penalty(self.free)
 
         def loss(theta: FloatArray) -> tuple[float, FloatArray]:
-            value, gradient = spectrum.log_likelihood(**self.values_at(theta))
+            value, gradient = spectrum.log_likelihood(**{**self.values_at(theta), **shared})
             less, slope = penalty(theta)
             return less - value, slope - gradient[[name in self.free for name in self.known]]
 
-        theta, least = smallest(loss, self.logs, _grid_starts(self.logs, loss, self))
+        theta, least = smallest(loss, self.logs, grid_starts(self.logs, loss, self))
         log_likelihood = penalty(theta)[0] - least
         return Fit(kernel=kernel, **self.values_at(theta), log_likelihood=log_likelihood)
+
+    @property
+    def needs_all_at_once(self) -> bool:
+        """Whether `bogrape.joint_fitting` must fit it: no decomposition serves several steps."""
+        noise_differs = self.own_noise is not None and self.known["noise"] is None
+        return noise_differs or bool(self.kernel.hyperparameters())
 
     @cached_property
     def free(self) -> list[str]:
@@ -158,7 +176,7 @@ def smallest(loss: Loss, logs: FloatArray, starts: list[FloatArray]) -> tuple[Fl
     return best, least
 
 
-def _grid_starts(logs: FloatArray, loss: Loss, problem: Problem) -> list[FloatArray]:
+def grid_starts(logs: FloatArray, loss: Loss, problem: Problem) -> list[FloatArray]:
     """All ones as in the paper, the best points of a coarse grid, then random ones."""
     if not len(logs):
         return []
@@ -184,18 +202,32 @@ class Spectrum:
     y: FloatArray  # (r,): Q' y
     beyond: float  # |y - Q Q' y|^2
     n_observations: int  # T
+    log_factors: float = 0.0  # sum of the logarithms of the factors of observations
 
     @classmethod
     def of(
-        cls, kernel: Kernel, counts: Counts, y: FloatArray, *, feature_kernel: bool = True
+        cls,
+        kernel: Kernel,
+        counts: Counts,
+        y: FloatArray,
+        *,
+        feature_kernel: bool = True,
+        factors: FloatArray | None = None,
     ) -> Spectrum:
-        """The spectrum of standardised observations; without ``feature_kernel``, Z_F is empty."""
+        """The spectrum of standardised observations; without ``feature_kernel``, Z_F is empty.
+
+        With ``factors``, each observation is multiplied by its own; the likelihood is still that of
+        the observations as they are.
+        """
+        rows = np.ones(len(y)) if factors is None else factors
         n_nodes = counts.features.shape[1]
         nodes = node_features(counts, n_nodes) if feature_kernel else np.zeros((len(y), 0))
+        nodes, y, log_factors = nodes * rows[:, None], y * rows, float(np.log(rows).sum())
         paths = _different_columns(kernel, counts) if is_linear(kernel) else None
         if paths is not None and paths.shape[1] + nodes.shape[1] < len(y):
-            return cls._in_weight_space(paths, nodes, y)
-        eigenvalues, basis = np.linalg.eigh(cross_of(kernel, counts, counts))
+            return cls._in_weight_space(paths * rows[:, None], nodes, y, log_factors)
+        gram = cross_of(kernel, counts, counts) * np.outer(rows, rows)
+        eigenvalues, basis = np.linalg.eigh(gram)
         # K_G has no negative eigenvalues: what there is of them is rounding
         return cls(
             eigenvalues=np.maximum(eigenvalues, 0.0),
@@ -203,10 +235,13 @@ class Spectrum:
             y=basis.T @ y,
             beyond=0.0,
             n_observations=len(y),
+            log_factors=log_factors,
         )
 
     @classmethod
-    def _in_weight_space(cls, paths: FloatArray, nodes: FloatArray, y: FloatArray) -> Spectrum:
+    def _in_weight_space(
+        cls, paths: FloatArray, nodes: FloatArray, y: FloatArray, log_factors: float
+    ) -> Spectrum:
         n_paths, n = paths.shape[1], paths.shape[1] + nodes.shape[1]
         triangle = triangular_factor(paths, nodes, y)
         left, singular, _ = np.linalg.svd(triangle[:n, :n_paths])
@@ -218,6 +253,7 @@ class Spectrum:
             y=left.T @ triangle[:n, n],
             beyond=float(triangle[n, n] ** 2),
             n_observations=len(y),
+            log_factors=log_factors,
         )
 
     def log_likelihood(self, alpha: float, beta: float, noise: float) -> tuple[float, FloatArray]:
@@ -239,6 +275,7 @@ class Spectrum:
         fit = square + self.beyond / noise
         log_det = np.log(b).sum() + np.log1p(s**2).sum() + n_beyond * math.log(noise)
         value = -0.5 * (fit + log_det + self.n_observations * math.log(2.0 * math.pi))
+        value += self.log_factors
 
         a = (t - p @ (shrink * along)) / np.sqrt(b)
         inverse = (1.0 - p**2 @ shrink) / b  # the diagonal of K^{-1} within Q

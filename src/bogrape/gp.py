@@ -23,6 +23,7 @@ from .graph import Graph
 from .groups import groups_of
 from .joint_fitting import fit_jointly
 from .kernels import RBF, Kernel, KernelName, get_kernel, is_linear
+from .noise import checked_noise, standardised_noise
 from .posterior import FittedModel, Posterior, posterior_of
 from .space import GraphSpace
 from .standardise import standardise
@@ -45,7 +46,8 @@ class GraphGP:
     Args:
         kernel: ``"ssp"``, ``"sp"``, ``"essp"``, ``"esp"``, ``"rbf"``, or one of your own
             (`bogrape.kernels.Kernel`), itself or by the name it was registered under.
-        noise: noise variance in units of the standardised observations, or ``"fit"``.
+        noise: noise variance in units of the standardised observations, or ``"fit"``. All
+            observations share it; variances that are known for single ones are given to `fit`.
         feature_kernel: whether to add ``beta k_F`` (labels and features of nodes). Not with
             ``"rbf"``, which compares them by itself.
         n_labels: number of labels L; by default that of the space, or one more than the largest
@@ -135,6 +137,7 @@ class GraphGP:
         graphs: Sequence[Graph],
         y: ArrayLike,
         *,
+        noise: ArrayLike | None = None,
         to_beat: ArrayLike | None = None,
         start: Mapping[str, float] | None = None,
     ) -> GraphGP:
@@ -152,18 +155,27 @@ class GraphGP:
         Args:
             graphs: the observed graphs.
             y: one value per graph.
+            noise: the variance of each value, where the measurement tells it: the square of its
+                standard deviation, in your units. NaN or None where it is unknown. These variances
+                *add* to the noise of the model, which stands for everything else: a value of
+                unknown variance has that noise alone.
             to_beat: which observations count as best value so far, for EI; by default all. Studies
                 leave out graphs outside their space, which no proposal can replace. With fitted
-                noise, the value to beat is the smallest mean of their graphs.
+                or known noise, the value to beat is the smallest mean of their graphs.
             start: `hyperparameters` of an earlier fit, for a kernel that has some of its own: the
                 search for better ones begins there, too.
         """
         values = checked_observations(graphs, y)
-        standard = standardise(values, self.clip)
+        known_noise = checked_noise(noise, len(values))
+        standard = standardise(values, self.clip, known_noise)
+        own_noise = None
+        if known_noise is not None:
+            own_noise = standardised_noise(known_noise, standard.scale)
         beaten = None if to_beat is None else np.asarray(to_beat, dtype=bool)
         used, n_labels = self._chosen(graphs, standard.y, beaten)
         counts = self._count([graphs[i] for i in used], n_labels)
         y = standard.y[used]
+        own_noise = None if own_noise is None else own_noise[used]
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
             problem = Problem(
                 kernel=self._scaled_kernel(counts),
@@ -174,8 +186,9 @@ class GraphGP:
                 restarts=self.restarts,
                 seed=self.seed,
                 start=start or {},
+                own_noise=own_noise,
             )
-            fit = fit_jointly(problem) if problem.kernel.hyperparameters() else problem.fit()
+            fit = fit_jointly(problem) if problem.needs_all_at_once else problem.fit()
             model = FittedModel(
                 kernel=fit.kernel,
                 alpha=fit.alpha,
@@ -187,9 +200,10 @@ class GraphGP:
                 y_scale=standard.scale,
                 n_features=counts.features.shape[1],
                 to_beat=None if beaten is None else beaten[used],
+                own_noise=own_noise,
             )
             posterior = posterior_of(model)
-            if self._known["noise"] is None:
+            if self._known["noise"] is None or own_noise is not None:
                 smoothed, _ = posterior.standard_mean_std(counts)
                 posterior = posterior_of(replace(model, smoothed=smoothed))
         self._posterior, self._likelihood = posterior, fit.log_likelihood
@@ -266,7 +280,9 @@ class GraphGP:
 
     def describe(self) -> str:
         """The fitted model in words: what matters most to it, and how much it takes for noise."""
-        return in_words(self.kernel, self.hyperparameters, self.posterior.model.counts.n_labels)
+        model = self.posterior.model
+        fit = in_words(self.kernel, self.hyperparameters, model.counts.n_labels)
+        return " ".join([fit, *_own_noise_in_words(model)])
 
     @property
     def log_likelihood(self) -> float:
@@ -336,6 +352,16 @@ def in_words(kernel: Kernel, hyperparameters: Mapping[str, float], n_labels: int
             f"Of the variance of the observed values, {noise:.2g} % is taken for noise.",
         ]
     )
+
+
+def _own_noise_in_words(model: FittedModel) -> list[str]:
+    if model.own_noise is None:
+        return []
+    own = model.own_noise[model.own_noise > 0]
+    return [
+        f"To that, {len(own)} of {len(model.y)} observations add the noise given with them, "
+        f"{100 * float(np.median(own)):.2g} % in the median."
+    ]
 
 
 def checked_observations(graphs: Sequence[Graph], y: ArrayLike) -> FloatArray:

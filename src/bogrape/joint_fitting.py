@@ -1,7 +1,8 @@
 """Hyperparameters of a kernel's own, fitted together with amplitudes and noise.
 
 They change the matrix of the kernel at every step, in ``O(T^3)``, so they are fitted to no more
-than `MOST_FITTED` observations; with more, amplitudes and noise are then fitted to all of them.
+than `MOST_FITTED` observations; with more, amplitudes and noise are then fitted to all of them. So
+is noise beside that of single observations; with more, only amplitudes are then fitted to all.
 Those that the kernel offers a prior for have the largest posterior density, the others are the most
 likely ones in their range.
 """
@@ -10,13 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from .arrays import FloatArray
 from .counts import Counts
 from .errors import FitError, InvalidInputError
-from .fitting import HOPELESS, Fit, Loss, Problem, smallest
+from .fitting import HOPELESS, Fit, Loss, Problem, grid_starts, smallest
 from .kernel_checks import check_gram, checked_cross, checked_gradients
 from .kernels import RBF, Kernel, is_built_in, node_features
 from .posterior import cholesky
@@ -30,9 +32,11 @@ _STEP = 1e-5  # of finite differences, in logarithms
 
 
 def fit_jointly(problem: Problem) -> Fit:
-    """The kernel's hyperparameters, amplitudes and noise of the largest posterior density."""
+    """The kernel's hyperparameters, if any, amplitudes and noise of the largest density."""
     joint = _to_some(problem)
     if len(problem.y) > MOST_FITTED:
+        if problem.own_noise is not None:
+            problem = replace(problem, known={**problem.known, "noise": joint.noise})
         return problem.fit(joint.kernel)
     if not is_built_in(joint.kernel):
         check_gram(joint.kernel, problem.counts)
@@ -44,10 +48,12 @@ def _to_some(problem: Problem) -> Fit:
     kernel, free = problem.kernel, problem.free
     some = representative(problem.counts, problem.y, MOST_FITTED)
     counts, y = problem.counts.rows(some), problem.y[some]
+    own_noise = np.zeros(len(y)) if problem.own_noise is None else problem.own_noise[some]
     own, n_free = list(kernel.hyperparameters()), len(free)
     if not is_built_in(kernel):
         check_gram(kernel, counts)  # before its values at many other points say less clearly why
-    logs = np.concatenate([problem.logs, np.log([kernel.hyperparameters()[n] for n in own])])
+    own_logs = np.log([kernel.hyperparameters()[n] for n in own]).reshape(-1, 2)
+    logs = np.concatenate([problem.logs, own_logs])
     nodes = np.zeros((len(y), 0))
     if problem.feature_kernel:
         nodes = node_features(counts, counts.features.shape[1])
@@ -67,7 +73,7 @@ def _to_some(problem: Problem) -> Fit:
         parts = [alpha * gram, beta * of_nodes, noise * np.eye(len(y))]
         known = [] if gradients is None else [alpha * gradients[name] for name in own]
         by = [part for part, wanted in zip(parts, is_free, strict=True) if wanted]
-        return likelihood_of(sum(parts, np.zeros_like(of_nodes)), [*by, *known], y)
+        return likelihood_of(sum(parts, np.diag(own_noise)), [*by, *known], y)
 
     def loss(theta: FloatArray) -> tuple[float, FloatArray]:
         try:
@@ -81,7 +87,8 @@ def _to_some(problem: Problem) -> Fit:
         less, more_slope = penalty(theta)
         return less - value, more_slope - np.concatenate([slope, differences])
 
-    theta, least = smallest(loss, logs, _starts(problem, own, logs, loss))
+    starts = _starts(problem, own, logs, loss) if own else grid_starts(logs, loss, problem)
+    theta, least = smallest(loss, logs, starts)
     fitted = at(theta)
     if not isinstance(fitted, type(kernel)):
         raise InvalidInputError(

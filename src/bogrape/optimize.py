@@ -227,7 +227,9 @@ class _Loop:
             self.durations.append(outcome.seconds)
         try:
             if outcome.value is not None and outcome.is_value:
-                return self.study.tell(trial, outcome.value, seconds=outcome.seconds)
+                return self.study.tell(
+                    trial, outcome.value, noise=outcome.noise, seconds=outcome.seconds
+                )
             reason = f"{outcome.kind}: {outcome.reason}"
             if outcome.is_started:
                 changed = self.study.fail(trial, reason, seconds=outcome.seconds)

@@ -1,7 +1,8 @@
 r"""The posterior of a Gaussian process over graphs, in two equal forms.
 
 Notation: ``y`` the T standardised observations, ``K = alpha K_G + beta K_F + noise I`` their
-covariance, ``z(x)`` the finite feature vector of the linear kernels,
+covariance, ``z(x)`` the finite feature vector of the linear kernels. Where observations have noise
+of their own, ``noise I`` is a diagonal matrix; scaled rows bring it back to this form (`noise`).
 
 .. math:: z(x) = (\sqrt\alpha\, D/n^2 \text{ or } \sqrt\alpha\, P/n^2,\; \sqrt{\beta/M}\, N/n).
 
@@ -44,6 +45,7 @@ from .kernels import (
     is_linear,
     node_features,
 )
+from .noise import evened
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +83,7 @@ class FittedModel:
     kernel: Kernel
     alpha: float
     beta: float  # 0 without the feature kernel
-    noise: float  # variance, in standardised units
+    noise: float  # variance that all observations share, in standardised units
     counts: Counts
     y: FloatArray  # standardised
     y_mean: float
@@ -89,12 +91,23 @@ class FittedModel:
     n_features: int  # M: number of labels plus further features, as fitted
     to_beat: BoolArray | None = None  # observations that count for `best`; None for all
     smoothed: FloatArray | None = None  # means of the observed graphs, where these count for `best`
+    own_noise: FloatArray | None = None  # known variances, which add to `noise`; standardised
+
+    @property
+    def variances(self) -> FloatArray:
+        """The noise variance of each observation, standardised."""
+        shared = np.full(len(self.y), self.noise)
+        return shared if self.own_noise is None else shared + self.own_noise
+
+    def covariance(self) -> FloatArray:
+        """``K``: of the observations, noise included."""
+        return self.cross(self.counts) + np.diag(self.variances)
 
     @property
     def standard_best(self) -> float:
         """The value to beat, standardised.
 
-        The smallest of the observed values that count or, where noise is fitted, of the means of
+        The smallest of the observed values that count or, where there is noise, of the means of
         their graphs: a value that is low by luck would be hard to beat for ever.
         """
         values = self.y if self.smoothed is None else self.smoothed
@@ -146,6 +159,9 @@ def _believed(posterior: Posterior, graphs: Sequence[Graph]) -> FittedModel:
         else np.concatenate([model.to_beat, np.ones(len(mean), dtype=bool)]),
         # M belongs to the fitted model: labels met later must not rescale the feature kernel
         n_features=model.n_features,
+        own_noise=None
+        if model.own_noise is None
+        else np.concatenate([model.own_noise, np.zeros(len(mean))]),
     )
 
 
@@ -156,8 +172,7 @@ class FunctionPosterior:
         from scipy.linalg import cho_solve
 
         self._model = model
-        covariance = model.cross(model.counts) + model.noise * np.eye(len(model.y))
-        self._factor = cholesky(covariance)
+        self._factor = cholesky(model.covariance())
         self._weights = cho_solve((self._factor, True), model.y)
 
     @property
@@ -196,7 +211,7 @@ class FunctionPosterior:
 
     @property
     def norm(self) -> float:
-        """At least the norm of the mean: ``a' (K + noise I) a`` with ``a`` the weights."""
+        """At least the norm of the mean: ``a' K a``, noise included, with ``a`` the weights."""
         return math.sqrt(max(0.0, float(self._model.y @ self._weights)))
 
     def condensed(self) -> FunctionPosterior:
@@ -213,7 +228,7 @@ class WeightPosterior:
 
     Attributes:
         basis: ``V'``, orthonormal rows spanning the observed z.
-        shrink: ``noise / (s^2 + noise)`` a row: the share of prior variance that is left there.
+        shrink: ``noise / (s^2 + noise)`` for each row: the share of prior variance left there.
         weights: ``w``, over the coordinates of `features`.
     """
 
@@ -226,7 +241,8 @@ class WeightPosterior:
         self._model = model
         self._kernel = model.kernel
         self.path_shape: tuple[int, ...] = self._kernel.features(model.counts).shape[1:]
-        z, y = self.features(model.counts), model.y
+        noise, factors = evened(model.variances)
+        z, y = self.features(model.counts) * factors[:, None], model.y * factors
         if len(z) > z.shape[1]:  # many observations: their inner products are all that counts
             triangle = triangular_factor(z, y)
             z, y = triangle[:-1, :-1], triangle[:-1, -1]
@@ -234,8 +250,8 @@ class WeightPosterior:
         keep = s > s[0] * 1e-12 if s[0] > 0 else np.zeros(len(s), dtype=bool)
         u, s, vt = u[:, keep], s[keep], vt[keep]
         self.basis: FloatArray = vt
-        self.shrink: FloatArray = model.noise / (s**2 + model.noise)
-        self.weights: FloatArray = vt.T @ (s / (s**2 + model.noise) * (u.T @ y))
+        self.shrink: FloatArray = noise / (s**2 + noise)
+        self.weights: FloatArray = vt.T @ (s / (s**2 + noise) * (u.T @ y))
 
     @property
     def model(self) -> FittedModel:

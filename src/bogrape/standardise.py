@@ -6,6 +6,9 @@ allows: values are scaled by a power of two first (nothing overflows, nothing is
 taken relative to one of them (which loses nothing where they lie close together, far from zero),
 and averaged by `math.fsum`. What is left of the units are a few last digits; the standardised
 values are rounded to 40 binary places, beyond all noise, so that mostly not even these are left.
+
+Values whose noise is known count the less, the larger it is: one that may be off by a thousand must
+not decide where zero is.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from .arrays import FloatArray
 
 _PLACES = 40  # binary, of a standardised value
 _LEAST_TO_CLIP = 5  # values
+_LEAST_WEIGHT = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +35,13 @@ class Standardised:
     clipped: tuple[int, ...] = ()  # which values lay too far out and were replaced
 
 
-def standardise(values: FloatArray, clip: float | None = None) -> Standardised:
-    """Finite values in standardised units; with ``clip``, far ones are replaced first."""
+def standardise(
+    values: FloatArray, clip: float | None = None, noise: FloatArray | None = None
+) -> Standardised:
+    """Finite values in standardised units; with ``clip``, far ones are replaced first.
+
+    With ``noise``, variances of the values, mean and deviation are weighted (`_weights`).
+    """
     clipped: tuple[int, ...] = ()
     if clip is not None:
         values, clipped = _clipped(values, clip)
@@ -40,16 +49,35 @@ def standardise(values: FloatArray, clip: float | None = None) -> Standardised:
     scaled = np.ldexp(values, -exponent)  # none is larger than one
     start = float(scaled[0])
     apart = scaled - start
-    middle = math.fsum(apart) / len(apart)
+    weights = np.ones(len(values))
+    if noise is not None:
+        with np.errstate(over="ignore"):
+            weights = _weights(apart, np.ldexp(noise, -2 * exponent))
+    total = math.fsum(weights)
+    middle = math.fsum(weights * apart) / total
     mean = math.ldexp(start + middle, exponent)
     if values.min() == values.max():
         return Standardised(np.zeros(len(values)), mean, 1.0, clipped)
     centred = apart - middle
-    deviation = math.sqrt(math.fsum(centred**2) / len(centred))
+    deviation = math.sqrt(math.fsum(weights * centred**2) / total)
     y = np.round(np.ldexp(centred / deviation, _PLACES))
     # not zero, though values may differ by less than a number can say
     scale = max(math.ldexp(deviation, exponent), math.ulp(0.0))
     return Standardised(np.ldexp(y, -_PLACES), mean, scale, clipped)
+
+
+def _weights(values: FloatArray, noise: FloatArray) -> FloatArray:
+    """``1 / (s + noise)``, relative to the largest, with s the typical squared distance of values.
+
+    Values with equal noise have equal weights, whatever the noise.
+    """
+    distance = np.abs(values - _lower_median(values))
+    if not distance.any():
+        return np.ones(len(values))
+    typical = _lower_median(distance[distance > 0])
+    share = np.minimum(noise / typical / typical, 1e300)  # not its square, which may be zero
+    weights = (1.0 + share.min()) / (1.0 + share)
+    return np.asarray(np.maximum(weights, _LEAST_WEIGHT))
 
 
 def _clipped(values: FloatArray, clip: float) -> tuple[FloatArray, tuple[int, ...]]:

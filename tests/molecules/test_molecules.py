@@ -209,7 +209,7 @@ def test_a_space_survives_json_and_pickle() -> None:
         (lambda: LargestRing(2), r"CycleRange\(maximum=0\)"),
         (lambda: LargestRing(6.5), "integer"),
         (lambda: GraphSpace(8, directed=True, rules=[LargestRing(6)]), "undirected"),
-        (lambda: BondCount(4), "order 1, 2 or 3"),
+        (lambda: BondCount(5), "order 1, 2 or 3"),
         (lambda: RequiredSubstructure("c1ccccc1"), "atom 'c'"),
         (lambda: RequiredSubstructure("C:C"), "bond ':'"),
         (lambda: RequiredSubstructure("[N+]"), "atom"),

@@ -22,7 +22,7 @@ from .bench import bench
 from .config import read_study_file
 from .errors import explained, stop
 from .objective import make_file_evaluator
-from .observations import kind_of, read_observations
+from .observations import Columns, kind_of, read_observations
 from .output import print_json, print_preview, print_status, print_trial, trial_data
 from .report import report
 from .rescue import rescue
@@ -55,6 +55,9 @@ preset_option = click.option(
     help="Settings of the BoGrape paper (SSP, LCB(1.0), noise 1e-6), as far as the file has none.",
 )
 trial_argument = click.argument("trial", type=click.IntRange(0))
+noise_option = click.option(
+    "--noise", type=float, help="Variance of the value, where it is known: its deviation squared."
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EXIT_CODES)
@@ -176,22 +179,31 @@ def ask(
 @study_argument
 @trial_argument
 @click.argument("value", type=float)
+@noise_option
 @json_option
 @explained
-def tell(study_file: Path, trial: int, value: float, as_json: bool) -> None:
+def tell(study_file: Path, trial: int, value: float, noise: float | None, as_json: bool) -> None:
     """Record the VALUE of a TRIAL. Telling it again does no harm."""
     file = read_study_file(study_file)
-    print_trial(file.load().tell(trial, value), file.format, as_json)
+    print_trial(file.load().tell(trial, value, noise=noise), file.format, as_json)
 
 
 @main.command(context_settings={"ignore_unknown_options": True})  # values may be negative
 @study_argument
 @trial_argument
 @click.argument("value")
+@noise_option
 @click.option("--reason", help="Why, for the record.")
 @json_option
 @explained
-def correct(study_file: Path, trial: int, value: str, reason: str | None, as_json: bool) -> None:
+def correct(
+    study_file: Path,
+    trial: int,
+    value: str,
+    noise: float | None,
+    reason: str | None,
+    as_json: bool,
+) -> None:
     """Replace the value of a finished TRIAL; the old one stays on record.
 
     VALUE is a number, or 'none' to withdraw the old value.
@@ -201,7 +213,8 @@ def correct(study_file: Path, trial: int, value: str, reason: str | None, as_jso
         number = None if value.lower() == "none" else float(value)
     except ValueError:
         raise InvalidInputError(f"VALUE must be a number or 'none', got {value!r:.60}") from None
-    print_trial(file.load().correct(trial, number, reason=reason), file.format, as_json)
+    changed = file.load().correct(trial, number, noise=noise, reason=reason)
+    print_trial(changed, file.format, as_json)
 
 
 @main.command()
@@ -286,6 +299,7 @@ def export(study_file: Path, output: str, kind: str | None) -> None:
 @click.option("--format", "kind", type=click.Choice(["csv", "jsonl"]), help="By default as named.")
 @click.option("--graph-column", help="Column of the graph or text, if it has another name.")
 @click.option("--value-column", default="value", show_default=True, help="Column of the value.")
+@click.option("--noise-column", help="Column of variances of the values; by default 'noise'.")
 @click.option("--preview", is_flag=True, help="Show what would be imported; change nothing.")
 @click.option("--skip-bad-rows", is_flag=True, help="Import the others all the same.")
 @click.option("--refuse-outside", is_flag=True, help="Graphs outside the space are mistakes.")
@@ -299,6 +313,7 @@ def import_(
     kind: str | None,
     graph_column: str | None,
     value_column: str,
+    noise_column: str | None,
     preview: bool,
     skip_bad_rows: bool,
     refuse_outside: bool,
@@ -318,7 +333,7 @@ def import_(
         kind_of(str(source), kind),
         file.settings.space,
         outside="refuse" if refuse_outside else "accept",
-        columns=(graph_column, value_column),
+        columns=Columns(graph=graph_column, value=value_column, noise=noise_column),
     )
     if preview:
         print_preview(rows, file.format, as_json)
@@ -331,7 +346,11 @@ def import_(
         )
         lines = [f"line {row.line}: {row.problem}" for row in bad]
         raise InvalidInputError("\n  ".join([head, *lines]))
-    good = [(r.graph, r.value) for r in rows if r.graph is not None and r.value is not None]
+    good = [
+        (row.graph, row.value, row.noise)
+        for row in rows
+        if row.graph is not None and row.value is not None
+    ]
     added = file.open().add_all(good)
     if as_json:
         print_json([trial_data(trial, file.format) for trial in added])

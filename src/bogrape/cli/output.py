@@ -24,6 +24,7 @@ def trial_data(trial: Trial, form: Format) -> dict[str, Any]:
         "id": trial.id,
         "state": trial.state,
         "value": trial.value,
+        "noise": trial.noise,
         "graph": form.plain(trial.graph),
         "origin": trial.origin,
         "worker": trial.worker,
@@ -58,6 +59,8 @@ def print_trial(trial: Trial, form: Format, as_json: bool) -> None:
     words = [f"trial {trial.id}", trial.state]
     if trial.value is not None:
         words.append(f"value {trial.value:g}")
+        if trial.noise is not None:
+            words.append(f"noise {trial.noise:g}")
     elif trial.reason:
         words.append(f"({_line(trial.reason)})")
     if trial.predicted is not None:
@@ -143,6 +146,7 @@ def print_preview(rows: Sequence[ImportedRow], form: Format, as_json: bool) -> N
                     "line": row.line,
                     "graph": None if row.graph is None else form.plain(row.graph),
                     "value": row.value,
+                    "noise": row.noise,
                     "outside": list(row.outside),
                     "problem": row.problem,
                 }
@@ -155,7 +159,8 @@ def print_preview(rows: Sequence[ImportedRow], form: Format, as_json: bool) -> N
             click.echo(f"line {row.line}  bad  {_line(row.problem)}")
             continue
         fate = f"outside ({'; '.join(row.outside)})" if row.outside else "inside"
-        click.echo(f"line {row.line}  {row.value:g}  {form.encode(row.graph)}  {_line(fate)}")
+        value = f"{row.value:g}" if row.noise is None else f"{row.value:g} (noise {row.noise:g})"
+        click.echo(f"line {row.line}  {value}  {form.encode(row.graph)}  {_line(fate)}")
     bad = sum(row.problem is not None for row in rows)
     outside = sum(bool(row.outside) for row in rows)
     click.echo(

@@ -15,6 +15,7 @@ except ImportError:
         "molecules need RDKit, which is not installed; try pip install 'bogrape[molecules]'"
     ) from None
 
+from .aromatic_valence import AromaticValence
 from .composition import (
     BondCount,
     DataSetBounds,
@@ -37,6 +38,7 @@ from .valence import Valence
 __all__ = [
     "MOLECULES",
     "RULES",
+    "AromaticValence",
     "BondCount",
     "DataSetBounds",
     "Dataset",
@@ -67,6 +69,7 @@ RULES: dict[str, type[Rule]] = {
     kind.__name__: kind
     for kind in (
         Valence,
+        AromaticValence,
         BondCount,
         DataSetBounds,
         HeteroatomCount,

@@ -44,7 +44,7 @@ def build(
     fewest, most = _range(rules, CycleRange, n // 2)
     kept = [scaffold for scaffold in scaffolds if scaffold.keep_rings]
     site.close_rings(fewest, most, *_ring_sizes(rules, n), kept)
-    for order in range(2, shape.n_edge_labels + 1):
+    for order in range(2, min(shape.n_edge_labels, 3) + 1):
         few, many = _range([r for r in rules if _counts(r, order)], BondCount, n // 2)
         site.raise_bonds(order, few, many)
     return site.labels, site.order

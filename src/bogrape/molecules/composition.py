@@ -25,9 +25,11 @@ from ..constraints import (
     edge,
 )
 from ..constraints.rows import bounded, total
-from ..constraints.rule import Excess, Label, amount, at_least_or_most, over
+from ..constraints.rule import Excess, Label, over
+from ..constraints.words import amount, at_least_or_most
 from ..domain import Nouns
-from .elements import DATA_SETS, MASSES
+from .elements import DATA_SETS, KINDS, MASSES
+from .identity import AROMATIC
 from .molecule_rule import BOND_NAMES, NOUNS, MoleculeRule, bond, orders
 
 _HYDROGENS = 4  # the first of the five hydrogen features
@@ -36,7 +38,7 @@ _UNIT = 1000  # weights are summed in thousandths of a unit, so without rounding
 
 @dataclass(frozen=True, repr=False)
 class BondCount(MoleculeRule):
-    """``minimum <= number of bonds of this order <= maximum``."""
+    """``minimum <= number of bonds of this order <= maximum``; 4 stands for aromatic bonds."""
 
     order: int
     minimum: int = 0
@@ -44,8 +46,8 @@ class BondCount(MoleculeRule):
 
     def __post_init__(self) -> None:
         self._check_whole("order")
-        if not 1 <= self.order <= 3:
-            self.refuse("order 1, 2 or 3", repr(self.order), "order=2")
+        if not 1 <= self.order <= AROMATIC:
+            self.refuse("order 1, 2 or 3, or 4 for aromatic", repr(self.order), "order=2")
         self._check_range()
 
     def describe(self, nouns: Nouns = NOUNS) -> str:
@@ -168,10 +170,10 @@ class MolecularWeight(MoleculeRule):
         """With the masses of the labels."""
         rule = self
         if not self.masses:
-            missing = [name for name in labels if name not in MASSES]
+            missing = [name for name in labels if name not in KINDS]
             if not labels or missing:
                 self.refuse("labels that are elements", repr(missing), "masses=(12.011, ...)")
-            rule = replace(self, masses=[MASSES[name] for name in labels])
+            rule = replace(self, masses=[MASSES[KINDS[name].element] for name in labels])
         if len(rule.masses) != shape.n_labels:
             self.refuse(f"{shape.n_labels} masses", f"{len(rule.masses)}", "one a label")
         return super(MolecularWeight, rule).bind(labels, shape)

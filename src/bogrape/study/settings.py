@@ -85,7 +85,8 @@ class StudySettings:
             without arguments that makes one (`bogrape.surrogate`). A copy of it is fitted for
             every proposal. What follows up to ``most_observations`` is then of no concern.
         noise: noise variance of the standardised values, or ``"fit"``: values need not be noisy
-            for that, since graphs which look the same to the kernel may have different values.
+            for that, since graphs which look the same to the kernel may have different values. What
+            `Study.tell` is told about the noise of single values adds to it.
         feature_kernel: whether labels and features of nodes count by themselves; see `GraphGP`.
         alpha, beta: amplitudes of the kernel and of the feature kernel, to fix them instead of
             fitting them.
@@ -349,7 +350,7 @@ def _fixed(names: Sequence[str]) -> StudyError:
     return StudyError(
         f"{', '.join(names)} cannot be changed in a study; what can is {', '.join(changeable)}, "
         "and rules can be added. For anything else begin a new study, and take the observations "
-        "along: new.add_all(zip(*old.dataset))"
+        "along: new.add_all(zip(*old.dataset, old.noise))"
     )
 
 

@@ -30,11 +30,14 @@ from ..values import STEP, TIE, Searchable, room
 from .landmarks import Landmarks, landmarks
 from .moves import MoveTable
 
-_CHAINS = 24
-_CANDIDATES = 4000  # a round's batch: large enough for numpy, small enough for the cache
+# Few chains and small rounds let each chain take many steps. With the kernel rbf and EI, 50,000
+# evaluations then find the best value known in most states of trajectories; with 24 chains and
+# rounds of 4,000 it was a third of them (benchmarks/local_search.py). Smaller rounds are overhead.
+_CHAINS = 12
+_CANDIDATES = 500
 _MOST_EDGE_LABELS = 16_000_000  # in one batch: 60 nodes still have all candidates
-_LEAST_ROUND = 1500  # what a round costs of the budget at least: small ones are all overhead
-_STUCK_AFTER = 2  # rounds without improvement before a chain restarts
+_LEAST_ROUND = 150  # what a round costs of the budget at least
+_STUCK_AFTER = 6  # rounds without improvement before a chain restarts: each tries some moves only
 _PENALTY = 1e300  # a unit of excess outweighs every acquisition value
 _TIES_KEPT = 32
 _PASSED_KEPT = 50_000

@@ -25,8 +25,8 @@ from bogrape.propose.exact.bounds.lines_below import Box, LcbOverCounts, Line
 from bogrape.propose.exact.distances.coordinates import Coordinates, Position
 from bogrape.propose.exact.distances.inequality import Inequality
 from bogrape.propose.exact.distances.known import known_of_counts
+from bogrape.propose.exact.proof.engine import choose
 from bogrape.propose.exact.proof.piece import Piece
-from bogrape.propose.exact.proof.strategies import choose
 from exhaustive import fitted
 
 SPACE = GraphSpace(5, labels=2)

@@ -9,11 +9,10 @@ from bogrape import EI, LCB, GraphSpace
 from bogrape.errors import EngineError
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.proof import first_search
-from bogrape.propose.exact.proof.engine import propose_exact
+from bogrape.propose.exact.proof.engine import choose, propose_exact
 from bogrape.propose.exact.proof.first_search import FirstSearch
 from bogrape.propose.exact.proof.piece import Answer, Open, Piece
 from bogrape.propose.exact.proof.schedule import Rounds
-from bogrape.propose.exact.proof.strategies import choose
 from bogrape.propose.local.search import search
 from bogrape.propose.portfolio import propose_search
 from bogrape.propose.proposal import Request

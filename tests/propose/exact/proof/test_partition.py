@@ -13,10 +13,11 @@ from bogrape.acquisition import EI, LCB
 from bogrape.constraints import NumberOfEdges
 from bogrape.errors import EngineError, SearchSpaceExhausted
 from bogrape.propose.criterion import Criterion
+from bogrape.propose.exact.proof.engine import choose
 from bogrape.propose.exact.proof.first_search import FirstSearch
 from bogrape.propose.exact.proof.partition import open_pieces
 from bogrape.propose.exact.proof.schedule import Rounds
-from bogrape.propose.exact.proof.strategies import choose, exponential
+from bogrape.propose.exact.proof.strategies import exponential
 from bogrape.propose.local.search import Elite
 from bogrape.propose.proposal import Request
 from exhaustive import assert_optimal, everything, fitted, prove

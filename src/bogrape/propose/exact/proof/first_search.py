@@ -16,7 +16,7 @@ from ...proposal import Request
 
 _SHARE = 0.3  # of the time limit, before the proof begins, if that was time enough
 _LARGEST_SHARE = 0.9  # else
-_ENOUGH = 100_000  # evaluations, after which better graphs are rarely found,
+_ENOUGH = 50_000  # evaluations, after which better graphs are rarely found,
 _RECENT = 0.5  # unless one was found in this part of all evaluations, the latest
 
 

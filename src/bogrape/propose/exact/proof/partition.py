@@ -3,7 +3,7 @@
 Every graph has one size; with SP or ESP it belongs to one *composition* (how many nodes have
 each label); if it is connected and undirected, it has one diameter. The pieces cover the space and
 do not overlap. Those whose bound does not beat the incumbent are settled here, without a solver of
-integers: by `bounds.quick_bounds`, and pieces with a composition by linear programs
+integers: by quick bounds of the strategy, and pieces with a composition by linear programs
 (`bounds.linear_programs`).
 """
 
@@ -44,7 +44,7 @@ def open_pieces(
     """
     now = time.monotonic()
     limit = _TIME_SHARE * max(0.0, deadline - now)
-    space, weakest = strategy.criterion.space, strategy.weakest_bound()
+    space, weakest = strategy.criterion.space, strategy.criterion.weakest_bound()
     sizes = structures([space.shape(n) for n in space.sizes], space.connected, space.rules)
     facts = {structure: _facts(structure) for structure in sizes}
     whole = [Open(Piece(structure), weakest) for structure in sizes]

@@ -23,7 +23,6 @@ from ...local.search import Elite, find_any
 from ...local.ties import break_tie
 from ...proposal import Proposal, Request, Status
 from ...values import RECOMPUTED, room
-from ..bounds.quick_bounds import norm_bound, refuse_false_bound
 from .all_graphs import TooManyGraphs, all_graphs, log_graphs
 from .first_search import FirstSearch
 from .nothing_left import explain_nothing_left
@@ -60,8 +59,8 @@ def prove_by_listing(objective: AnyCriterion, request: Request, search: FirstSea
     value = objective.of_graph(graph)
     bound = -math.inf
     if isinstance(objective, Criterion):
-        bound = norm_bound(objective)
-        refuse_false_bound(objective, bound, value)
+        bound = objective.weakest_bound()
+        objective.refuse_false_bound(bound, value)
     status: Status = "heuristic" if bound == -math.inf else "time_limit"
     return objective.proposal(
         graph,
