@@ -169,7 +169,7 @@ def run_missing(
 
 def _ended(record: dict[str, Any]) -> str:
     if "values" not in record:
-        return "done"
+        return f"{record.get('status', 'done')}"
     seconds: Sequence[float] = record["seconds"]
     return f"best {min(record['values']):.5g}, {sum(seconds):.0f} s"
 
@@ -202,13 +202,16 @@ def fill(document: Path, out: Path) -> None:
     """
     from .experiments import get_experiment
     from .fill_document import filled
-    from .plain_tables import PLAIN_TABLES
+    from .plain_tables import NO_RESULTS, PLAIN_TABLES
 
     def section(name: str) -> str:
         if name in PLAIN_TABLES:
             click.echo(name)
             return PLAIN_TABLES[name](out)
         found = get_experiment(name)
+        if not _records(name, out):
+            click.echo(f"{name}: no results")
+            return NO_RESULTS
         picture = out / f"{name}.png"
         text = tables_of(found, out)
         if _draw(found, out, picture):
