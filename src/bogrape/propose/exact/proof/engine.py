@@ -30,6 +30,7 @@ from .piece import Answer, slack
 from .schedule import Rounds
 from .strategies.exponential import ExponentialLabelledLCB, ExponentialLCB
 from .strategies.histograms import Histograms
+from .strategies.improvement import ExponentialLabelledEI, LinearLabelledEI, RbfEI
 from .strategies.linear import LinearLabelledLCB, LinearLCB
 from .strategies.own import OwnHistograms
 from .strategies.rbf import RbfLCB
@@ -42,6 +43,9 @@ STRATEGIES: tuple[type[Strategy], ...] = (  # the first that accepts a criterion
     ExponentialLCB,
     ExponentialLabelledLCB,
     RbfLCB,
+    LinearLabelledEI,
+    ExponentialLabelledEI,
+    RbfEI,
     Histograms,
     OwnHistograms,
 )
