@@ -21,6 +21,7 @@ boxes, where kernels fall to nothing. Whichever line is higher is taken.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -97,11 +98,14 @@ class RbfLcbOverCounts:
         kappa: float,
         *,
         connected: bool,
+        most_far: Sequence[float] = (),
     ) -> None:
         self.coordinates = coordinates
         self._kappa = kappa
         self._connected = connected
-        self._cells = RbfCells.of(posterior.model, coordinates, connected=connected)
+        self._cells = RbfCells.of(
+            posterior.model, coordinates, connected=connected, most_far=most_far
+        )
         self._posterior = posterior
         self._alpha = posterior.model.alpha
         self._weights = posterior.weights

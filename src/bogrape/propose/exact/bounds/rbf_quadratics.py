@@ -144,8 +144,9 @@ class RbfQuadratic:
         most_known = min(
             self.known.most(self.reach), self._alpha * math.exp(self.square) + self._off_known
         )
-        here = self.known(zeta) - q * most_known
-        variance = self._alpha - here + self._off_known * q / max(self.square, 1e-300)
+        # what the variance is here, and what the squares of the box add to it, all of which is paid
+        variance = self._alpha - self.known(zeta) + max(q, self.square) * most_known
+        variance += self._off_known
         tau = math.sqrt(min(max(variance, _LEAST_VARIANCE * self._alpha), self._alpha))
         share = self._kappa / (2 * tau)
 
