@@ -76,7 +76,7 @@ def _size(plan: Plan) -> str:
 @click.option(
     "--search",
     type=click.Choice(["weak", "local", "exact"]),
-    help="How BoGrape looks for a proposal: 2,500 or 50,000 evaluations of a local search, which "
+    help="How BoGrape looks for a proposal: 2,500, 50,000 or 150,000 evaluations of a local search, which "
     "do not depend on the load, or a proof within the time limit (the default).",
 )
 @jobs_option
