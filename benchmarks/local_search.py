@@ -39,7 +39,7 @@ STATES = ROOT / "docs" / "results" / "local-search-states.jsonl.gz"
 RESULTS = ROOT / "docs" / "results" / "local-search.jsonl"
 # by name, what of the search is other than it is now
 SEARCHES: dict[str, dict[str, int]] = {
-    "before": {"_CHAINS": 24, "_CANDIDATES": 4000, "_LEAST_ROUND": 1500, "_STUCK_AFTER": 2},
+    "before": {"_CHAINS": 24, "_CANDIDATES": 4000, "_STUCK_AFTER": 2},
     "now": {},
 }
 EVALUATIONS = (2_500, 12_000, 50_000)

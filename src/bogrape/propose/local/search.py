@@ -36,7 +36,7 @@ from .moves import MoveTable
 _CHAINS = 12
 _CANDIDATES = 500
 _MOST_EDGE_LABELS = 16_000_000  # in one batch: 60 nodes still have all candidates
-_LEAST_ROUND = 150  # what a round costs of the budget at least
+_ALL_TRIED = 1500  # what a round costs that tries all moves of small graphs: it is all overhead
 _STUCK_AFTER = 6  # rounds without improvement before a chain restarts: each tries some moves only
 _PENALTY = 1e300  # a unit of excess outweighs every acquisition value
 _TIES_KEPT = 32
@@ -284,7 +284,8 @@ class _Chains:
         stuck = np.flatnonzero(self._stuck >= _STUCK_AFTER)
         if stuck.size:
             self._restart(stuck, elite)
-        return max(_LEAST_ROUND, len(owner) + stuck.size)
+        used = len(owner) + stuck.size
+        return max(_ALL_TRIED, used) if per_chain == len(self._moves) else used
 
     @property
     def _n_candidates(self) -> int:
