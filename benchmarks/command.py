@@ -75,9 +75,9 @@ def _size(plan: Plan) -> str:
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds per proposal.")
 @click.option(
     "--search",
-    type=click.Choice(["weak", "local", "exact"]),
-    help="How BoGrape looks for a proposal: 2,500 or 50,000 evaluations of a local search, which "
-    "do not depend on the load, or a proof within the time limit (the default).",
+    type=click.Choice(["weak", "local", "thorough", "exact"]),
+    help="How BoGrape looks for a proposal: 2,500, 50,000 or 150,000 evaluations of a local "
+    "search, which do not depend on the load, or a proof within the time limit (the default).",
 )
 @jobs_option
 @click.option("--data", type=click.Path(exists=True, file_okay=False), help="Folder of QM7, QM9.")
@@ -169,7 +169,7 @@ def run_missing(
 
 def _ended(record: dict[str, Any]) -> str:
     if "values" not in record:
-        return "done"
+        return f"{record.get('status', 'done')}"
     seconds: Sequence[float] = record["seconds"]
     return f"best {min(record['values']):.5g}, {sum(seconds):.0f} s"
 
@@ -196,19 +196,22 @@ def show(experiment: str, out: Path, figure: Path | None) -> None:
 def fill(document: Path, out: Path) -> None:
     """Write tables anew between the marks of a Markdown DOCUMENT, and draw its figures.
 
-    A pair of marks is <!-- bench EXPERIMENT --> and <!-- end -->, each on a line of its own; all
-    between them is replaced. Figures go into the folder of the results, as PNG.
+    A pair of marks is <!-- bench NAME --> and <!-- end -->, each on a line of its own; all between
+    them is replaced. NAME is that of an experiment, or of a table of `benchmarks.plain_tables`.
+    Figures go into the folder of the results, as PNG.
     """
-    from .engine_tables import SECTIONS
     from .experiments import get_experiment
     from .fill_document import filled
+    from .plain_tables import NO_RESULTS, PLAIN_TABLES
 
     def section(name: str) -> str:
-        if name in SECTIONS:
-            records = _records("engine", out)
-            click.echo(f"{name}: {len(records)} instances")
-            return SECTIONS[name](records)
+        if name in PLAIN_TABLES:
+            click.echo(name)
+            return PLAIN_TABLES[name](out)
         found = get_experiment(name)
+        if not _records(name, out):
+            click.echo(f"{name}: no results")
+            return NO_RESULTS
         picture = out / f"{name}.png"
         text = tables_of(found, out)
         if _draw(found, out, picture):

@@ -39,7 +39,7 @@ from bogrape.kernels import KernelName
 
 from .checkout import ROOT
 from .command import run_missing, tables_of
-from .engine_tables import SECTIONS
+from .engine_tables import molecule_table, random_table, scip_table
 from .experiments import get_experiment
 from .records import Record, appending, provenance, rounded
 
@@ -251,8 +251,9 @@ def main() -> None:
             for case in cases
         ]
         records = run(cases, options.out / "engine.jsonl")
-        for name, table in SECTIONS.items():
-            print(f"\n{name}\n\n{table(records)}")
+        print(f"\nRandom values\n\n{random_table(records)}")
+        print(f"\nBeside SCIP\n\n{scip_table(records)}")
+        print(f"\nRandom molecules (QM7)\n\n{molecule_table(records)}")
     if options.trajectories is not False and not options.molecules:
         prove_trajectories(options)
         print(f"\n{tables_of(get_experiment('trajectory-proofs'), options.out)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 from .markdown_tables import markdown
 from .records import Record
@@ -111,10 +111,3 @@ def _search_words(own: Sequence[Record]) -> str:
     off = [(r["search_value"] - r["value"]) / r["scale"] for r in own]
     hits = f"{sum(x <= 1e-6 for x in off)}/{len(own)}"
     return hits if max(off) <= 1e-6 else f"{hits}, worst {max(off):.2g} sd off"
-
-
-SECTIONS: Mapping[str, Callable[[Sequence[Record]], str]] = {
-    "engine-random": random_table,
-    "engine-scip": scip_table,
-    "engine-molecules": molecule_table,
-}

@@ -19,6 +19,7 @@ from ..kernels import get_kernel, is_published, path_features
 from ..posterior import FittedModel
 from ..study import Study, Trial
 from ..study.results import mean_value
+from ..trial import observed_noise
 from .effects import Effect, find_effects
 from .picture import Look
 from .text import acquisition_in_words
@@ -205,7 +206,7 @@ class Survey:
             values = _recorded(self.proposals) if len(some) < len(trials) else None
             if values is None:
                 found = settings.new_model(most_observations=None)
-                found.fit([t.graph for t in some], self._targets(some))
+                self._fit_to(found, some)
                 if len(some) == len(trials):
                     return found
                 values = found.hyperparameters
@@ -216,9 +217,13 @@ class Survey:
                 feature_kernel=values["beta"] > 0,
                 most_observations=None,
             )
-            return fixed.fit([t.graph for t in trials], self._targets(trials))
+            return self._fit_to(fixed, trials)
         except BoGrapeError as error:
             raise StudyError(f"the Gaussian process could not be fitted: {error}") from error
+
+    def _fit_to(self, gp: GraphGP, trials: Sequence[Trial]) -> GraphGP:
+        graphs = [trial.graph for trial in trials]
+        return gp.fit(graphs, self._targets(trials), noise=observed_noise(trials))
 
     def _targets(self, trials: Sequence[Trial]) -> FloatArray:
         return self.sign * np.array([trial.value for trial in trials], dtype=float)
@@ -266,7 +271,8 @@ class Survey:
         self._need_small(3, "a comparison of settings")
         _ = self.gp  # settings are those of a Gaussian process
         some = self.compared
-        return scores([trial.graph for trial in some], self._targets(some), self.settings)
+        graphs, targets = [trial.graph for trial in some], self._targets(some)
+        return scores(graphs, targets, self.settings, observed_noise(some))
 
     @property
     def compared(self) -> list[Trial]:

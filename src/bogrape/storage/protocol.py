@@ -10,7 +10,8 @@ from ..errors import BudgetSpent, InvalidInputError, StudyError
 from ..graph import Graph
 from ..trial import Trial
 
-COMPARED = ("state", "attempts", "value")  # what `Storage.update` expects to find unchanged
+# what `Storage.update` expects to find unchanged
+COMPARED = ("state", "attempts", "value", "noise")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+-]{0,99}")
 
 
@@ -59,7 +60,7 @@ class Storage(Protocol):
         """
 
     def update(self, name: str, trial: Trial, expected: Trial) -> bool:
-        """Replace the trial if its state, attempts and value are as expected; says if it did."""
+        """Replace the trial if what `COMPARED` names is as expected; says if it did."""
 
 
 def check_name(name: object) -> str:

@@ -221,8 +221,7 @@ def _is_sound(objective: Criterion, form: str) -> bool:
     """
     if form == "weight":
         return True
-    model = objective.posterior.model
-    covariance = model.cross(model.counts) + model.noise * np.eye(len(model.y))
+    covariance = objective.posterior.model.covariance()
     return bool(np.abs(np.linalg.inv(covariance)).max() <= _LARGEST_INVERSE)
 
 

@@ -4,7 +4,7 @@ A strategy answers every question of a proof that depends on the kernel or the a
 space is partitioned, how a piece is bounded before any solver sees it, how it is solved, and what
 the certificate may claim. The schedule, the jobs and the cutting planes ask the strategy and look
 at nothing else; `SolvePiece` is the job that puts a question about a piece to it. A new family is a
-new file in ``strategies`` and one line in its registry.
+new file in ``strategies`` and one line of `proof.engine.STRATEGIES`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol
 
 from ....arrays import FloatArray
 from ....encoding import Structure
@@ -25,7 +25,6 @@ from ...jobs.worker import Job
 from ...proposal import Status
 from ..bounds.linear_programs import Lines, Remainder
 from ..bounds.lines_below import LcbOverCounts
-from ..bounds.quick_bounds import norm_bound
 from ..distances.coordinates import Coordinates, Position
 from ..distances.inequality import Inequality
 from ..distances.known import shared_out
@@ -53,20 +52,12 @@ class Strategy(ABC):
     def __init__(self, criterion: Criterion) -> None:
         self.criterion = criterion
 
-    def condensed(self) -> Self:
-        """The same strategy without data it does without: every job carries it to a worker."""
-        return type(self)(self.criterion.condensed())
-
     @classmethod
     @abstractmethod
     def accepts(cls, criterion: Criterion) -> bool:
         """Whether this is the strategy for a criterion."""
 
     # -- partition ----------------------------------------------------------------------------
-
-    def weakest_bound(self) -> float:
-        """A bound on the values of all graphs there are."""
-        return norm_bound(self.criterion)
 
     def composition_bounds(
         self,
@@ -104,10 +95,14 @@ class Strategy(ABC):
         return self.coordinates(piece).values(graph)
 
     def run(
-        self, jobs: Sequence[Job], deadline: float, stop: Callable[[], bool]
+        self,
+        jobs: Sequence[Job],
+        deadline: float,
+        stop: Callable[[], bool],
+        meanwhile: Callable[[], bool],
     ) -> Iterator[tuple[int, Any]]:
         """Do jobs about pieces, as `jobs.pool.solve_all` does: in workers."""
-        return solve_all(jobs, deadline, stop)
+        return solve_all(jobs, deadline, stop, meanwhile)
 
     @abstractmethod
     def solve(self, state: PieceSolve) -> Answer:

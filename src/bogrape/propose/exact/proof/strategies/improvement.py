@@ -22,7 +22,6 @@ from ....criterion import Criterion
 from ...bounds.ei_chords import Chord, chords, whole_range
 from ...bounds.linear_programs import Lines, Remainder
 from ...bounds.lines_below import Box, LcbOverCounts
-from ...bounds.quick_bounds import largest_deviation
 from ...distances.coordinates import Position
 from ...distances.inequality import Inequality
 from ..all_graphs import few_graphs
@@ -48,12 +47,12 @@ class _ByChords(Strategy):
         super().__init__(criterion)
         acquisition = cast("EI", criterion.standard_acquisition)
         self._goal = criterion.observed.standard_best - acquisition.xi
-        self._largest = largest_deviation(criterion)
+        self._largest = criterion.largest_deviation
 
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
         """EI where LCB has the strategy, and deviations have a limit."""
-        if type(criterion.acquisition) is not EI or largest_deviation(criterion) == math.inf:
+        if type(criterion.acquisition) is not EI or criterion.largest_deviation == math.inf:
             return False
         return cls.of_lcb.accepts(replace(criterion, acquisition=LCB(1.0)))
 
