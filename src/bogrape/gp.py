@@ -16,17 +16,21 @@ from threadpoolctl import threadpool_limits
 
 from .arrays import BoolArray, FloatArray, IntArray
 from .checks import positive, whole
-from .counts import Counts, count, n_given
+from .counts import Counts, count
 from .errors import FitError, InvalidInputError, SamplingError
 from .fitting import Problem
 from .graph import Graph
 from .groups import groups_of
 from .joint_fitting import fit_jointly
 from .kernels import RBF, Kernel, KernelName, get_kernel, is_linear
-from .noise import checked_noise, standardised_noise
+from .observed_values import (
+    checked_noise,
+    checked_observations,
+    standardise,
+    standardised_noise,
+)
 from .posterior import FittedModel, Posterior, posterior_of
 from .space import GraphSpace
-from .standardise import standardise
 from .subset import representative
 
 STUDY_CLIP = 1e3  # typical distances from the median: what a study takes for a slip
@@ -362,24 +366,3 @@ def _own_noise_in_words(model: FittedModel) -> list[str]:
         f"To that, {len(own)} of {len(model.y)} observations add the noise given with them, "
         f"{100 * float(np.median(own)):.2g} % in the median."
     ]
-
-
-def checked_observations(graphs: Sequence[Graph], y: ArrayLike) -> FloatArray:
-    """The values as an array, if there is a finite one for each graph, and at least two."""
-    try:
-        values = np.array(y, dtype=float)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInputError(f"y must be numbers, one per graph: {error}") from None
-    if values.ndim != 1 or len(values) != n_given(graphs):
-        raise InvalidInputError(
-            f"expected one value per graph, got {n_given(graphs)} graphs "
-            f"and y of shape {values.shape}"
-        )
-    if len(values) < 2:
-        raise InvalidInputError(f"expected at least two observations, got {len(values)}")
-    bad = np.flatnonzero(~np.isfinite(values))
-    if bad.size:
-        raise InvalidInputError(
-            f"y must be finite, but y[{bad[0]}] is {values[bad[0]]}; leave failed evaluations out"
-        )
-    return values

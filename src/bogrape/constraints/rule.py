@@ -97,7 +97,7 @@ class Rule:
 
         A rule that gives its meaning here is asked only about graphs that are in a space otherwise.
         """
-        if self.one_by_one:
+        if type(self).excess is Rule.excess:
             self.refuse("holds(graph) or excess(batch)", "neither", "to define one of them")
         return bool(self.excess(Batch.of([graph]))[0] == 0)
 
@@ -107,7 +107,7 @@ class Rule:
 
     @property
     def one_by_one(self) -> bool:
-        """Whether the rule has `holds` only: a space asks it last, about few graphs."""
+        """Whether a space asks it last, about few graphs: by default, if it has `holds` only."""
         return type(self).excess is Rule.excess
 
     @property

@@ -19,7 +19,7 @@ from .composition import BondCount, DataSetBounds
 from .draft import Draft, drafts
 from .rings import LargestRing, SmallestRing
 from .scaffold import Scaffold
-from .smarts import RequiredSubstructure
+from .substructure import RequiredSubstructure
 
 _DRAFTS = 64  # different drafts in a batch
 _REDRAWS = 20  # rounds of redrawing elements whose counts are out of range
@@ -32,7 +32,8 @@ def build(
     n = shape.n_nodes
     rules = list(_at(rules, n))
     scaffolds = [rule for rule in rules if isinstance(rule, Scaffold)]
-    required = [rule for rule in rules if isinstance(rule, RequiredSubstructure)]
+    sketches = [rule.sketch() for rule in rules if isinstance(rule, RequiredSubstructure)]
+    required = [sketch for sketch in sketches if sketch is not None]
     low, high = _label_range(rules, shape)
     made = drafts(
         scaffolds, required, valences=valences, most=high, n=n, k=min(k, _DRAFTS), rng=rng

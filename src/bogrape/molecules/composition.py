@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
 from math import ceil, floor, isfinite
@@ -80,10 +80,19 @@ class HeteroatomCount(MoleculeRule):
     minimum: int = 0
     maximum: int | None = None
     carbon: Label = "C"
+    ions: Any = field(default=(), compare=False)  # other labels of carbon, set by `bind`
 
     def __post_init__(self) -> None:
         self._check_range()
         self._check_label("carbon")
+
+    def parameters(self) -> dict[str, Any]:
+        """Without the ions, which the space knows."""
+        return _without_ions(super().parameters())
+
+    def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
+        """With the labels of carbon ions."""
+        return super(HeteroatomCount, replace(self, ions=_carbon_ions(labels))).bind(labels, shape)
 
     def describe(self, nouns: Nouns = NOUNS) -> str:
         """The rule as a sentence."""
@@ -92,15 +101,26 @@ class HeteroatomCount(MoleculeRule):
 
     def excess(self, batch: Batch) -> Excess:
         """Heteroatoms too few or too many."""
-        count = (batch.labels != self.index(self.carbon)).sum(axis=1)
+        count = (~np.isin(batch.labels, [self.index(self.carbon), *self.ions])).sum(axis=1)
         return over(count, self.minimum, self.maximum)
 
     def rows(self, shape: Shape) -> Iterator[Row]:
         """``n - maximum <= sum_v f_vC <= n - minimum``."""
         n = shape.n_nodes
-        terms = total(HasLabel(v, self.index(self.carbon)) for v in range(n))
+        carbons = [self.index(self.carbon), *self.ions]
+        terms = total(HasLabel(v, label) for v in range(n) for label in carbons)
         least = None if self.maximum is None else n - self.maximum
         yield from bounded("carbon atoms", terms, least, n - self.minimum)
+
+
+def _carbon_ions(labels: Mapping[str, int]) -> tuple[int, ...]:
+    """The labels of carbon with a charge."""
+    kinds = {i: KINDS[name] for name, i in labels.items() if name in KINDS}
+    return tuple(i for i, kind in kinds.items() if kind.element == "C" and kind.charge)
+
+
+def _without_ions(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in parameters.items() if key != "ions"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,9 +130,19 @@ class NoAdjacentHeteroatoms(MoleculeRule):
     label_fields: ClassVar[tuple[str, ...]] = ("carbon",)
 
     carbon: Label = "C"
+    ions: Any = field(default=(), compare=False)  # other labels of carbon, set by `bind`
 
     def __post_init__(self) -> None:
         self._check_label("carbon")
+
+    def parameters(self) -> dict[str, Any]:
+        """Without the ions, which the space knows."""
+        return _without_ions(super().parameters())
+
+    def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
+        """With the labels of carbon ions."""
+        named = replace(self, ions=_carbon_ions(labels))
+        return super(NoAdjacentHeteroatoms, named).bind(labels, shape)
 
     def describe(self, nouns: Nouns = NOUNS) -> str:
         """The rule as a sentence."""
@@ -120,15 +150,15 @@ class NoAdjacentHeteroatoms(MoleculeRule):
 
     def excess(self, batch: Batch) -> Excess:
         """Bonds between heteroatoms."""
-        other = batch.labels != self.index(self.carbon)
+        other = ~np.isin(batch.labels, [self.index(self.carbon), *self.ions])
         between = batch.adjacency & other[:, :, None] & other[:, None, :]
         return np.asarray(between.sum(axis=(1, 2)) // 2, dtype=float)
 
     def rows(self, shape: Shape) -> Iterator[Row]:
         """``e_uv <= f_uC + f_vC``."""
-        carbon = self.index(self.carbon)
+        carbons = [self.index(self.carbon), *self.ions]
         for u, v in shape.pairs():
-            ends = ((HasLabel(u, carbon), -1), (HasLabel(v, carbon), -1))
+            ends = tuple((HasLabel(end, label), -1) for end in (u, v) for label in carbons)
             yield Row(f"a carbon in bond[{u},{v}]", ((Edge(u, v), 1), *ends), high=0)
 
 
@@ -144,13 +174,13 @@ class MolecularWeight(MoleculeRule):
     masses: Any = ()
 
     def __post_init__(self) -> None:
-        for field in ("minimum", "maximum"):
-            value = getattr(self, field)
+        for name in ("minimum", "maximum"):
+            value = getattr(self, name)
             if value is None:
                 continue
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             if not number or not isfinite(value) or not 0 <= value <= 1e6:
-                self.refuse(f"{field} to be a weight in g/mol", repr(value), f"{field}=100")
+                self.refuse(f"{name} to be a weight in g/mol", repr(value), f"{name}=100")
         if self.minimum is None and self.maximum is None:
             self.refuse("a minimum or a maximum", "neither", "maximum=150")
         if None not in (self.minimum, self.maximum) and self.minimum > self.maximum:  # type: ignore[operator]

@@ -213,21 +213,26 @@ class Criterion(CountObjective, AnyCriterion):
     def _at_observations(self) -> tuple[FloatArray, FloatArray]:
         return self.posterior.standard_mean_std(self.posterior.model.counts)
 
+    @property
+    def largest_deviation(self) -> float:
+        """No graph has a larger standardised deviation; infinite if the kernel does not tell."""
+        fitted = self.posterior.model
+        top = fitted.kernel.largest()
+        if top is None:
+            return math.inf
+        of_features = fitted.beta * (1 + self.space.n_features) / max(1, fitted.n_features)
+        return math.sqrt(fitted.alpha * top + of_features)
+
     def weakest_bound(self) -> float:
         """A lower bound on the values of all graphs there are, whatever the kernel.
 
         With f the posterior mean as a function in its Hilbert space, ``mean(x) >= -|f| sqrt(k(x,
         x))`` and ``std(x) <= sqrt(k(x, x))``.
         """
-        fitted = self.posterior.model
         norm = self.posterior.norm * (1 + 1e-3)
-        top = fitted.kernel.largest()
-        if top is None:
+        largest = self.largest_deviation
+        if largest == math.inf:
             return -math.inf
-        largest = math.sqrt(
-            fitted.alpha * top
-            + fitted.beta * (1 + self.space.n_features) / max(1, fitted.n_features)
-        )
         return self.lower_bound(-largest * norm, largest)
 
     def refuse_false_bound(self, bound: float, value: float) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
@@ -11,11 +9,10 @@ from bogrape import EI, LCB, GraphSpace
 from bogrape.errors import EngineError
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.proof import first_search
-from bogrape.propose.exact.proof.engine import propose_exact
+from bogrape.propose.exact.proof.engine import choose, propose_exact
 from bogrape.propose.exact.proof.first_search import FirstSearch
 from bogrape.propose.exact.proof.piece import Answer, Open, Piece
 from bogrape.propose.exact.proof.schedule import Rounds
-from bogrape.propose.exact.proof.strategies import choose
 from bogrape.propose.local.search import search
 from bogrape.propose.portfolio import propose_search
 from bogrape.propose.proposal import Request
@@ -76,15 +73,24 @@ def test_a_search_that_had_no_time_is_completed_beside_the_proof() -> None:
     assert proved.n_evaluations >= searched.n_evaluations
 
 
-def test_a_search_that_finds_nothing_new_makes_way_for_the_proof() -> None:
-    objective = criterion(SPACES["labels"])
-    request = Request(time_limit=0.5, n_evaluations=10**9)
-    began = time.monotonic()
-    first = FirstSearch(objective, request)
+def test_a_search_makes_way_for_the_proof_once_it_finds_nothing_new(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(first_search, "_SHARE", 0.0)
+    request = Request(time_limit=600.0, n_evaluations=10**9)
+    first = FirstSearch(criterion(SPACES["labels"]), request)
     first.run()
     assert not first.is_over
-    assert first.elite.ties
-    assert time.monotonic() - began >= 0.3 * request.time_limit
+    assert first.elite.n_evaluations >= first_search._ENOUGH
+    assert request.seconds < 0.5 * request.time_limit
+
+
+def test_a_search_has_most_of_a_time_that_is_short() -> None:
+    request = Request(time_limit=0.3, n_evaluations=10**9)
+    first = FirstSearch(criterion(GraphSpace(30, labels=5)), request)
+    first.run()
+    assert not first.is_over
+    assert request.seconds >= first_search._LARGEST_SHARE * request.time_limit
 
 
 def test_a_search_is_over_at_the_deadline() -> None:

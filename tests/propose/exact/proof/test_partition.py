@@ -20,6 +20,7 @@ from bogrape.propose.exact.proof.schedule import Rounds
 from bogrape.propose.exact.proof.strategies import exponential
 from bogrape.propose.local.search import Elite
 from bogrape.propose.proposal import Request
+from crossed import crossed
 from exhaustive import assert_optimal, everything, fitted, prove
 
 from oracles import are_isomorphic
@@ -36,9 +37,10 @@ def _soon() -> float:
     return time.monotonic() + 60
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("kernel", ["sp", "ssp", "esp", "essp"])
-@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize(
+    ("name", "kernel", "options"),
+    crossed(list(SPACES), ["sp", "ssp", "esp", "essp"], OPTIONS, one_in=3),
+)
 def test_graphs_below_a_value_are_in_open_pieces(
     name: str, kernel: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

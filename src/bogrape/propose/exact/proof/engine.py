@@ -30,6 +30,7 @@ from .piece import Answer, slack
 from .schedule import Rounds
 from .strategies.exponential import ExponentialLabelledLCB, ExponentialLCB
 from .strategies.histograms import Histograms
+from .strategies.improvement import ExponentialLabelledEI, LinearLabelledEI, RbfEI
 from .strategies.linear import LinearLabelledLCB, LinearLCB
 from .strategies.own import OwnHistograms
 from .strategies.rbf import RbfLCB
@@ -42,17 +43,26 @@ STRATEGIES: tuple[type[Strategy], ...] = (  # the first that accepts a criterion
     ExponentialLCB,
     ExponentialLabelledLCB,
     RbfLCB,
+    LinearLabelledEI,
+    ExponentialLabelledEI,
+    RbfEI,
     Histograms,
     OwnHistograms,
 )
 
 
-def propose_exact(criterion: AnyCriterion, request: Request) -> Proposal:
-    """The best graph of the space that is not excluded, proved if time allows."""
+def propose_exact(
+    criterion: AnyCriterion, request: Request, first: FirstSearch | None = None
+) -> Proposal:
+    """The best graph of the space that is not excluded, proved if time allows.
+
+    The first search may be under way already.
+    """
+    first = first or FirstSearch(criterion, request)
     strategy = choose(criterion)
     if strategy is None:
-        return prove_by_listing(criterion, request)
-    return prove(strategy, request)
+        return prove_by_listing(criterion, request, first)
+    return prove(strategy, request, first)
 
 
 def choose(criterion: AnyCriterion) -> Strategy | None:
@@ -64,17 +74,18 @@ def choose(criterion: AnyCriterion) -> Strategy | None:
     return None if chosen is None else chosen(criterion)
 
 
-def prove(strategy: Strategy, request: Request) -> Proposal:
+def prove(strategy: Strategy, request: Request, first: FirstSearch) -> Proposal:
     """The same for a criterion that there is a strategy for."""
     criterion = strategy.criterion
-    first = FirstSearch(criterion, request)
     elite = first.run()
     request.report("search", criterion.units.value(elite.value), -math.inf, 0)
     criterion.refuse_false_bound(criterion.weakest_bound(), elite.value)
     criterion = criterion.condensed()  # every job carries it to a worker
     strategy = type(strategy)(criterion)
-    to_settle = open_pieces(strategy, elite.value, request.deadline, request.stop)
+    value = elite.value
+    to_settle = open_pieces(strategy, value, request.deadline, request.stop, first.step)
     rounds = Rounds(strategy, request, first, to_settle)
+    rounds.check_what_search_found(value)
     answers, left = rounds.run()
     elite = rounds.elite
     improved = [a for a in answers if a.graph is not None and a.value < elite.value]

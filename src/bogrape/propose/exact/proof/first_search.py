@@ -14,9 +14,10 @@ from ...criterion import AnyCriterion
 from ...local.search import Elite, find_any, search_steps
 from ...proposal import Request
 
-_SHARE = 0.3  # of the time limit, at most, before the proof begins
-_LARGEST_SHARE = 0.6  # as long as the search finds better graphs
-_RECENT = 0.5  # part of all evaluations, the latest, in which it found one
+_SHARE = 0.3  # of the time limit, before the proof begins, if that was time enough
+_LARGEST_SHARE = 0.9  # else
+_ENOUGH = 50_000  # evaluations, after which better graphs are rarely found,
+_RECENT = 0.5  # unless one was found in this part of all evaluations, the latest
 
 
 @final
@@ -28,6 +29,7 @@ class FirstSearch:
         self._until = min(request.deadline, time.monotonic() + _SHARE * request.time_limit)
         self.elite = Elite(request.excluded, identify=criterion.space.identity)
         self.is_over = False
+        self.seconds = 0.0  # spent on it
         self._improved_at = 0  # evaluations
         self._steps = search_steps(
             criterion,
@@ -40,12 +42,18 @@ class FirstSearch:
             stop=request.stop,
         )
 
+    def begin(self) -> None:
+        """Search for its share of the time."""
+        while self.step() and time.monotonic() < self._until:
+            pass
+
     def run(self) -> Elite:
         """Search for its share of the time, or longer if that is worth while."""
-        extra = (_LARGEST_SHARE - _SHARE) * self._request.time_limit
+        request = self._request
+        at_most = request.started + _LARGEST_SHARE * request.time_limit
         while self.step():
-            late = time.monotonic() - self._until
-            if late >= extra or (late >= 0 and not self._is_improving):
+            now = time.monotonic()
+            if now >= at_most or (now >= self._until and self._is_saturated):
                 break
         if not self.elite.ties and time.monotonic() >= self._until:
             find_any(self._criterion, self.elite, self._request)
@@ -53,13 +61,15 @@ class FirstSearch:
 
     def step(self) -> bool:
         """Search for a fraction of a second; false if the budget or the time is spent."""
-        before = self.elite.value
+        before, began = self.elite.value, time.monotonic()
         if not self.is_over:
             self.is_over = next(self._steps, True) is True
+        self.seconds += time.monotonic() - began
         if self.elite.value < before - self.elite.tolerance:
             self._improved_at = self.elite.n_evaluations
         return not self.is_over
 
     @property
-    def _is_improving(self) -> bool:
-        return self._improved_at > _RECENT * self.elite.n_evaluations
+    def _is_saturated(self) -> bool:
+        n_evaluations = self.elite.n_evaluations
+        return n_evaluations >= _ENOUGH and self._improved_at <= (1 - _RECENT) * n_evaluations

@@ -31,11 +31,16 @@ _TIME_SHARE = 0.5  # of the time left, at most
 
 
 def open_pieces(
-    strategy: Strategy, value: float, deadline: float, stop: Callable[[], bool] = lambda: False
+    strategy: Strategy,
+    value: float,
+    deadline: float,
+    stop: Callable[[], bool] = lambda: False,
+    meanwhile: Callable[[], bool] = lambda: False,
 ) -> list[Open]:
     """The pieces that could hold a value below the incumbent's, most promising first.
 
-    Pieces that are not reached in time stay whole, under the bound they have.
+    Pieces that are not reached in time stay whole, under the bound they have. For ``meanwhile`` see
+    `solve_all`.
     """
     now = time.monotonic()
     limit = _TIME_SHARE * max(0.0, deadline - now)
@@ -51,7 +56,7 @@ def open_pieces(
     ]
     out: list[Open] = []
     if strategy.by_composition:
-        for index, parts in solve_all(jobs, now + limit, stop):
+        for index, parts in solve_all(jobs, now + limit, stop, meanwhile):
             out += [whole[index]] if parts is None else parts
     else:
         for item, job in zip(whole, jobs, strict=True):

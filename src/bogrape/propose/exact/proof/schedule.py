@@ -113,10 +113,14 @@ class Rounds:
         before = self.best
         if not self.first_search.step():
             return False
+        self.check_what_search_found(before)
+        return True
+
+    def check_what_search_found(self, before: float) -> None:
+        """Raise if the first search has found a better value where there can be none."""
         found = self.first_search.elite
         if found.value < before - slack(before):
-            self._check_that_it_was_open(next(iter(found.ties.values())), found.value)
-        return True
+            self._check_that_it_was_open(next(iter(found.ties.values())), found.value, before)
 
     def _search_again(self) -> None:
         """A proof that takes long is worth a longer search: a better incumbent settles more."""
@@ -134,17 +138,17 @@ class Rounds:
         )
         found.n_evaluations += self.elite.n_evaluations
         if found.value < self.best - slack(self.best):
-            self._check_that_it_was_open(next(iter(found.ties.values())), found.value)
+            self._check_that_it_was_open(next(iter(found.ties.values())), found.value, self.best)
         if found.value <= self.elite.value:
             self.elite = found
         self._drop_settled()
 
-    def _check_that_it_was_open(self, graph: Graph, value: float) -> None:
+    def _check_that_it_was_open(self, graph: Graph, value: float, before: float) -> None:
         if not any(item.piece.matches(graph) for item in self.left):
             units = self.criterion.units
             raise EngineError(
                 f"a graph of value {units.value(value):.17g} was found where nothing below "
-                f"{units.value(self.best):.17g} had been proved to be; please report this"
+                f"{units.value(before):.17g} had been proved to be; please report this"
             )
 
     def _settle_by_layers(self) -> None:

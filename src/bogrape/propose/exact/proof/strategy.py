@@ -14,7 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from ....arrays import FloatArray
 from ....encoding import Structure
@@ -23,13 +23,22 @@ from ...criterion import Criterion
 from ...jobs.pool import solve_all
 from ...jobs.worker import Job
 from ...proposal import Status
-from ..bounds.linear_programs import Lines
+from ..bounds.linear_programs import Lines, Remainder
 from ..bounds.lines_below import LcbOverCounts
 from ..distances.coordinates import Coordinates, Position
 from ..distances.inequality import Inequality
 from ..distances.known import shared_out
 from .piece import Answer, Piece, Question
 from .piece_solve import OutOfTime, PieceSolve
+
+
+class Branching(Protocol):
+    """Lines below the values over counts, and boxes of counts to halve."""
+
+    def branched(
+        self, value: float, deadline: float, n_most: int, start: Sequence[Any] = ()
+    ) -> Remainder:
+        """Halve boxes in which values could come below ``value``, the worst first."""
 
 
 class Strategy(ABC):
@@ -62,7 +71,7 @@ class Strategy(ABC):
         """A bound on a piece that takes no time, of interest up to ``value`` only."""
         return -math.inf
 
-    def lines(self, piece: Piece, inequalities: Iterable[Inequality[Position]]) -> Lines | None:
+    def lines(self, piece: Piece, inequalities: Iterable[Inequality[Position]]) -> Branching | None:
         """Linear functions below the values, over counts that obey inequalities, if there are."""
         lcb = self.lcb_over_counts(piece)
         return None if lcb is None else Lines(lcb, inequalities)
