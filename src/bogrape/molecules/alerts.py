@@ -108,6 +108,8 @@ class StructuralAlerts(MoleculeRule):
 
     def describe(self, nouns: Nouns = NOUNS) -> str:
         """The rule as a sentence."""
+        if self.maximum == 0:
+            return f"No structural alert of {self.catalogue} occurs."
         alerts = amount(0, self.maximum, "structural alert", "structural alerts")
         return f"Every {nouns.graph} has {alerts} of {self.catalogue}."
 
