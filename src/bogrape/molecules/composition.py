@@ -25,7 +25,8 @@ from ..constraints import (
     edge,
 )
 from ..constraints.rows import bounded, total
-from ..constraints.rule import Excess, Label, amount, at_least_or_most, over
+from ..constraints.rule import Excess, Label, over
+from ..constraints.words import amount, at_least_or_most
 from ..domain import Nouns
 from .elements import DATA_SETS, KINDS, MASSES
 from .identity import AROMATIC

@@ -10,7 +10,7 @@ import pytest
 
 from bogrape import EI, LCB, GraphSpace
 from bogrape.propose.criterion import Criterion
-from bogrape.propose.exact.proof.strategies import choose
+from bogrape.propose.exact.proof.engine import choose
 from bogrape.propose.exact.proof.strategies import rbf as strategies_rbf
 from bogrape.propose.exact.proof.strategies.own import OwnHistograms
 from bogrape.propose.exact.proof.strategies.rbf import RbfLCB

@@ -3,7 +3,7 @@
 Every graph has one size; with SP or ESP it belongs to one *composition* (how many nodes have
 each label); if it is connected and undirected, it has one diameter. The pieces cover the space and
 do not overlap. Those whose bound does not beat the incumbent are settled here, without a solver of
-integers: by `bounds.quick_bounds`, and pieces with a composition by linear programs
+integers: by quick bounds of the strategy, and pieces with a composition by linear programs
 (`bounds.linear_programs`).
 """
 
@@ -18,11 +18,10 @@ from typing import Any
 from ....encoding import Structure, structures
 from ...jobs.pool import solve_all
 from ..distances.coordinates import Position
-from ..distances.facts import Fact
+from ..distances.facts import Fact, learnt
 from ..distances.free_attributes import compositions, count_compositions
 from ..distances.inequality import Inequality
 from ..distances.known import known_of_counts
-from ..distances.learnt import learnt
 from .piece import Open, Piece, with_room
 from .strategy import Strategy
 
@@ -32,15 +31,20 @@ _TIME_SHARE = 0.5  # of the time left, at most
 
 
 def open_pieces(
-    strategy: Strategy, value: float, deadline: float, stop: Callable[[], bool] = lambda: False
+    strategy: Strategy,
+    value: float,
+    deadline: float,
+    stop: Callable[[], bool] = lambda: False,
+    meanwhile: Callable[[], bool] = lambda: False,
 ) -> list[Open]:
     """The pieces that could hold a value below the incumbent's, most promising first.
 
-    Pieces that are not reached in time stay whole, under the bound they have.
+    Pieces that are not reached in time stay whole, under the bound they have. For ``meanwhile`` see
+    `solve_all`.
     """
     now = time.monotonic()
     limit = _TIME_SHARE * max(0.0, deadline - now)
-    space, weakest = strategy.criterion.space, strategy.weakest_bound()
+    space, weakest = strategy.criterion.space, strategy.criterion.weakest_bound()
     sizes = structures([space.shape(n) for n in space.sizes], space.connected, space.rules)
     facts = {structure: _facts(structure) for structure in sizes}
     whole = [Open(Piece(structure), weakest) for structure in sizes]
@@ -52,7 +56,7 @@ def open_pieces(
     ]
     out: list[Open] = []
     if strategy.by_composition:
-        for index, parts in solve_all(jobs, now + limit, stop):
+        for index, parts in solve_all(jobs, now + limit, stop, meanwhile):
             out += [whole[index]] if parts is None else parts
     else:
         for item, job in zip(whole, jobs, strict=True):

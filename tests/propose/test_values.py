@@ -22,7 +22,7 @@ from bogrape.graph import Graph
 from bogrape.propose import portfolio
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.proposal import Proposal
-from bogrape.propose.units import Units
+from bogrape.propose.values import Units
 from exhaustive import everything, fitted, prove, random_graph
 
 import oracles

@@ -1,19 +1,31 @@
-"""One line that says how far something has come, wherever the user is looking.
+"""Somebody who waits: what they see of it, and how they cut it short.
 
-On a terminal it is a bar; in a notebook a line that is updated in place; elsewhere lines through
-`logging`, if the user has set it up for INFO, and otherwise lines on standard error, not too many
-of them.
+A *status line* says how far something has come. On a terminal it is a bar; in a notebook a line
+that is updated in place; elsewhere lines through `logging`, if the user has set it up for INFO, and
+otherwise lines on standard error, not too many of them.
+
+Somebody who presses *Ctrl-C* while a proof is under way mostly wants what has been found, so the
+first one ends the proof and not the program. A second one within a few seconds means what it always
+means, so a loop around ``ask`` can still be stopped.
 """
 
 from __future__ import annotations
 
 import importlib
 import logging
+import signal
 import sys
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any, Protocol, final
 
 logger = logging.getLogger("bogrape")
+
+_SECOND = 3.0  # seconds within which a second Ctrl-C is meant for the program
+_last_interrupt = -_SECOND  # when the first one came
 
 
 class StatusLine(Protocol):
@@ -156,3 +168,30 @@ class _Lines:
     def close(self) -> None:
         if self._held_back is not None and self._begun:
             self._print(self._held_back)
+
+
+@contextmanager
+def first_interrupt() -> Iterator[Callable[[], bool]]:
+    """A function that tells whether Ctrl-C has been pressed; a second one raises as usual.
+
+    Only the main thread receives signals, and a program with its own handler keeps it.
+    """
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield lambda: False
+        return
+    pressed = False
+
+    def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        global _last_interrupt  # the next call of `ask` must know
+        nonlocal pressed
+        at = time.monotonic()
+        if at - _last_interrupt < _SECOND:
+            raise KeyboardInterrupt
+        _last_interrupt, pressed = at, True
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

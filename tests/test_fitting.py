@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from bogrape import GraphSpace
 from bogrape.counts import Counts, count
+from bogrape.fitting import Spectrum
+from bogrape.joint_fitting import log_likelihood
 from bogrape.kernels import KERNELS, feature_cross
-from bogrape.likelihood import Spectrum, log_likelihood
 
 from strategies import datasets
 
