@@ -72,6 +72,7 @@ def test_limits_on_a_property_hold_for_all_molecules_of_a_space(
 ) -> None:
     compute = PROPERTIES[quantity][1]
     plain = molecule_space("qm7", 8, aromatic=aromatic).sample(40, seed=0)
+    plain.append(from_smiles("CCc1ccncc1", aromatic=aromatic))
     values = [compute(Chem.MolFromSmiles(to_smiles(graph))) for graph in plain]
     middle = sorted(set(values))[len(set(values)) // 2]
     space = molecule_space("qm7", 8, rules=[Property(quantity, middle)], aromatic=aromatic)

@@ -17,7 +17,8 @@ from rdkit.Chem import FilterCatalog
 
 from ..batch import Batch
 from ..constraints import Row, Shape
-from ..constraints.rule import Excess, amount
+from ..constraints.rule import Excess
+from ..constraints.words import amount
 from ..domain import Nouns
 from ..errors import InvalidInputError
 from .elements import LABELS

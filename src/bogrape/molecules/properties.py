@@ -13,7 +13,8 @@ from rdkit.Chem import QED, rdMolDescriptors
 from ..batch import Batch
 from ..checks import is_number
 from ..constraints import CycleRange, Rule, Shape
-from ..constraints.rule import Excess, at_least_or_most, over
+from ..constraints.rule import Excess, over
+from ..constraints.words import at_least_or_most
 from ..domain import Nouns
 from .alerts import StructuralAlerts
 from .composition import HeteroatomCount, MolecularWeight
