@@ -32,6 +32,7 @@ from .strategy import Strategy
 from .whole_space import prove_by_listing
 
 _SEARCH_SHARE = 0.3  # of the time limit, at most, for the incumbent
+_CHECKED = 8  # of the best graphs, for what the parts of a criterion declare
 
 
 def propose_exact(criterion: AnyCriterion, request: Request) -> Proposal:
@@ -59,6 +60,7 @@ def prove(strategy: Strategy, request: Request) -> Proposal:
         find_any(criterion, elite, request)
     request.report("search", criterion.units.value(elite.value), -math.inf, 0)
     refuse_false_bound(criterion, strategy.weakest_bound(), elite.value)
+    strategy.check(list(elite.ties.values())[:_CHECKED], request.seed, until)
     strategy = strategy.condensed()
     criterion = strategy.criterion
     to_settle = open_pieces(strategy, elite.value, request.deadline, request.stop)

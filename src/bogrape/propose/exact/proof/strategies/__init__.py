@@ -7,7 +7,7 @@ from ..strategy import Strategy
 from .exponential import ExponentialLabelledLCB, ExponentialLCB
 from .histograms import Histograms
 from .linear import LinearLabelledLCB, LinearLCB
-from .own import OwnHistograms
+from .own import OwnBoxes, OwnHistograms, OwnLabelledBoxes
 from .rbf import RbfLCB
 
 STRATEGIES: tuple[type[Strategy], ...] = (  # the first that accepts a criterion is taken
@@ -17,7 +17,9 @@ STRATEGIES: tuple[type[Strategy], ...] = (  # the first that accepts a criterion
     ExponentialLabelledLCB,
     RbfLCB,
     Histograms,
+    OwnBoxes,
     OwnHistograms,
+    OwnLabelledBoxes,
 )
 
 
