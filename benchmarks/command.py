@@ -75,9 +75,9 @@ def _size(plan: Plan) -> str:
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds per proposal.")
 @click.option(
     "--search",
-    type=click.Choice(["weak", "local", "exact"]),
-    help="How BoGrape looks for a proposal: 2,500 or 50,000 evaluations of a local search, which "
-    "do not depend on the load, or a proof within the time limit (the default).",
+    type=click.Choice(["weak", "local", "thorough", "exact"]),
+    help="How BoGrape looks for a proposal: 2,500, 50,000 or 150,000 evaluations of a local "
+    "search, which do not depend on the load, or a proof within the time limit (the default).",
 )
 @jobs_option
 @click.option("--data", type=click.Path(exists=True, file_okay=False), help="Folder of QM7, QM9.")
@@ -169,7 +169,7 @@ def run_missing(
 
 def _ended(record: dict[str, Any]) -> str:
     if "values" not in record:
-        return "done"
+        return f"{record.get('status', 'done')}"
     seconds: Sequence[float] = record["seconds"]
     return f"best {min(record['values']):.5g}, {sum(seconds):.0f} s"
 
@@ -202,13 +202,16 @@ def fill(document: Path, out: Path) -> None:
     """
     from .experiments import get_experiment
     from .fill_document import filled
-    from .plain_tables import PLAIN_TABLES
+    from .plain_tables import NO_RESULTS, PLAIN_TABLES
 
     def section(name: str) -> str:
         if name in PLAIN_TABLES:
             click.echo(name)
             return PLAIN_TABLES[name](out)
         found = get_experiment(name)
+        if not _records(name, out):
+            click.echo(f"{name}: no results")
+            return NO_RESULTS
         picture = out / f"{name}.png"
         text = tables_of(found, out)
         if _draw(found, out, picture):

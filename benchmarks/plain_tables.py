@@ -9,10 +9,12 @@ from pathlib import Path
 from . import engine_tables, speed
 from .records import Record, read
 
+NO_RESULTS = "No results are kept yet."
+
 
 def _filled(file: str, table: Callable[[Sequence[Record]], str], out: Path) -> str:
     records = read(out / file)
-    return table(records) if records else "No results are kept here yet."
+    return table(records) if records else NO_RESULTS
 
 
 # the table by the name that it has in a document, made from the results in a folder

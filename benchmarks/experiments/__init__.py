@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 
 # Acquisition values computed for one proposal. Budgets are counted in work and not in seconds, so
 # that results do not depend on what else the machine does; None is a proof by the time limit.
-SEARCHES: dict[str, int | None] = {"weak": 2_500, "local": 50_000, "exact": None}
+SEARCHES: dict[str, int | None] = {
+    "weak": 2_500,
+    "local": 50_000,
+    "thorough": 150_000,
+    "exact": None,
+}
 
 
 @dataclass(frozen=True, kw_only=True)

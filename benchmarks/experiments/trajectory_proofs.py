@@ -133,8 +133,11 @@ def _gaps(records: Sequence[Record]) -> tuple[str, str]:
     if not records:
         return "-", "-"
     gaps = [r["standard_gap"] if r["standard_gap"] is not None else np.inf for r in records]
-    median, worst = float(np.median(gaps)), max(gaps)
-    return tuple("no bound" if np.isinf(gap) else f"{gap:.2g}" for gap in (median, worst))
+    return _gap(float(np.median(gaps))), _gap(max(gaps))
+
+
+def _gap(gap: float) -> str:
+    return "no bound" if np.isinf(gap) else f"{gap:.2g}"
 
 
 def _listed(numbers: Sequence[int]) -> str:

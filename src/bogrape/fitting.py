@@ -50,7 +50,7 @@ from .kernels import (
     is_linear,
     node_features,
 )
-from .noise import evened
+from .observed_values import evened
 from .posterior import triangular_factor
 
 Loss = Callable[[FloatArray], tuple[float, FloatArray]]

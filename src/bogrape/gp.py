@@ -16,17 +16,21 @@ from threadpoolctl import threadpool_limits
 
 from .arrays import BoolArray, FloatArray, IntArray
 from .checks import positive, whole
-from .counts import Counts, count, n_given
+from .counts import Counts, count
 from .errors import FitError, InvalidInputError, SamplingError
 from .fitting import Problem
 from .graph import Graph
 from .groups import groups_of
 from .joint_fitting import fit_jointly
 from .kernels import RBF, Kernel, KernelName, get_kernel, is_linear
-from .noise import checked_noise, standardised_noise
+from .observed_values import (
+    checked_noise,
+    checked_observations,
+    standardise,
+    standardised_noise,
+)
 from .posterior import FittedModel, Posterior, posterior_of
 from .space import GraphSpace
-from .standardise import standardise
 from .subset import representative
 
 STUDY_CLIP = 1e3  # typical distances from the median: what a study takes for a slip
@@ -281,7 +285,8 @@ class GraphGP:
     def describe(self) -> str:
         """The fitted model in words: what matters most to it, and how much it takes for noise."""
         model = self.posterior.model
-        return " ".join([*model.kernel.in_words(model.counts.n_labels), *_noise_in_words(model)])
+        fit = in_words(self.kernel, self.hyperparameters, model.counts.n_labels)
+        return " ".join([fit, *_own_noise_in_words(model)])
 
     @property
     def log_likelihood(self) -> float:
@@ -335,34 +340,29 @@ def scaled_to_space(kernel: RBF, space: GraphSpace) -> RBF | None:
     return kernel.scaled_to(count(graphs, space.n_labels, edges=True))
 
 
-def _noise_in_words(model: FittedModel) -> list[str]:
-    words = f"Of the variance of the observed values, {100 * model.noise:.2g} % is taken for noise."
+def in_words(kernel: Kernel, hyperparameters: Mapping[str, float], n_labels: int) -> str:
+    """What `GraphGP.describe` says of a fit, from what was fitted."""
+    own = kernel.hyperparameters()
+    if isinstance(kernel, RBF) and not kernel.scales:  # it compares what it has length scales for
+        groups = [group for group in kernel.groups if f"length_{group}" in hyperparameters]
+        kernel = replace(kernel, scales=tuple((group, 1.0) for group in groups))
+    fitted = kernel.with_hyperparameters(
+        {name: hyperparameters[name] for name in own if name in hyperparameters}
+    )
+    noise = 100 * hyperparameters["noise"]
+    return " ".join(
+        [
+            *fitted.in_words(n_labels),
+            f"Of the variance of the observed values, {noise:.2g} % is taken for noise.",
+        ]
+    )
+
+
+def _own_noise_in_words(model: FittedModel) -> list[str]:
     if model.own_noise is None:
-        return [words]
+        return []
     own = model.own_noise[model.own_noise > 0]
     return [
-        words,
         f"To that, {len(own)} of {len(model.y)} observations add the noise given with them, "
-        f"{100 * float(np.median(own)):.2g} % in the median.",
+        f"{100 * float(np.median(own)):.2g} % in the median."
     ]
-
-
-def checked_observations(graphs: Sequence[Graph], y: ArrayLike) -> FloatArray:
-    """The values as an array, if there is a finite one for each graph, and at least two."""
-    try:
-        values = np.array(y, dtype=float)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInputError(f"y must be numbers, one per graph: {error}") from None
-    if values.ndim != 1 or len(values) != n_given(graphs):
-        raise InvalidInputError(
-            f"expected one value per graph, got {n_given(graphs)} graphs "
-            f"and y of shape {values.shape}"
-        )
-    if len(values) < 2:
-        raise InvalidInputError(f"expected at least two observations, got {len(values)}")
-    bad = np.flatnonzero(~np.isfinite(values))
-    if bad.size:
-        raise InvalidInputError(
-            f"y must be finite, but y[{bad[0]}] is {values[bad[0]]}; leave failed evaluations out"
-        )
-    return values

@@ -88,7 +88,8 @@ def minimize(
         progress: whether to show progress: a bar on a terminal, a line in a notebook, lines
             elsewhere (through `logging` if it is set up for INFO, or on standard error).
         settings: of the study: ``kernel``, ``seed``, ``time_limit`` for one proposal, and all
-            others that `StudySettings` describes.
+            others that `StudySettings` describes; or ``preset="paper"`` for those of the BoGrape
+            paper (kernel SSP, ``LCB(1.0)``, noise 1e-6) as far as they are not given.
 
     Returns:
         The study; see its ``best``, ``trials`` and ``dataset``.

@@ -45,7 +45,7 @@ from .kernels import (
     is_linear,
     node_features,
 )
-from .noise import evened
+from .observed_values import evened
 
 logger = logging.getLogger(__name__)
 

@@ -23,11 +23,9 @@ from numpy.typing import ArrayLike
 from .arrays import BoolArray, FloatArray
 from .counts import count
 from .errors import InvalidInputError, UnsupportedError
-from .gp import checked_observations
 from .graph import Graph
 from .kernels import node_features, path_features
-from .noise import checked_noise
-from .standardise import Standardised, standardise
+from .observed_values import Standardised, checked_noise, checked_observations, standardise
 
 logger = logging.getLogger(__name__)
 

@@ -33,9 +33,10 @@ from bogrape.posterior import WeightPosterior
 from bogrape.propose import Method, evaluation
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.proof import partition as pieces
+from bogrape.propose.exact.proof.engine import choose
 from bogrape.propose.exact.proof.partition import open_pieces
 from bogrape.propose.exact.proof.piece import Open, Piece
-from bogrape.propose.exact.proof.strategies import choose, linear
+from bogrape.propose.exact.proof.strategies import linear
 from bogrape.propose.jobs import pool as worker
 from bogrape.propose.local import search as local_search
 from bogrape.propose.local.landmarks import landmarks

@@ -16,6 +16,7 @@ import click
 from ..errors import InvalidInputError
 from ..optimize import run as run_study
 from ..study import Trial
+from ..study.settings import PRESETS
 from ..trial import package_version
 from .bench import bench
 from .config import read_study_file
@@ -47,6 +48,11 @@ set_option = click.option(
     metavar="NAME=VALUE",
     multiple=True,
     help="A setting of [search] instead of that in the file, e.g. --set noise=fit.",
+)
+preset_option = click.option(
+    "--preset",
+    type=click.Choice(list(PRESETS)),
+    help="Settings of the BoGrape paper (SSP, LCB(1.0), noise 1e-6), as far as the file has none.",
 )
 trial_argument = click.argument("trial", type=click.IntRange(0))
 noise_option = click.option(
@@ -88,6 +94,7 @@ def init(path: Path) -> None:
 @click.option("--retry-failed", is_flag=True, help="Evaluate failed trials again, first of all.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @set_option
+@preset_option
 @json_option
 @explained
 def run(
@@ -97,6 +104,7 @@ def run(
     retry_failed: bool,
     quiet: bool,
     instead: tuple[str, ...],
+    preset: str | None,
     as_json: bool,
 ) -> None:
     """Evaluate graphs until the budget of the study is spent.
@@ -104,7 +112,7 @@ def run(
     Stop it with Ctrl-C at any time; run it again to go on. Several runners may work on one study,
     on one machine or many, if each has a --worker name of its own.
     """
-    file = read_study_file(study_file, instead)
+    file = read_study_file(study_file, _with_preset(instead, preset))
     evaluator = make_file_evaluator(file)
     study = file.open()
     if retry_failed:
@@ -143,6 +151,7 @@ def run(
 )
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @set_option
+@preset_option
 @json_option
 @explained
 def ask(
@@ -152,13 +161,14 @@ def ask(
     time_limit: float | None,
     quiet: bool,
     instead: tuple[str, ...],
+    preset: str | None,
     as_json: bool,
 ) -> None:
     """Print the next graph to evaluate, its trial number and what the model predicts.
 
     Ctrl-C ends a proof that takes too long: the best graph so far is printed.
     """
-    file = read_study_file(study_file, instead)
+    file = read_study_file(study_file, _with_preset(instead, preset))
     study = file.open()
     asked = study.ask(n, worker=worker, time_limit=time_limit, progress=not quiet)
     for trial in [asked] if isinstance(asked, Trial) else asked:
@@ -210,18 +220,19 @@ def correct(
 @main.command()
 @study_argument
 @set_option
+@preset_option
 @json_option
 @explained
-def change(study_file: Path, instead: tuple[str, ...], as_json: bool) -> None:
+def change(study_file: Path, instead: tuple[str, ...], preset: str | None, as_json: bool) -> None:
     """Go on with the settings of the study file, after you have edited it, or with --set.
 
     All settings of [search] but the seed may be changed, and rules may be added. Trials so far
     stay as they are, and the change is recorded.
     """
-    file = read_study_file(study_file, instead)
+    file = read_study_file(study_file, _with_preset(instead, preset))
     study = file.load()
     before = len(study.changes)
-    study.adopt(file.settings)
+    file.change(study)
     made = study.changes[before:]
     if as_json:
         print_json(made)
@@ -293,6 +304,7 @@ def export(study_file: Path, output: str, kind: str | None) -> None:
 @click.option("--skip-bad-rows", is_flag=True, help="Import the others all the same.")
 @click.option("--refuse-outside", is_flag=True, help="Graphs outside the space are mistakes.")
 @set_option
+@preset_option
 @json_option
 @explained
 def import_(
@@ -306,6 +318,7 @@ def import_(
     skip_bad_rows: bool,
     refuse_outside: bool,
     instead: tuple[str, ...],
+    preset: str | None,
     as_json: bool,
 ) -> None:
     """Add observations from SOURCE (.csv or .jsonl with graph and value), all or none.
@@ -313,7 +326,7 @@ def import_(
     Graphs outside the space (of other sizes, or breaking rules) train the model, and are never
     proposed. Rows that cannot be used are all named, with their line numbers.
     """
-    file = read_study_file(study_file, instead)
+    file = read_study_file(study_file, _with_preset(instead, preset))
     rows = read_observations(
         source,
         file.format,
@@ -357,7 +370,7 @@ def import_(
     show_default=True,
     help="The picture to write.",
 )
-@click.option("--seed", type=click.IntRange(0), default=5, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=2, show_default=True)
 @click.option("--iterations", type=click.IntRange(0), default=20, show_default=True)
 @explained
 def demo(output: Path, seed: int, iterations: int) -> None:
@@ -365,6 +378,11 @@ def demo(output: Path, seed: int, iterations: int) -> None:
     from .demo import run as run_demo
 
     run_demo(output, seed, iterations, echo=click.echo)
+
+
+def _with_preset(instead: tuple[str, ...], preset: str | None) -> tuple[str, ...]:
+    """Settings given on the command line, the preset among them."""
+    return instead if preset is None else (*instead, f"preset={preset}")
 
 
 main.add_command(report)

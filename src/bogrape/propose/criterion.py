@@ -18,7 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from ..acquisition import EI, LCB, Acquisition, check_monotone, checked_values, is_monotone
+from ..acquisition import (
+    EI,
+    LCB,
+    Acquisition,
+    check_monotone,
+    checked_values,
+    is_monotone,
+    name_of,
+)
 from ..arrays import FloatArray, IntArray
 from ..batch import Batch
 from ..counts import Counts
@@ -28,7 +36,7 @@ from ..kernels import RBF
 from ..posterior import Posterior
 from ..space import GraphSpace
 from .proposal import Proposal, Status
-from .values import CERTAIN, CountObjective, LogUnits, Observed, Units
+from .values import CERTAIN, PROOF, CountObjective, LogUnits, Observed, Units, room
 
 _LARGEST_XI = 1e100  # in standard deviations: no graph improves by as much
 _GRID = 24  # means, and deviations, at which a declared monotonicity is checked
@@ -204,6 +212,39 @@ class Criterion(CountObjective, AnyCriterion):
 
     def _at_observations(self) -> tuple[FloatArray, FloatArray]:
         return self.posterior.standard_mean_std(self.posterior.model.counts)
+
+    @property
+    def largest_deviation(self) -> float:
+        """No graph has a larger standardised deviation; infinite if the kernel does not tell."""
+        fitted = self.posterior.model
+        top = fitted.kernel.largest()
+        if top is None:
+            return math.inf
+        of_features = fitted.beta * (1 + self.space.n_features) / max(1, fitted.n_features)
+        return math.sqrt(fitted.alpha * top + of_features)
+
+    def weakest_bound(self) -> float:
+        """A lower bound on the values of all graphs there are, whatever the kernel.
+
+        With f the posterior mean as a function in its Hilbert space, ``mean(x) >= -|f| sqrt(k(x,
+        x))`` and ``std(x) <= sqrt(k(x, x))``.
+        """
+        norm = self.posterior.norm * (1 + 1e-3)
+        largest = self.largest_deviation
+        if largest == math.inf:
+            return -math.inf
+        return self.lower_bound(-largest * norm, largest)
+
+    def refuse_false_bound(self, bound: float, value: float) -> None:
+        """Raise if a graph is below a bound on all graphs: what was declared cannot be true."""
+        if value >= bound - room(PROOF, bound):
+            return
+        raise InvalidInputError(
+            f"acquisition {name_of(self.acquisition)} (monotone = True) and kernel "
+            f"{self.posterior.model.kernel.name!r} (largest) declare that no value is below "
+            f"{self.units.value(bound):.6g}, but a graph has {self.units.value(value):.6g}; "
+            "remove the declaration that is not true"
+        )
 
     def condensed(self) -> Criterion:
         """The same without data that values can do without: far smaller, for other processes."""

@@ -8,6 +8,7 @@ Riche and Carraro, 2010).
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -25,6 +26,7 @@ from ..posterior import FunctionPosterior, Posterior, WeightPosterior
 from ..space import GraphSpace
 from ..surrogate import FittedSurrogate, Surrogate
 from .criterion import AnyCriterion, Criterion
+from .exact.proof.first_search import FirstSearch
 from .graph_criterion import GraphCriterion
 from .local.evolution import propose_evolve
 from .local.sampling import propose_sample
@@ -39,6 +41,7 @@ Method = Literal["auto", "exact", "mip", "search", "sample", "evolve"]
 MOST_STARTS = 500  # excluded graphs that local search looks at for a beginning
 _PREDICTIONS = 60_000  # of a surrogate of your own, which is slower than a function of counts
 _SCALE_SAMPLE = 32  # graphs whose predictions tell how far apart values lie
+_ENGINE = f"{__package__}.exact.proof.engine"  # the module that loads the solver
 _FOREVER = 1e8  # seconds: what solvers and clocks still understand
 
 
@@ -72,9 +75,12 @@ def propose_search(objective: AnyCriterion, request: Request) -> Proposal:
 
 def propose_exact(objective: AnyCriterion, request: Request) -> Proposal:
     """The globally best graph, with a proof where there is one (`bogrape.propose.exact`)."""
+    first = FirstSearch(objective, request)
+    if _ENGINE not in sys.modules:
+        first.begin()  # before the solver is loaded: half a second may be all there is
     from .exact.proof.engine import propose_exact as prove  # late: loads the solver
 
-    return prove(objective, request)
+    return prove(objective, request, first)
 
 
 def propose_mip(objective: AnyCriterion, request: Request) -> Proposal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
-from ..constraints.rule import capitalised
+from ..constraints.words import capitalised
 from ..study import Trial
 from .picture import graph_html
 from .placement import place_all

@@ -21,9 +21,8 @@ from ..arrays import FloatArray
 from ..errors import BoGrapeError
 from ..graph import Graph
 from ..kernels import KERNELS, Kernel, get_kernel, is_published
-from ..noise import evened
+from ..observed_values import evened, standardise
 from ..posterior import FittedModel
-from ..standardise import standardise
 from ..study import StudySettings
 
 _INTERVAL = 1.96  # standard deviations on either side that hold 95 % of a normal distribution

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..acquisition import LCB
-from ..constraints.rule import capitalised, with_article
+from ..constraints.words import capitalised, with_article
 from ..errors import StudyError
 from ..kernels import RBF, get_kernel
 from ..space import GraphSpace

@@ -94,6 +94,7 @@ class Planner:
                 exclude=[trial.graph for trial in trials if trial.is_finished],
                 pending=[trial.graph for trial in trials if not trial.is_finished],
                 starts=self._starts(trials),
+                n_evaluations=settings.n_evaluations,
                 seed=seed,
                 stop=effort.stop,
                 watch=effort.watch,

@@ -8,7 +8,7 @@ has or had.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Unpack, final, overload
 
@@ -28,7 +28,7 @@ from .asking import Asking, Wish
 from .ledger import Ledger
 from .observations import Observation, Outside, checked_observation, checked_observations
 from .results import Dataset, TrialList, best_of, dataset_of
-from .settings import StudyOptions, StudySettings, refuse_unknown, shows_settings
+from .settings import StudyOptions, StudySettings, for_new_study, refuse_unknown, shows_settings
 from .transitions import (
     as_reason,
     as_seconds,
@@ -51,6 +51,9 @@ class Study:
         storage: ``None`` for memory, a database URL such as ``sqlite:///study.db``, or a `Storage`.
         name: of the study within its storage. If it is there already, it is reopened, and its
             settings must be the ones given here; `Study.load` takes them from the storage.
+        preset: ``"paper"`` for the settings of the BoGrape paper (kernel SSP, ``LCB(1.0)``, noise
+            1e-6), as far as they are not given. ``None`` for the usual ones: kernel ``"rbf"``,
+            expected improvement, fitted noise.
 
     The settings are described in `StudySettings`. A study is for one thread: in others, and
     in other processes, open it again.
@@ -73,17 +76,29 @@ class Study:
         **settings: Unpack[StudyOptions],
     ) -> None:
         refuse_unknown(settings, of=Study)
-        self._attach(Ledger.open(storage, name, StudySettings(space=space, **settings)))
+        given = for_new_study(settings)
+        self._attach(Ledger.open(storage, name, StudySettings(space=space, **given), given))
 
     def _attach(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._asking = Asking(ledger)
 
     @classmethod
-    def open(cls, storage: Storage | str | None, name: str, settings: StudySettings) -> Study:
-        """As ``Study(...)``, with the settings in one piece."""
+    def open(
+        cls,
+        storage: Storage | str | None,
+        name: str,
+        settings: StudySettings,
+        *,
+        given: Collection[str] | None = None,
+    ) -> Study:
+        """As ``Study(...)``, with the settings in one piece.
+
+        ``given`` names those that were chosen: the others are defaults, and a study that was made
+        with earlier ones keeps them. By default all count as chosen.
+        """
         study = cls.__new__(cls)
-        study._attach(Ledger.open(storage, name, settings))
+        study._attach(Ledger.open(storage, name, settings, given))
         return study
 
     @classmethod

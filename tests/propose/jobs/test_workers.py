@@ -234,3 +234,23 @@ def test_messages_that_end_early_are_no_messages(tmp_path: Path) -> None:
 def test_what_can_be_imported_goes_by_reference() -> None:
     assert pickle.loads(worker.packed(Do)) is Do
     assert len(worker.packed(Do)) < 100
+
+
+def test_something_useful_is_done_while_workers_are_busy() -> None:
+    steps: list[float] = []
+
+    def meanwhile() -> bool:
+        steps.append(time.monotonic())
+        time.sleep(0.01)
+        return len(steps) < 5
+
+    jobs = [Do(_nap) for _ in range(3)]
+    found = dict(pool.solve_all(jobs, time.monotonic() + FAR, lambda: False, meanwhile))
+    assert found == {0: "rested", 1: "rested", 2: "rested"}
+    assert len(steps) >= 5
+    assert steps[4] - steps[0] < 5 * pool._LOOK_EVERY  # at once, one after another
+
+
+def _nap() -> str:
+    time.sleep(0.5)
+    return "rested"

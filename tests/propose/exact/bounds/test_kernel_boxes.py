@@ -20,9 +20,9 @@ from bogrape.propose.exact.bounds.kernel_boxes import CountBoxes, KernelBoxes, c
 from bogrape.propose.exact.distances.known import known_of_counts
 from bogrape.propose.exact.proof import by_kernel_boxes
 from bogrape.propose.exact.proof.by_kernel_boxes import solve_by_kernel_boxes
+from bogrape.propose.exact.proof.engine import choose
 from bogrape.propose.exact.proof.piece import Piece, Question
 from bogrape.propose.exact.proof.piece_solve import PieceSolve
-from bogrape.propose.exact.proof.strategies import choose
 from bogrape.propose.exact.proof.strategies.own import OwnBoxes, OwnHistograms, OwnLabelledBoxes
 from exhaustive import dataset, everything
 from own_parts import (

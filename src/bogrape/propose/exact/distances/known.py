@@ -50,11 +50,34 @@ def known_of_distances(
 ) -> Iterator[Inequality[Distance]]:
     """What is known of the numbers of pairs at each distance."""
     n, diameter = structure.shape.n_nodes, structure.diameter
-    if diameter is None or n == 1:
+    if n == 1:
+        return
+    if diameter is None:
+        if structure.connectivity == "strong" and not structure.shape.directed:
+            yield from histograms.inequalities_of_all(n)
         return
     yield from histograms.inequalities(n, diameter, facts)
     if structure.layers is not None:
         yield from layers.inequalities(diameter, structure.layers)
+
+
+def most_far(structure: Structure) -> tuple[float, ...]:
+    """For each s from 0 on the largest number of pairs at distance s or more, where that is known.
+
+    Nothing is said of directed graphs, nor of those that may fall apart.
+    """
+    if structure.connectivity != "strong" or structure.shape.directed:
+        return ()
+    n, diameter = structure.shape.n_nodes, structure.diameter
+    longest = n - 1 if diameter is None else diameter
+    return tuple(
+        float(
+            histograms.most_far_of_all(n, s)
+            if diameter is None
+            else histograms.most_far(n, diameter, s)
+        )
+        for s in range(longest + 1)
+    )
 
 
 def shared_out(structure: Structure, coordinates: Coordinates) -> Iterator[Inequality[Position]]:

@@ -3,7 +3,7 @@
 Every graph has one size; with SP or ESP it belongs to one *composition* (how many nodes have
 each label); if it is connected and undirected, it has one diameter. The pieces cover the space and
 do not overlap. Those whose bound does not beat the incumbent are settled here, without a solver of
-integers: by `bounds.quick_bounds`, and pieces with a composition by linear programs
+integers: by quick bounds of the strategy, and pieces with a composition by linear programs
 (`bounds.linear_programs`).
 """
 
@@ -30,15 +30,20 @@ _TIME_SHARE = 0.5  # of the time left, at most
 
 
 def open_pieces(
-    strategy: Strategy, value: float, deadline: float, stop: Callable[[], bool] = lambda: False
+    strategy: Strategy,
+    value: float,
+    deadline: float,
+    stop: Callable[[], bool] = lambda: False,
+    meanwhile: Callable[[], bool] = lambda: False,
 ) -> list[Open]:
     """The pieces that could hold a value below the incumbent's, most promising first.
 
-    Pieces that are not reached in time stay whole, under the bound they have.
+    Pieces that are not reached in time stay whole, under the bound they have. For ``meanwhile`` see
+    `solve_all`.
     """
     now = time.monotonic()
     limit = _TIME_SHARE * max(0.0, deadline - now)
-    space, weakest = strategy.criterion.space, strategy.weakest_bound()
+    space, weakest = strategy.criterion.space, strategy.criterion.weakest_bound()
     sizes = structures([space.shape(n) for n in space.sizes], space.connected, space.rules)
     facts = {structure: _facts(structure) for structure in sizes}
     whole = [Open(Piece(structure), weakest) for structure in sizes]
@@ -50,7 +55,7 @@ def open_pieces(
     ]
     out: list[Open] = []
     if strategy.by_composition:
-        for index, parts in strategy.run(jobs, now + limit, stop):
+        for index, parts in strategy.run(jobs, now + limit, stop, meanwhile):
             out += [whole[index]] if parts is None else parts
     else:
         for item, job in zip(whole, jobs, strict=True):

@@ -22,6 +22,7 @@ from ....encoding.cpsat import new_solver
 from ....encoding.enumeration import visit_graphs
 from ....graph import Graph
 from ...criterion import Criterion
+from ..bounds.ei_chords import Chord
 from ..distances.coordinates import Position
 from ..distances.count_variables import bare_counts, graph_counts
 from ..distances.facts import SmallHistograms
@@ -53,6 +54,16 @@ class PieceSolve:
         # what counts that beat the incumbent satisfy
         self.of_interest: list[Inequality[Position]] = []
         self.n_solves = 0
+        # which graphs are asked about, and by which LCB; all, by the criterion itself, without one
+        self.chord: Chord | None = None
+
+    def lcb_limit(self, value: float) -> float:
+        """What LCB is below at graphs with a smaller value."""
+        return value if self.chord is None else self.chord.limit(value)
+
+    def value_of(self, lcb: float) -> float:
+        """The value that graphs have at least whose LCB is at least this."""
+        return lcb if self.chord is None else self.chord.value(lcb)
 
     # -- answers ------------------------------------------------------------------------------
 

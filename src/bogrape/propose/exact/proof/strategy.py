@@ -4,7 +4,7 @@ A strategy answers every question of a proof that depends on the kernel or the a
 space is partitioned, how a piece is bounded before any solver sees it, how it is solved, and what
 the certificate may claim. The schedule, the jobs and the cutting planes ask the strategy and look
 at nothing else; `SolvePiece` is the job that puts a question about a piece to it. A new family is a
-new file in ``strategies`` and one line in its registry.
+new file in ``strategies`` and one line of `proof.engine.STRATEGIES`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol
 
 from ....arrays import FloatArray
 from ....encoding import Structure
@@ -23,14 +23,22 @@ from ...criterion import Criterion
 from ...jobs.pool import solve_all
 from ...jobs.worker import Job
 from ...proposal import Status
-from ..bounds.linear_programs import Lines
+from ..bounds.linear_programs import Lines, Remainder
 from ..bounds.lines_below import LcbOverCounts
-from ..bounds.quick_bounds import norm_bound
 from ..distances.coordinates import Coordinates, Position
 from ..distances.inequality import Inequality
 from ..distances.known import shared_out
 from .piece import Answer, Piece, Question
 from .piece_solve import OutOfTime, PieceSolve
+
+
+class Branching(Protocol):
+    """Lines below the values over counts, and boxes of counts to halve."""
+
+    def branched(
+        self, value: float, deadline: float, n_most: int, start: Sequence[Any] = ()
+    ) -> Remainder:
+        """Halve boxes in which values could come below ``value``, the worst first."""
 
 
 class Strategy(ABC):
@@ -43,10 +51,6 @@ class Strategy(ABC):
 
     def __init__(self, criterion: Criterion) -> None:
         self.criterion = criterion
-
-    def condensed(self) -> Self:
-        """The same strategy without data it does without: every job carries it to a worker."""
-        return type(self)(self.criterion.condensed())
 
     @classmethod
     @abstractmethod
@@ -61,10 +65,6 @@ class Strategy(ABC):
 
     # -- partition ----------------------------------------------------------------------------
 
-    def weakest_bound(self) -> float:
-        """A bound on the values of all graphs there are."""
-        return norm_bound(self.criterion)
-
     def composition_bounds(
         self,
         structure: Structure,  # noqa: ARG002
@@ -77,7 +77,7 @@ class Strategy(ABC):
         """A bound on a piece that takes no time, of interest up to ``value`` only."""
         return -math.inf
 
-    def lines(self, piece: Piece, inequalities: Iterable[Inequality[Position]]) -> Lines | None:
+    def lines(self, piece: Piece, inequalities: Iterable[Inequality[Position]]) -> Branching | None:
         """Linear functions below the values, over counts that obey inequalities, if there are."""
         lcb = self.lcb_over_counts(piece)
         return None if lcb is None else Lines(lcb, inequalities)
@@ -101,10 +101,14 @@ class Strategy(ABC):
         return self.coordinates(piece).values(graph)
 
     def run(
-        self, jobs: Sequence[Job], deadline: float, stop: Callable[[], bool]
+        self,
+        jobs: Sequence[Job],
+        deadline: float,
+        stop: Callable[[], bool],
+        meanwhile: Callable[[], bool],
     ) -> Iterator[tuple[int, Any]]:
         """Do jobs about pieces, as `jobs.pool.solve_all` does: in workers."""
-        return solve_all(jobs, deadline, stop)
+        return solve_all(jobs, deadline, stop, meanwhile)
 
     @abstractmethod
     def solve(self, state: PieceSolve) -> Answer:

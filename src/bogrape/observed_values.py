@@ -1,5 +1,6 @@
-"""Observed values in standardised units: minus their mean, over their standard deviation.
+"""Observed values and their noise: checked, and in standardised units.
 
+Standardised values are the observed ones minus their mean, over their standard deviation.
 Everything the package computes from observations it computes from the standardised ones, so that
 the objective may be measured in any unit and from any zero. That is as exact as floating point
 allows: values are scaled by a power of two first (nothing overflows, nothing is rounded), then
@@ -7,22 +8,79 @@ taken relative to one of them (which loses nothing where they lie close together
 and averaged by `math.fsum`. What is left of the units are a few last digits; the standardised
 values are rounded to 40 binary places, beyond all noise, so that mostly not even these are left.
 
-Values whose noise is known count the less, the larger it is: one that may be off by a thousand must
-not decide where zero is.
+The variance of an observation is the noise of the model, which all share (what the kernel cannot
+explain, and measurements of unknown accuracy), plus its own, if it is known from the measurement.
+So a model with ``noise="fit"`` finds what there is beyond the known variances, and the covariance
+``K = K_XX + diag(v)`` is never nearer to singular than the noise of the model makes it. Values
+whose noise is known count the less, the larger it is: one that may be off by a thousand must not
+decide where zero is.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .arrays import FloatArray
+from .counts import n_given
+from .errors import InvalidInputError
+from .graph import Graph
 
 _PLACES = 40  # binary, of a standardised value
 _LEAST_TO_CLIP = 5  # values
 _LEAST_WEIGHT = 1e-12
+# A variance in standardised units: such an observation has no say left, and larger numbers only
+# cost digits.
+_MOST_NOISE = 1e12
+
+
+def checked_observations(graphs: Sequence[Graph], y: ArrayLike) -> FloatArray:
+    """The values as an array, if there is a finite one for each graph, and at least two."""
+    try:
+        values = np.array(y, dtype=float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(f"y must be numbers, one per graph: {error}") from None
+    if values.ndim != 1 or len(values) != n_given(graphs):
+        raise InvalidInputError(
+            f"expected one value per graph, got {n_given(graphs)} graphs "
+            f"and y of shape {values.shape}"
+        )
+    if len(values) < 2:
+        raise InvalidInputError(f"expected at least two observations, got {len(values)}")
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise InvalidInputError(
+            f"y must be finite, but y[{bad[0]}] is {values[bad[0]]}; leave failed evaluations out"
+        )
+    return values
+
+
+def checked_noise(noise: ArrayLike | None, n: int) -> FloatArray | None:
+    """Known variances, with zero for unknown ones (None or NaN); ``None`` if all are unknown."""
+    if noise is None:
+        return None
+    try:
+        values = np.array(noise, dtype=float)  # makes NaN of None
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(f"noise must be variances, one per graph: {error}") from None
+    if values.shape != (n,):
+        raise InvalidInputError(
+            f"expected one noise variance per graph, got {n} graphs and noise of shape "
+            f"{values.shape}; one variance for all observations is GraphGP(noise=...), in units of "
+            "the standardised ones"
+        )
+    bad = np.flatnonzero((values < 0) | np.isinf(values))
+    if bad.size:
+        raise InvalidInputError(
+            f"noise must be variances >= 0, and NaN or None where they are unknown, but "
+            f"noise[{bad[0]}] is {values[bad[0]]}"
+        )
+    known = np.where(np.isnan(values), 0.0, values)
+    return known if known.any() else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,3 +159,19 @@ def _clipped(values: FloatArray, clip: float) -> tuple[FloatArray, tuple[int, ..
 def _lower_median(values: FloatArray) -> float:
     """The middle value, or the smaller of two."""
     return float(np.sort(values)[(len(values) - 1) // 2])
+
+
+def standardised_noise(noise: FloatArray, scale: float) -> FloatArray:
+    """Variances in units of the squared standard deviation of the observations."""
+    with np.errstate(over="ignore"):  # twice, since the square of the scale may overflow
+        return np.minimum(noise / scale / scale, _MOST_NOISE)
+
+
+def evened(variances: FloatArray) -> tuple[float, FloatArray]:
+    """The smallest variance v, and factors of rows that make all of them equal to it.
+
+    With ``r_i = sqrt(v / v_i)``, ``diag(r) K diag(r) = diag(r) K_XX diag(r) + v I``: scaled rows of
+    features and scaled observations follow the formulas for equal noise.
+    """
+    least = float(variances.min())
+    return least, np.sqrt(least / variances)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bogrape import GraphGP, GraphSpace, Study
 from bogrape.gp import STUDY_CLIP
-from bogrape.standardise import standardise
+from bogrape.observed_values import standardise
 
 from oracles import exact_standardisation
 
