@@ -17,7 +17,7 @@ from bogrape.encoding import structures
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.bounds.ei_chords import Chord
 from bogrape.propose.exact.distances.known import known_of_counts
-from bogrape.propose.exact.proof import partition, schedule, strategy
+from bogrape.propose.exact.proof import schedule
 from bogrape.propose.exact.proof.engine import choose
 from bogrape.propose.exact.proof.first_search import FirstSearch
 from bogrape.propose.exact.proof.piece import Piece
@@ -29,6 +29,7 @@ from bogrape.propose.exact.proof.strategies.improvement import (
     RbfEI,
 )
 from bogrape.propose.exact.proof.strategies.own import OwnHistograms, solve_here
+from bogrape.propose.exact.proof.strategy import Strategy
 from bogrape.propose.local.search import Elite
 from exhaustive import DATASETS, assert_optimal, everything, fitted, true_values
 
@@ -50,8 +51,8 @@ XIS = (0.0, 0.0, 0.3, -0.5, 3.0)  # the last one in deviations: hardly any graph
 def _no_listing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor workers: to start them takes longer than to solve pieces as small as these."""
     monkeypatch.setattr(improvement, "few_graphs", lambda _: False)
-    for module in (partition, schedule, strategy):
-        monkeypatch.setattr(module, "solve_all", solve_here)
+    monkeypatch.setattr(schedule, "solve_all", solve_here)
+    monkeypatch.setattr(Strategy, "run", lambda _, *given: solve_here(*given))
 
 
 def _assert_proved(kernel: str, name: str, seed: int) -> None:
