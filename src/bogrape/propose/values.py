@@ -103,7 +103,7 @@ class LogUnits(Units):
 
     def value(self, standard: float) -> float:
         """A standardised value in these units; the largest number there is where it is beyond."""
-        if standard == -math.inf:
+        if not math.isfinite(standard):
             return standard
         try:
             return max(-sys.float_info.max, -self.scale * math.exp(-standard))

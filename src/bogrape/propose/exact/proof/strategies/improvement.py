@@ -34,7 +34,7 @@ from .linear import LinearLabelledLCB
 from .rbf import RbfLCB
 
 _COARSE, _MOST_COARSE = 0.02, 6  # of the largest deviation, between EI and its chords; how many
-_FINE, _MOST_FINE = 0.002, 24
+_FINE, _MOST_FINE = 0.005, 12
 
 
 class _ByChords(Strategy):
@@ -73,10 +73,17 @@ class _ByChords(Strategy):
     def composition_bounds(
         self, structure: Structure, compositions: Sequence[tuple[int, ...]]
     ) -> Sequence[float] | None:
-        """None yet; and where graphs are few, to look at all of them is quicker."""
+        """Those of one LCB, whose kappa may be any, as no value to beat is known yet.
+
+        Where graphs are few, to look at all of them is quicker.
+        """
         if few_graphs(structure):
             return None
-        return super().composition_bounds(structure, compositions)
+        chord = whole_range(self._goal, math.inf, self._largest)
+        bounds = self.lcb(chord).composition_bounds(structure, compositions)
+        if bounds is None:
+            return super().composition_bounds(structure, compositions)
+        return [chord.value(bound) for bound in bounds]
 
     def quick_bound(self, piece: Piece, value: float) -> float:
         """By one chord for all deviations, or by several if that is not enough."""
