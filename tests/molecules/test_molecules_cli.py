@@ -47,6 +47,15 @@ executor = "inline"
 """
 
 
+def test_a_study_file_may_ask_for_aromatic_bonds(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    text = STUDY.replace('molecules = "qm9"', 'molecules = "organic"\naromatic = true')
+    path.write_text(text, encoding="utf-8")
+    space = read_study_file(path).settings.space
+    assert space.n_edge_labels == 4
+    assert space.contains(from_smiles("OCCCC", space))
+
+
 def test_a_study_of_molecules_runs_asks_and_tells_in_smiles(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
     path.write_text(STUDY, encoding="utf-8")
@@ -176,7 +185,7 @@ def test_bad_smiles_in_a_table_are_refused_with_row_and_reason(
     [
         ('"qm9"', '"qm8"', "'qm7' or 'qm9'"),
         ('"qm9"', '["C", "Fe"]', "valence rule, got 'Fe'"),
-        ('"[OH]"', '"c1ccccc1"', "the atom 'c'"),
+        ('"[OH]"', '"(("', "a text that is not SMARTS"),
         ("n_atoms = 5", "n_atoms = 1", "2 heavy atoms"),
     ],
 )

@@ -30,7 +30,7 @@ _SPACE = (
     *("n_nodes", "labels", "features", "directed", "connected", "edge_labels", "acyclic"),
     *("nodes", "domain", "rules"),
 )
-_MOLECULES = ("molecules", "n_atoms", "bounds", "scaffold", "keep_rings", "rules")
+_MOLECULES = ("molecules", "n_atoms", "bounds", "aromatic", "scaffold", "keep_rings", "rules")
 _SEARCH = (
     *(name for name in SETTING_NAMES if name != "direction"),
     *("n_iterations", "kappa", "xi", "preset"),
@@ -214,8 +214,13 @@ def _molecules(space: dict[str, Any], rules: tuple[Rule, ...]) -> GraphSpace:
         )
     n_atoms = space.get("n_atoms", 10)
     size = tuple(n_atoms) if isinstance(n_atoms, list) else n_atoms
-    bounds = space.get("bounds", True)
-    return molecules.molecule_space(space["molecules"], size, rules, bounds)
+    return molecules.molecule_space(
+        space["molecules"],
+        size,
+        rules,
+        space.get("bounds", True),
+        aromatic=space.get("aromatic", False),
+    )
 
 
 def _acquisition(search: dict[str, Any]) -> dict[str, Any]:
