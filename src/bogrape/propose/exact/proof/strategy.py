@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 from ....arrays import FloatArray
@@ -23,8 +23,9 @@ from ..bounds.linear_programs import Lines
 from ..bounds.lines_below import LcbOverCounts
 from ..bounds.quick_bounds import norm_bound
 from ..distances.coordinates import Coordinates, Position
+from ..distances.facts import Fact
 from ..distances.inequality import Inequality
-from ..distances.known import shared_out
+from ..distances.known import known_of_counts, shared_out
 from .piece import Answer, Piece
 from .piece_solve import PieceSolve
 
@@ -34,7 +35,9 @@ class Strategy(ABC):
 
     by_composition: ClassVar[bool] = False  # pieces fix how many nodes have each label
     bounds_counts: ClassVar[bool] = False  # counts alone are bounded well: facts cut that down
-    most_halved: ClassVar[int] = 300  # boxes of counts, when a piece is first looked at
+    # boxes of counts, when a piece is first looked at: as a whole, and a part of one diameter
+    most_halved_whole: ClassVar[int] = 300
+    most_halved: ClassVar[int] = 300
     has_cases: ClassVar[bool] = False  # pieces fall into cases by the layers around a node
 
     def __init__(self, criterion: Criterion) -> None:
@@ -67,10 +70,17 @@ class Strategy(ABC):
         """A bound on a piece that takes no time, of interest up to ``value`` only."""
         return -math.inf
 
-    def lines(self, piece: Piece, inequalities: Iterable[Inequality[Position]]) -> Lines | None:
-        """Linear functions below the values, over counts that obey inequalities, if there are."""
+    def lines(self, piece: Piece, facts: Sequence[Fact] | None) -> Lines | None:
+        """Linear functions below the values, over the counts of a piece, if there are any.
+
+        There are facts about parts of one diameter, and none (``None``) about whole pieces.
+        """
         lcb = self.lcb_over_counts(piece)
-        return None if lcb is None else Lines(lcb, inequalities)
+        if lcb is None:
+            return None
+        if facts is None:
+            return Lines(lcb, self.known_of_whole(piece))
+        return Lines(lcb, known_of_counts(piece.structure, lcb.coordinates, None, facts))
 
     def lcb_over_counts(self, piece: Piece) -> LcbOverCounts | None:  # noqa: ARG002
         """The values as a function of the counts of a piece, for families with lines below it."""
