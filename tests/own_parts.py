@@ -18,7 +18,7 @@ from bogrape.kernels import Kernel, aligned, path_features
 from bogrape.propose.criterion import AnyCriterion, Criterion
 from bogrape.propose.exact.proof.engine import propose_exact
 from bogrape.propose.graph_criterion import GraphCriterion
-from bogrape.propose.request import Request
+from bogrape.propose.proposal import Request
 from bogrape.surrogate import FittedSurrogate
 from exhaustive import everything
 

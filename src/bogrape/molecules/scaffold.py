@@ -25,7 +25,8 @@ from ..arrays import BoolArray, IntArray
 from ..batch import Batch
 from ..constraints import Atom, Aux, Edge, HasLabel, Row, Shape, edge, within
 from ..constraints.rows import never, total
-from ..constraints.rule import Excess, Label, called
+from ..constraints.rule import Excess, Label
+from ..constraints.words import called
 from ..counts import distances_batch
 from ..domain import Nouns
 from .molecule_rule import NOUNS, MoleculeRule, bond, orders

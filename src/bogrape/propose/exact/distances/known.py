@@ -1,7 +1,7 @@
 """What the counts of all graphs of a structure are known to satisfy, whatever the data.
 
 The parts are beside: `histograms`, `layers` and `facts` speak of the pairs at each distance,
-`triangles` and `connections` of the labels of their ends, too.
+`labelled_pairs` of the labels of their ends, too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from ....encoding import Structure
-from . import connections, histograms, layers, triangles
+from . import histograms, layers
 from .coordinates import Attribute, Coordinates, Distance, LabelledDistance, Position
 from .facts import Fact
 from .free_attributes import FreeAttributes
@@ -21,6 +21,7 @@ from .inequality import (
     distances_by_position,
     labelled_by_position,
 )
+from .labelled_pairs import connections, triangles
 
 
 def known_of_counts(
@@ -103,6 +104,6 @@ def _known_of_labelled_distances(
         sizes = dict(enumerate(coordinates.composition))
     longest = coordinates.longest
     return chain(
-        triangles.inequalities(sizes, longest),
-        connections.inequalities(sizes, longest, structure.diameter),
+        triangles(sizes, longest),
+        connections(sizes, longest, structure.diameter),
     )

@@ -3,7 +3,7 @@
 Every graph has one size; with SP or ESP it belongs to one *composition* (how many nodes have
 each label); if it is connected and undirected, it has one diameter. The pieces cover the space and
 do not overlap. Those whose bound does not beat the incumbent are settled here, without a solver of
-integers: by `bounds.quick_bounds`, and pieces with a composition by linear programs
+integers: by quick bounds of the strategy, and pieces with a composition by linear programs
 (`bounds.linear_programs`).
 """
 
@@ -17,11 +17,11 @@ from typing import Any
 
 from ....encoding import Structure, structures
 from ...jobs.pool import solve_all
-from ..distances.facts import Fact
+from ..distances.facts import Fact, learnt
 from ..distances.free_attributes import compositions, count_compositions
-from ..distances.learnt import learnt
+from ..distances.known import known_of_counts
 from .piece import Open, Piece, with_room
-from .strategy import Strategy
+from .strategy import Branching, Strategy
 
 _MOST_COMPOSITIONS = 200_000
 _COMPOSITION_SECONDS = 5e-5  # that a piece takes at least, whatever becomes of it
@@ -29,15 +29,20 @@ _TIME_SHARE = 0.5  # of the time left, at most
 
 
 def open_pieces(
-    strategy: Strategy, value: float, deadline: float, stop: Callable[[], bool] = lambda: False
+    strategy: Strategy,
+    value: float,
+    deadline: float,
+    stop: Callable[[], bool] = lambda: False,
+    meanwhile: Callable[[], bool] = lambda: False,
 ) -> list[Open]:
     """The pieces that could hold a value below the incumbent's, most promising first.
 
-    Pieces that are not reached in time stay whole, under the bound they have.
+    Pieces that are not reached in time stay whole, under the bound they have. For ``meanwhile`` see
+    `solve_all`.
     """
     now = time.monotonic()
     limit = _TIME_SHARE * max(0.0, deadline - now)
-    space, weakest = strategy.criterion.space, strategy.weakest_bound()
+    space, weakest = strategy.criterion.space, strategy.criterion.weakest_bound()
     sizes = structures([space.shape(n) for n in space.sizes], space.connected, space.rules)
     facts = {structure: _facts(structure) for structure in sizes}
     whole = [Open(Piece(structure), weakest) for structure in sizes]
@@ -49,7 +54,7 @@ def open_pieces(
     ]
     out: list[Open] = []
     if strategy.by_composition:
-        for index, parts in solve_all(jobs, now + limit, stop):
+        for index, parts in solve_all(jobs, now + limit, stop, meanwhile):
             out += [whole[index]] if parts is None else parts
     else:
         for item, job in zip(whole, jobs, strict=True):
@@ -112,16 +117,18 @@ class SplitByDiameter:
         if piece.composition is not None:
             bound = max(bound, strategy.quick_bound(piece, self.value))
             if bound < self.value < math.inf:
-                most = strategy.most_halved_whole
-                linear, tangents = self._by_programs(piece, None, deadline, most)
+                lines, most = strategy.lines_of_whole(piece), strategy.most_halved_whole
+                linear, tangents = self._by_programs(lines, deadline, most)
                 bound = max(bound, linear)
         for structure in self.facts if bound < self.value else ():
             part, of_part = replace(piece, structure=structure), bound
             if time.monotonic() < deadline:
                 of_part = max(bound, strategy.quick_bound(part, self.value))
             if of_part < self.value < math.inf and piece.composition is not None:
-                facts, most = self.facts[structure], strategy.most_halved
-                linear, tangents = self._by_programs(part, facts, deadline, most, tangents)
+                facts = self.facts[structure]
+                known = known_of_counts(structure, strategy.coordinates(part), None, facts)
+                lines, most = strategy.lines(part, known), strategy.most_halved
+                linear, tangents = self._by_programs(lines, deadline, most, tangents)
                 of_part = max(of_part, linear)
             if of_part < self.value:
                 out.append(Open(part, of_part))
@@ -129,13 +136,11 @@ class SplitByDiameter:
 
     def _by_programs(
         self,
-        piece: Piece,
-        facts: Sequence[Fact] | None,
+        lines: Branching | None,
         deadline: float,
         most_halved: int,
         start: Sequence[Any] = (),
     ) -> tuple[float, Sequence[Any]]:
-        lines = self.strategy.lines(piece, facts)
         if lines is None:
             return -math.inf, start
         left = lines.branched(with_room(self.value), deadline, most_halved, start)

@@ -3,31 +3,42 @@
 A strategy answers every question of a proof that depends on the kernel or the acquisition: how the
 space is partitioned, how a piece is bounded before any solver sees it, how it is solved, and what
 the certificate may claim. The schedule, the jobs and the cutting planes ask the strategy and look
-at nothing else. A new family is a new file in ``strategies`` and one line in its registry.
+at nothing else; `SolvePiece` is the job that puts a question about a piece to it. A new family is a
+new file in ``strategies`` and one line of `proof.engine.STRATEGIES`.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
 from ....arrays import FloatArray
 from ....encoding import Structure
 from ....graph import Graph
 from ...criterion import Criterion
-from ...jobs.pool import Job, solve_all
+from ...jobs.pool import solve_all
+from ...jobs.worker import Job
 from ...proposal import Status
-from ..bounds.linear_programs import Lines
+from ..bounds.linear_programs import Lines, Remainder
 from ..bounds.lines_below import LcbOverCounts
-from ..bounds.quick_bounds import norm_bound
 from ..distances.coordinates import Coordinates, Position
-from ..distances.facts import Fact
 from ..distances.inequality import Inequality
-from ..distances.known import known_of_counts, shared_out
-from .piece import Answer, Piece
-from .piece_solve import PieceSolve
+from ..distances.known import shared_out
+from .piece import Answer, Piece, Question
+from .piece_solve import OutOfTime, PieceSolve
+
+
+class Branching(Protocol):
+    """Lines below the values over counts, and boxes of counts to halve."""
+
+    def branched(
+        self, value: float, deadline: float, n_most: int, start: Sequence[Any] = ()
+    ) -> Remainder:
+        """Halve boxes in which values could come below ``value``, the worst first."""
 
 
 class Strategy(ABC):
@@ -43,20 +54,12 @@ class Strategy(ABC):
     def __init__(self, criterion: Criterion) -> None:
         self.criterion = criterion
 
-    def condensed(self) -> Self:
-        """The same strategy without data it does without: every job carries it to a worker."""
-        return type(self)(self.criterion.condensed())
-
     @classmethod
     @abstractmethod
     def accepts(cls, criterion: Criterion) -> bool:
         """Whether this is the strategy for a criterion."""
 
     # -- partition ----------------------------------------------------------------------------
-
-    def weakest_bound(self) -> float:
-        """A bound on the values of all graphs there are."""
-        return norm_bound(self.criterion)
 
     def composition_bounds(
         self,
@@ -70,17 +73,14 @@ class Strategy(ABC):
         """A bound on a piece that takes no time, of interest up to ``value`` only."""
         return -math.inf
 
-    def lines(self, piece: Piece, facts: Sequence[Fact] | None) -> Lines | None:
-        """Linear functions below the values, over the counts of a piece, if there are any.
-
-        There are facts about parts of one diameter, and none (``None``) about whole pieces.
-        """
+    def lines(self, piece: Piece, inequalities: Iterable[Inequality[Position]]) -> Branching | None:
+        """Linear functions below the values, over counts that obey inequalities, if there are."""
         lcb = self.lcb_over_counts(piece)
-        if lcb is None:
-            return None
-        if facts is None:
-            return Lines(lcb, self.known_of_whole(piece))
-        return Lines(lcb, known_of_counts(piece.structure, lcb.coordinates, None, facts))
+        return None if lcb is None else Lines(lcb, inequalities)
+
+    def lines_of_whole(self, piece: Piece) -> Branching | None:
+        """The same, for a piece before it is split by diameter."""
+        return self.lines(piece, self.known_of_whole(piece))
 
     def lcb_over_counts(self, piece: Piece) -> LcbOverCounts | None:  # noqa: ARG002
         """The values as a function of the counts of a piece, for families with lines below it."""
@@ -101,10 +101,14 @@ class Strategy(ABC):
         return self.coordinates(piece).values(graph)
 
     def run(
-        self, jobs: Sequence[Job], deadline: float, stop: Callable[[], bool]
+        self,
+        jobs: Sequence[Job],
+        deadline: float,
+        stop: Callable[[], bool],
+        meanwhile: Callable[[], bool],
     ) -> Iterator[tuple[int, Any]]:
         """Do jobs about pieces, as `jobs.pool.solve_all` does: in workers."""
-        return solve_all(jobs, deadline, stop)
+        return solve_all(jobs, deadline, stop, meanwhile)
 
     @abstractmethod
     def solve(self, state: PieceSolve) -> Answer:
@@ -130,3 +134,25 @@ class Strategy(ABC):
         if proved:
             return "optimal"
         return "heuristic" if bound == -math.inf else "time_limit"
+
+
+@dataclass
+class SolvePiece:
+    """The job of one solve: the best graph of a piece that beats a value, if any, and a bound."""
+
+    strategy: Strategy
+    question: Question
+    time_limit: float
+
+    def solve(self) -> Answer:
+        """The answer; its bound holds for all graphs of the piece that are not excluded."""
+        state = self.state()
+        try:
+            return self.strategy.solve(state)
+        except OutOfTime:
+            return state.open()
+
+    def state(self) -> PieceSolve:
+        """The solve before its first step; its clock starts now."""
+        deadline = time.monotonic() + self.time_limit
+        return PieceSolve(self.question, self.strategy.criterion, deadline)

@@ -16,8 +16,8 @@ from typing import Any
 from .....acquisition import EI, LCB
 from .....kernels import is_built_in
 from ....criterion import Criterion
-from ....jobs.messages import packed
-from ....jobs.pool import Job, solve_all
+from ....jobs.pool import solve_all
+from ....jobs.worker import Job, packed
 from .histograms import Histograms
 
 
@@ -32,7 +32,11 @@ class OwnHistograms(Histograms):
         return not criterion.labelled or criterion.space.n_labels == 1
 
     def run(
-        self, jobs: Sequence[Job], deadline: float, stop: Callable[[], bool]
+        self,
+        jobs: Sequence[Job],
+        deadline: float,
+        stop: Callable[[], bool],
+        meanwhile: Callable[[], bool],
     ) -> Iterator[tuple[int, Any]]:
         """In workers if they can load what is your own, else here."""
         own: list[object] = []
@@ -41,8 +45,8 @@ class OwnHistograms(Histograms):
         if not is_built_in(self.criterion.posterior.model.kernel):
             own.append(self.criterion.posterior.model.kernel)
         if all(map(can_be_sent, own)):
-            return solve_all(jobs, deadline, stop)
-        return solve_here(jobs, deadline, stop)
+            return solve_all(jobs, deadline, stop, meanwhile)
+        return solve_here(jobs, deadline, stop, meanwhile)
 
 
 def can_be_sent(thing: object) -> bool:
@@ -60,10 +64,14 @@ def can_be_sent(thing: object) -> bool:
 
 
 def solve_here(
-    jobs: Sequence[Job], deadline: float, stop: Callable[[], bool]
+    jobs: Sequence[Job],
+    deadline: float,
+    stop: Callable[[], bool],
+    meanwhile: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[int, Any]]:
-    """As `jobs.pool.solve_all`, in this process; ``stop`` is asked between jobs only."""
+    """As `jobs.pool.solve_all`, in this process; others are called between jobs only."""
     for index in range(len(jobs)):
+        meanwhile()
         left = deadline - time.monotonic()
         if left <= 0 or stop():
             yield index, None

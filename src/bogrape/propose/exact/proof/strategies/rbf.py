@@ -8,6 +8,7 @@ strategy.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import cast
@@ -23,7 +24,6 @@ from ....criterion import Criterion
 from ...bounds.linear_programs import Lines, Program, Renamed
 from ...bounds.rbf_lines import RbfLcbOverCounts, rbf_composition_bounds
 from ...distances.coordinates import Coordinates, LabelledDistance, Position
-from ...distances.facts import Fact
 from ...distances.inequality import Inequality
 from ...distances.known import known_of_counts, most_far
 from ..all_graphs import few_graphs
@@ -31,7 +31,7 @@ from ..by_integers import solve_by_integers, wants_lines
 from ..by_listing import solve_by_listing
 from ..piece import Answer, Piece
 from ..piece_solve import PieceSolve
-from ..strategy import Strategy
+from ..strategy import Branching, Strategy
 
 _LARGEST_SHARED = 150  # counts: larger programs take more memory than they save time
 
@@ -70,6 +70,12 @@ class RbfLCB(Strategy):
         bounds = rbf_composition_bounds(self._posterior, np.array(compositions), self._kappa)
         return [float(bound) for bound in bounds]
 
+    def quick_bound(self, piece: Piece, value: float) -> float:  # noqa: ARG002
+        """By lines and no programs."""
+        if piece.composition is None:
+            return -math.inf
+        return self.lcb_over_counts(piece).quick_bound()
+
     def lcb_over_counts(self, piece: Piece) -> RbfLcbOverCounts:
         """LCB over the counts of a piece."""
         return RbfLcbOverCounts(
@@ -80,13 +86,11 @@ class RbfLCB(Strategy):
             most_far=most_far(piece.structure),
         )
 
-    def lines(self, piece: Piece, facts: Sequence[Fact] | None) -> Lines | None:
-        """Pieces that differ in the names of labels alone share a program of the whole."""
-        if facts is not None or piece.composition is None:
-            return super().lines(piece, facts)
+    def lines_of_whole(self, piece: Piece) -> Branching | None:
+        """Pieces that differ in the names of labels alone share a program."""
         lcb = self.lcb_over_counts(piece)
-        if len(lcb.coordinates) > _LARGEST_SHARED:
-            return Lines(lcb, self.known_of_whole(piece))
+        if piece.composition is None or len(lcb.coordinates) > _LARGEST_SHARED:
+            return super().lines_of_whole(piece)
         order = np.argsort(-np.array(piece.composition), kind="stable")
         sizes = tuple(piece.composition[label] for label in order)
         program = _shared_program(piece.structure, sizes)
