@@ -23,6 +23,7 @@ from typing import Any
 
 ELEMENTS = {"H", "C", "N", "O", "F", "P", "S", "Cl", "Br"}
 N_QM9, N_DRUGLIKE = 10_000, 2_000
+_COUNTED = ("texts", "plain", "aromatic", "charged", "refused", "plain refused")
 SIZES = range(10, 51)  # heavy atoms of a drug-like molecule
 
 
@@ -58,7 +59,7 @@ def round_trips(texts: Iterable[str], *, aromatic: bool) -> dict[str, Any]:
     from bogrape.errors import InvalidInputError
     from bogrape.molecules import from_smiles, to_smiles
 
-    counts: Counter[str] = Counter()
+    counts = Counter(dict.fromkeys(_COUNTED, 0))
     reasons: Counter[str] = Counter()
     wrong: list[tuple[str, str]] = []
     for text in texts:

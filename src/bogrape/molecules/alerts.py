@@ -17,7 +17,8 @@ from rdkit.Chem import FilterCatalog
 
 from ..batch import Batch
 from ..constraints import Row, Shape
-from ..constraints.rule import Excess, amount
+from ..constraints.rule import Excess
+from ..constraints.words import amount
 from ..domain import Nouns
 from ..errors import InvalidInputError
 from .elements import LABELS
@@ -108,6 +109,8 @@ class StructuralAlerts(MoleculeRule):
 
     def describe(self, nouns: Nouns = NOUNS) -> str:
         """The rule as a sentence."""
+        if self.maximum == 0:
+            return f"No structural alert of {self.catalogue} occurs."
         alerts = amount(0, self.maximum, "structural alert", "structural alerts")
         return f"Every {nouns.graph} has {alerts} of {self.catalogue}."
 

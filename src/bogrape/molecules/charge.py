@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -24,7 +24,7 @@ class NetCharge(MoleculeRule):
 
     minimum: int = 0
     maximum: int = 0
-    charges: Any = ()  # of the labels of the space, set by `bind`
+    charges: Any = field(default=(), compare=False)  # of the labels of the space, set by `bind`
 
     def __post_init__(self) -> None:
         for name in ("minimum", "maximum"):
@@ -33,6 +33,11 @@ class NetCharge(MoleculeRule):
         if self.minimum > self.maximum:
             self.refuse("minimum <= maximum", f"{self.minimum} > {self.maximum}", "swapping them")
         self._set("charges", tuple(self.charges))
+
+    def parameters(self) -> dict[str, Any]:
+        """The limits: charges are those of the space."""
+        limits = {"minimum": self.minimum, "maximum": self.maximum}
+        return {name: value for name, value in limits.items() if value}
 
     def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
         """With the charges of the labels."""

@@ -13,7 +13,8 @@ from rdkit.Chem import QED, rdMolDescriptors
 from ..batch import Batch
 from ..checks import is_number
 from ..constraints import CycleRange, Rule, Shape
-from ..constraints.rule import Excess, at_least_or_most, over
+from ..constraints.rule import Excess, over
+from ..constraints.words import at_least_or_most
 from ..domain import Nouns
 from .alerts import StructuralAlerts
 from .composition import HeteroatomCount, MolecularWeight
@@ -21,6 +22,7 @@ from .elements import LABELS
 from .molecule_rule import NOUNS, MoleculeRule
 from .molecules_of_batches import molecule
 
+_DECIMALS = 6  # sums over atoms differ in the last digits when atoms are numbered otherwise
 Range = tuple[float | None, float | None]
 
 
@@ -49,8 +51,8 @@ PROPERTIES: dict[str, tuple[str, Callable[[Any], float]]] = {
 class Property(MoleculeRule):
     """``minimum <= quantity <= maximum``, as RDKit computes it.
 
-    ``quantity`` is one of `PROPERTIES`. None of them is linear in atoms and bonds, so every graph
-    is checked.
+    ``quantity`` is one of `PROPERTIES`; six decimals count. None of them is linear in atoms and
+    bonds, so every graph is checked.
     """
 
     quantity: str
@@ -94,11 +96,12 @@ class Property(MoleculeRule):
             self.refuse("a space that names elements", "the rule alone", "space.violations(graph)")
         out = np.ones(len(batch))
         compute = PROPERTIES[self.quantity][1]
-        least = -np.inf if self.minimum is None else self.minimum
+        low = -np.inf if self.minimum is None else round(self.minimum, _DECIMALS)
+        high = None if self.maximum is None else round(self.maximum, _DECIMALS)
         for i in range(len(batch)):
             mol = molecule(batch, i, self.elements)
             if mol is not None:
-                out[i] = over(np.array([compute(mol)]), least, self.maximum)[0]
+                out[i] = over(np.array([round(compute(mol), _DECIMALS)]), low, high)[0]
         return out
 
 

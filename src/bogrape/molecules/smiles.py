@@ -354,7 +354,7 @@ def _scaffold_first(graph: Graph, space: GraphSpace) -> Graph:
 
 
 def _both(scaffold: Scaffold) -> list[tuple[int, int, int]]:
-    return [*scaffold.bonds, *((v, u, order) for u, v, order in scaffold.bonds)]
+    return [*scaffold.kinds(), *((v, u, kind) for u, v, kind in scaffold.kinds())]
 
 
 def _ordered(graph: Graph, first: list[int]) -> Graph:

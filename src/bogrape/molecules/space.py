@@ -12,7 +12,7 @@ from ..space import GraphSpace
 from .aromatic_valence import N_AROMATIC_FEATURES, AromaticValence
 from .composition import DataSetBounds, limits
 from .domain import MOLECULES
-from .elements import DATA_SETS, Elements, elements_of
+from .elements import DATA_SETS, LABELS, Elements, elements_of
 from .identity import AROMATIC, BONDS, valences_of
 from .scaffold import Scaffold
 from .smiles import from_mol, read_smiles
@@ -114,11 +114,10 @@ def scaffold(smiles: str, *, keep_rings: bool = False) -> Scaffold:
                 f"scaffold {smiles!r:.80}: without its '*' it is no molecule ({error}); try "
                 "Kekulé bonds, as in 'C1=CC=CC=C1*'"
             ) from None
-    symbols = tuple(dict.fromkeys(atom.GetSymbol() for atom in fragment.GetAtoms()))
-    graph = from_mol(fragment, elements_of(symbols), f"scaffold {smiles!r:.80}")
+    graph = from_mol(fragment, LABELS, f"scaffold {smiles!r:.80}")
     assert graph.edge_labels is not None
     return Scaffold(
-        labels=tuple(symbols[label] for label in graph.labels),
+        labels=tuple(LABELS[label] for label in graph.labels),
         bonds=[(u, v, int(graph.edge_labels[u, v])) for u, v in graph.edges()],
         open=sorted(renamed[v] for v in marked) if stars else list(range(len(renamed))),
         keep_rings=keep_rings,

@@ -17,6 +17,7 @@ The method is explained, with the reasons why each step is exact, in ``docs/exac
 from __future__ import annotations
 
 import math
+import time
 
 from ....errors import EngineError, SamplingError
 from ...criterion import AnyCriterion, Criterion
@@ -32,10 +33,13 @@ from .strategies.exponential import ExponentialLabelledLCB, ExponentialLCB
 from .strategies.histograms import Histograms
 from .strategies.improvement import ExponentialLabelledEI, LinearLabelledEI, RbfEI
 from .strategies.linear import LinearLabelledLCB, LinearLCB
-from .strategies.own import OwnHistograms
+from .strategies.own import OwnBoxes, OwnHistograms, OwnLabelledBoxes
 from .strategies.rbf import RbfLCB
 from .strategy import Strategy
 from .whole_space import prove_by_listing
+
+_CHECKED = 8  # of the best graphs, for what the parts of a criterion declare
+_CHECK_SECONDS = 2.0  # to draw others
 
 STRATEGIES: tuple[type[Strategy], ...] = (  # the first that accepts a criterion is taken
     LinearLCB,
@@ -47,7 +51,9 @@ STRATEGIES: tuple[type[Strategy], ...] = (  # the first that accepts a criterion
     ExponentialLabelledEI,
     RbfEI,
     Histograms,
+    OwnBoxes,
     OwnHistograms,
+    OwnLabelledBoxes,
 )
 
 
@@ -80,6 +86,8 @@ def prove(strategy: Strategy, request: Request, first: FirstSearch) -> Proposal:
     elite = first.run()
     request.report("search", criterion.units.value(elite.value), -math.inf, 0)
     criterion.refuse_false_bound(criterion.weakest_bound(), elite.value)
+    until = min(request.deadline, time.monotonic() + _CHECK_SECONDS)
+    strategy.check(list(elite.ties.values())[:_CHECKED], request.seed, until)
     criterion = criterion.condensed()  # every job carries it to a worker
     strategy = type(strategy)(criterion)
     value = elite.value

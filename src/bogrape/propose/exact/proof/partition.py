@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ....encoding import Structure, structures
-from ...jobs.pool import solve_all
 from ..distances.facts import Fact, learnt
 from ..distances.free_attributes import compositions, count_compositions
 from ..distances.known import known_of_counts
@@ -54,7 +53,7 @@ def open_pieces(
     ]
     out: list[Open] = []
     if strategy.by_composition:
-        for index, parts in solve_all(jobs, now + limit, stop, meanwhile):
+        for index, parts in strategy.run(jobs, now + limit, stop, meanwhile):
             out += [whole[index]] if parts is None else parts
     else:
         for item, job in zip(whole, jobs, strict=True):

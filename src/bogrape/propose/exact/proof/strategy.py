@@ -59,6 +59,12 @@ class Strategy(ABC):
     def accepts(cls, criterion: Criterion) -> bool:
         """Whether this is the strategy for a criterion."""
 
+    def check(self, graphs: Sequence[Graph], seed: int, deadline: float) -> None:  # noqa: B027
+        """Raise if parts of the criterion declare what is not true of these graphs, or of others.
+
+        It may take until the deadline to draw some.
+        """
+
     # -- partition ----------------------------------------------------------------------------
 
     def composition_bounds(

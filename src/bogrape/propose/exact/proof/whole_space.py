@@ -30,7 +30,7 @@ from .piece import slack
 
 _FIRST_EVALUATIONS = 5_000  # of the search that tells how long a value takes
 _SHARE = 0.7  # of the time that is left, for looking at every graph
-_MOST_LISTED = 5_000_000  # graphs, by a rough estimate
+MOST_LISTED = 5_000_000  # graphs, by a rough estimate
 _AT_ONCE = 4096  # graphs to evaluate at a time: surrogates are slow to call
 _RENUMBERED = 16  # graphs of each structure whose nodes are numbered otherwise, as a check
 
@@ -104,10 +104,10 @@ def _structures(objective: AnyCriterion) -> list[Structure]:
 def _can_be_listed(objective: AnyCriterion, each: float, request: Request) -> bool:
     """Whether all graphs could be evaluated in the time that is left, by a rough estimate."""
     logs = [log_graphs(structure) for structure in _structures(objective)]
-    if max(logs) > math.log(_MOST_LISTED):
+    if max(logs) > math.log(MOST_LISTED):
         return False
     left = _SHARE * (request.deadline - time.monotonic())
-    return sum(map(math.exp, logs)) < min(_MOST_LISTED, left / max(each, 1e-7))
+    return sum(map(math.exp, logs)) < min(MOST_LISTED, left / max(each, 1e-7))
 
 
 def _best_of_all(objective: AnyCriterion, request: Request, until: float) -> Elite | None:
