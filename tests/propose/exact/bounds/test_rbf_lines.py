@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -24,8 +25,12 @@ from bogrape.propose.exact.bounds.linear_programs import Lines
 from bogrape.propose.exact.bounds.lines_below import Box
 from bogrape.propose.exact.bounds.rbf_cells import RbfCells
 from bogrape.propose.exact.bounds.rbf_lines import RbfLcbOverCounts, rbf_composition_bounds
-from bogrape.propose.exact.bounds.rbf_quadratics import WIDEST
-from bogrape.propose.exact.distances.known import known_of_counts
+from bogrape.propose.exact.bounds.rbf_quadratics import (
+    WIDEST,
+    RbfQuadratic,
+    _exponential_beyond,
+)
+from bogrape.propose.exact.distances.known import known_of_counts, most_far
 from bogrape.propose.exact.proof.piece import Piece
 from exhaustive import DATASETS, everything, fitted
 
@@ -68,7 +73,9 @@ def _over_counts(gp: GraphGP, key: Key, kappa: float) -> RbfLcbOverCounts:
     assert isinstance(posterior, FunctionPosterior)
     coordinates = Piece(structure, composition).coordinates(labelled=True)
     connected = structure.connectivity == "strong"
-    return RbfLcbOverCounts(posterior, coordinates, kappa, connected=connected)
+    return RbfLcbOverCounts(
+        posterior, coordinates, kappa, connected=connected, most_far=most_far(structure)
+    )
 
 
 def _counts(lcb: RbfLcbOverCounts, graphs: list[Graph]) -> NDArray[np.int64]:
@@ -184,3 +191,47 @@ def test_bounds_of_compositions_bound_all_graphs_with_these_labels(name: str, se
     for (_, composition), graphs in _pieces(name).items():
         (bound,) = rbf_composition_bounds(posterior, np.array([composition]), kappa)
         assert bound <= _values(name, gp, graphs, kappa).min()
+
+
+@given(st.sampled_from(list(SPACES)), st.integers(0, 10**6))
+@settings(max_examples=40, deadline=None)
+def test_ranges_of_cells_hold_the_cells_of_all_graphs_of_a_piece(name: str, seed: int) -> None:
+    gp, rng = _instance(name, seed)
+    key, graphs = _some_piece(name, rng)
+    lcb = _over_counts(gp, key, 1.0)
+    every = _counts(lcb, graphs)
+    box = Box(np.zeros(every.shape[1]), lcb.coordinates.upper().astype(float))
+    low, high = lcb._cells.ranges(box)
+    cells = every @ lcb._cells.rows.T
+    assert (low <= cells).all()
+    assert (cells <= high).all()
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_a_quadratic_line_comes_near_lcb_where_boxes_are_small(seed: int) -> None:
+    """Its distance from LCB shrinks faster than the box: nothing of degree two is given away."""
+    gp, rng = _instance("three labels", seed)
+    key, graphs = _some_piece("three labels", rng)
+    lcb = _over_counts(gp, key, 1.0)
+    x = _counts(lcb, graphs)[0].astype(float)
+    value = float(_values("three labels", gp, graphs[:1], 1.0)[0])
+    cells = lcb._cells.rows @ x
+    off = []
+    for width in (1e-2, 1e-3):
+        half = np.full(len(cells), width)
+        made = RbfQuadratic(lcb._posterior, lcb._cells, cells - half, cells + half, 1.0)
+        base, slope = made.line(cells)
+        off.append(value - (base + float(slope @ cells)))
+    assert min(off) >= -1e-9
+    assert off[1] <= 0.02 * off[0] + 1e-4 * (1 + abs(value))
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_what_an_exponential_has_beyond_some_degree_loses_no_digits(m: int) -> None:
+    t = np.array([-30.0, -1.5, -1.0, -1e-3, 0.0, 1e-5, 0.3, 1.0, 2.0, 30.0])
+    expected = []
+    for v in t:
+        terms = [Fraction(float(v)) ** k / math.factorial(k) for k in range(m, 200)]
+        expected.append(float(sum(terms)))
+    np.testing.assert_allclose(_exponential_beyond(t, m), expected, rtol=1e-11, atol=0)

@@ -30,8 +30,13 @@ def _histograms(adjacency: np.ndarray) -> dict[int, np.ndarray]:
 def assert_conditions_hold(adjacency: np.ndarray) -> None:
     n = adjacency.shape[1]
     for diameter, found in _histograms(adjacency).items():
-        for known in histograms.inequalities(n, diameter, known_facts(n, diameter)):
-            total = sum(weight * found[:, s - 1] for s, weight in known.weights.items())
+        padded = np.pad(found, ((0, 0), (0, n - 1 - diameter)))
+        facts = known_facts(n, diameter)
+        for known in [
+            *histograms.inequalities(n, diameter, facts),
+            *histograms.inequalities_of_all(n),
+        ]:
+            total = sum(weight * padded[:, s - 1] for s, weight in known.weights.items())
             assert (known.low <= total).all(), (n, diameter, known.name)
             assert (total <= known.high).all(), (n, diameter, known.name)
 
@@ -39,6 +44,13 @@ def assert_conditions_hold(adjacency: np.ndarray) -> None:
 @pytest.mark.parametrize("n", range(2, 8))
 def test_the_conditions_hold_for_every_connected_graph(n: int) -> None:
     assert_conditions_hold(np.stack([graph.adjacency for graph in classes(n)]))
+
+
+@pytest.mark.parametrize("n", [2, 5, 10])
+def test_a_path_has_as_many_pairs_far_apart_as_any_graph_may_have(n: int) -> None:
+    (found,) = _histograms(nx.to_numpy_array(nx.path_graph(n))[None] > 0).values()
+    for s in range(1, n):
+        assert histograms.most_far_of_all(n, s) == found[0, s - 1 :].sum()
 
 
 def _one_node_more(adjacency: np.ndarray) -> np.ndarray:

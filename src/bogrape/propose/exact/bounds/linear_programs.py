@@ -32,6 +32,9 @@ MOST_LINES = 12  # at a time
 _WORTH_IT = 0.02  # of what is missing: a program that gains less is the last one
 _ROUNDING = 1e-11  # relative, of the sums a bound is made of
 _WARM_SECONDS = 1.0  # for a solve that starts where the last one ended: it may go in circles
+_TOLD_AT_ONCE = 20  # inequalities that the solver did not know
+_MOST_ROUNDS = 50  # of telling it
+_BROKEN = 1e-6  # by how much an inequality is
 _ELASTIC = 1e3  # inequalities may be missed by this much where it is asked if they can hold
 
 
@@ -59,7 +62,8 @@ class Remainder:
 class Program:
     """Counts that obey inequalities, to minimise the largest of some lines over.
 
-    Each solve starts where the last one ended.
+    Of hundreds of inequalities, a few dozen decide where lines are lowest: the solver is told of
+    one when its answer breaks it, and not before. Each solve starts where the last one ended.
     """
 
     def __init__(self, inequalities: Iterable[Inequality[Position]], upper: IntArray) -> None:
@@ -72,18 +76,17 @@ class Program:
         self._matrix = csr_array((entries, (owner, columns)), shape=(len(sides), len(upper)))
         self._most = np.array([float(side.high) for side in sides])
         self.box = Box(np.zeros(len(upper)), _tightened(upper.astype(float), sides))
-        self._reach = abs(self._matrix) @ self.box.high  # no weighted sum is larger than that
         self._solver: Any = pywraplp.Solver.CreateSolver("GLOP")
         self._counts = [self._solver.NumVar(0.0, top, "") for top in self.box.high]
         # what inequalities are missed by: nothing, unless it is asked whether they can hold
         self._missed = self._solver.NumVar(0.0, 0.0, "")
         self._largest = self._solver.NumVar(-math.inf, math.inf, "")  # of the lines
-        self._sides = [self._solver.Constraint(-math.inf, float(side.high)) for side in sides]
-        for constraint, side in zip(self._sides, sides, strict=True):
-            for i, weight in side.weights.items():
-                constraint.SetCoefficient(self._counts[i], float(weight))
-            constraint.SetCoefficient(self._missed, -1.0)
+        self._told: list[int] = []  # the inequalities that the solver knows, and as it knows them
+        self._sides: list[Any] = []
+        self._of_told = self._matrix[self._told]
+        self._reach = np.zeros(0)  # no weighted sum is larger than that
         self._lines = [self._solver.Constraint(-math.inf, math.inf) for _ in range(MOST_LINES)]
+        self._set: list[Line | None] = [None] * MOST_LINES
         for constraint in self._lines:
             constraint.SetCoefficient(self._largest, -1.0)
         self._objective = self._solver.Objective()
@@ -97,16 +100,18 @@ class Program:
         """The lowest point of the largest line in a box, and how much each line matters there."""
         for variable, low, high in zip(self._counts, box.low, box.high, strict=True):
             variable.SetBounds(float(low), float(high))
-        for constraint, line in zip_longest(self._lines, lines):
+        for i, (constraint, line) in enumerate(zip_longest(self._lines, lines)):
+            if self._set[i] is line:
+                continue
+            self._set[i] = line
             constraint.SetBounds(-math.inf, math.inf if line is None else -line.offset)
             for variable, c in zip(self._counts, () if line is None else line.cost, strict=False):
                 constraint.SetCoefficient(variable, float(c))
         # never reached, but without it GLOP may call a program unbounded
         self._largest.SetLb(min(_least(line, box) for line in lines) - 1.0)
         self._objective.SetCoefficient(self._largest, 1.0)
-        status = self._solve(seconds)
+        status, x = self._solve_and_tell(seconds)
         if status == pywraplp.Solver.OPTIMAL:
-            x = np.array([variable.solution_value() for variable in self._counts])
             weights = np.maximum([-line.dual_value() for line in self._lines[: len(lines)]], 0.0)
             if weights.sum() > 0:
                 weights /= weights.sum()
@@ -117,6 +122,40 @@ class Program:
                 return Lowest(self._by_duals(mean.cost, box) + mean.offset, mean, x), weights
         empty = status == pywraplp.Solver.INFEASIBLE and self._is_empty(box)
         return Lowest(math.inf if empty else -math.inf), np.zeros(len(lines))
+
+    def _solve_and_tell(self, seconds: float) -> tuple[int, FloatArray]:
+        """Solve, and again while inequalities are broken that the solver did not know."""
+        until = time.monotonic() + seconds
+        x = np.zeros(len(self._counts))
+        for _ in range(_MOST_ROUNDS):
+            status = self._solve(max(1e-3, until - time.monotonic()))
+            if status != pywraplp.Solver.OPTIMAL:
+                break
+            x = np.array([variable.solution_value() for variable in self._counts])
+            if time.monotonic() > until or not self._tell_broken(x):
+                break
+        return status, x
+
+    def _tell_broken(self, x: FloatArray) -> bool:
+        """Tell the solver of the inequalities that counts break most; whether there are any."""
+        excess = self._matrix @ x - self._most
+        excess[self._told] = 0.0
+        worst = np.argsort(-excess, kind="stable")[:_TOLD_AT_ONCE]
+        new = worst[excess[worst] > _BROKEN].tolist()
+        if not new:
+            return False
+        matrix = self._matrix
+        for i in new:
+            side = self._solver.Constraint(-math.inf, float(self._most[i]))
+            here = slice(matrix.indptr[i], matrix.indptr[i + 1])
+            for j, weight in zip(matrix.indices[here], matrix.data[here], strict=True):
+                side.SetCoefficient(self._counts[j], float(weight))
+            side.SetCoefficient(self._missed, -1.0)
+            self._sides.append(side)
+        self._told += new
+        self._of_told = matrix[self._told]
+        self._reach = abs(self._of_told) @ self.box.high
+        return True
 
     def _solve(self, seconds: float) -> int:
         """Solve from where the last solve ended; from scratch if that leads nowhere."""
@@ -148,9 +187,10 @@ class Program:
     def _by_duals(self, cost: FloatArray, box: Box, *, elastic: bool = False) -> float:
         """What the dual values prove of the minimum of ``cost x``."""
         dual = np.minimum([side.dual_value() for side in self._sides], 0.0)
-        reduced = cost - self._matrix.T @ dual
+        most, matrix = self._most[self._told], self._of_told
+        reduced = cost - matrix.T @ dual
         of_counts = np.minimum(reduced * box.low, reduced * box.high)
-        parts = np.concatenate([dual * self._most, of_counts])
+        parts = np.concatenate([dual * most, of_counts])
         if elastic:
             parts = np.append(parts, min(0.0, _ELASTIC * (1.0 + dual.sum())))
         size = np.abs(parts).sum() + np.abs(cost) @ box.high + np.abs(dual) @ self._reach
@@ -173,12 +213,43 @@ def _tightened(upper: FloatArray, sides: Iterable[Inequality[Position]]) -> Floa
     return upper
 
 
+class Renamed:
+    """A program of the counts of other pieces, too: their labels have other names.
+
+    Its i-th count is the program's count at ``places[i]``.
+    """
+
+    def __init__(self, program: Program, places: IntArray) -> None:
+        self._program, self._places = program, places
+        self._back = np.argsort(places)
+        self.box = Box(program.box.low[places], program.box.high[places])
+
+    def minimise(
+        self, lines: Sequence[Line], box: Box, seconds: float
+    ) -> tuple[Lowest, FloatArray]:
+        """As the program does."""
+        there = [Line(line.cost[self._back], line.offset) for line in lines]
+        box_there = Box(box.low[self._back], box.high[self._back])
+        found, weights = self._program.minimise(there, box_there, seconds)
+        if found.line is None or found.x is None:
+            return found, weights
+        line = Line(found.line.cost[self._places], found.line.offset)
+        return replace(found, line=line, x=found.x[self._places]), weights
+
+
 class Lines:
     """Linear functions below LCB, over counts that obey inequalities."""
 
-    def __init__(self, lcb: LcbOverCounts, inequalities: Iterable[Inequality[Position]]) -> None:
+    def __init__(
+        self,
+        lcb: LcbOverCounts,
+        counts: Iterable[Inequality[Position]] | Renamed,
+    ) -> None:
         self._lcb = lcb
-        self._program = Program(inequalities, lcb.coordinates.upper())
+        if not isinstance(counts, Renamed):
+            upper = lcb.coordinates.upper()
+            counts = Renamed(Program(counts, upper), np.arange(len(upper)))
+        self._program = counts
         self.box = self._program.box
 
     def of(self, lcb: LcbOverCounts) -> Lines:

@@ -201,7 +201,7 @@ class _Maker:
         )
 
     def _range(self, places: tuple[int, ...], n_pairs: int) -> tuple[float, float]:
-        """What limits on pairs far apart say of a cell: it has the near pairs of a type, or others."""
+        """What limits on pairs far apart say of a cell of the near pairs of a type, or others."""
         if not self._most_far:
             return -math.inf, math.inf
         lengths = [self._coordinates.paths[i][0] for i in places]

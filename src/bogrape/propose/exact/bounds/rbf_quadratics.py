@@ -130,8 +130,12 @@ class RbfQuadratic:
         largest = 0.0
         if len(of_slopes):
             last = len(of_slopes) - 1
-            largest = float(eigvalsh(of_slopes, subset_by_index=(last, last), check_finite=False)[0])
-            largest += _ROUNDING * float((np.abs(moved).sum(axis=0) ** 2).sum()) * float(second.max())
+            largest = float(
+                eigvalsh(of_slopes, subset_by_index=(last, last), check_finite=False)[0]
+            )
+            largest += (
+                _ROUNDING * float((np.abs(moved).sum(axis=0) ** 2).sum()) * float(second.max())
+            )
         self._off_known = 2 * _norm(known, third) * of_three
         self._off_known += 2 * math.sqrt(max(0.0, largest) * self.square) * of_two
 

@@ -11,18 +11,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ....encoding import Structure, structures
-from ..distances.coordinates import Position
 from ..distances.facts import Fact, learnt
 from ..distances.free_attributes import compositions, count_compositions
-from ..distances.inequality import Inequality
 from ..distances.known import known_of_counts
 from .piece import Open, Piece, with_room
-from .strategy import Strategy
+from .strategy import Branching, Strategy
 
 _MOST_COMPOSITIONS = 200_000
 _COMPOSITION_SECONDS = 5e-5  # that a piece takes at least, whatever becomes of it
@@ -118,8 +116,8 @@ class SplitByDiameter:
         if piece.composition is not None:
             bound = max(bound, strategy.quick_bound(piece, self.value))
             if bound < self.value < math.inf:
-                known = strategy.known_of_whole(piece)
-                linear, tangents = self._by_programs(piece, known, deadline)
+                lines, most = strategy.lines_of_whole(piece), strategy.most_halved_whole
+                linear, tangents = self._by_programs(lines, deadline, most)
                 bound = max(bound, linear)
         for structure in self.facts if bound < self.value else ():
             part, of_part = replace(piece, structure=structure), bound
@@ -128,7 +126,8 @@ class SplitByDiameter:
             if of_part < self.value < math.inf and piece.composition is not None:
                 facts = self.facts[structure]
                 known = known_of_counts(structure, strategy.coordinates(part), None, facts)
-                linear, tangents = self._by_programs(part, known, deadline, tangents)
+                lines, most = strategy.lines(part, known), strategy.most_halved
+                linear, tangents = self._by_programs(lines, deadline, most, tangents)
                 of_part = max(of_part, linear)
             if of_part < self.value:
                 out.append(Open(part, of_part))
@@ -136,13 +135,12 @@ class SplitByDiameter:
 
     def _by_programs(
         self,
-        piece: Piece,
-        known: Iterable[Inequality[Position]],
+        lines: Branching | None,
         deadline: float,
+        most_halved: int,
         start: Sequence[Any] = (),
     ) -> tuple[float, Sequence[Any]]:
-        lines = self.strategy.lines(piece, known)
         if lines is None:
             return -math.inf, start
-        left = lines.branched(with_room(self.value), deadline, self.strategy.most_halved, start)
+        left = lines.branched(with_room(self.value), deadline, most_halved, start)
         return left.bound, left.tangents

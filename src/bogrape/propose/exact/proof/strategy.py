@@ -46,7 +46,9 @@ class Strategy(ABC):
 
     by_composition: ClassVar[bool] = False  # pieces fix how many nodes have each label
     bounds_counts: ClassVar[bool] = False  # counts alone are bounded well: facts cut that down
-    most_halved: ClassVar[int] = 300  # boxes of counts, when a piece is first looked at
+    # boxes of counts, when a piece is first looked at: as a whole, and a part of one diameter
+    most_halved_whole: ClassVar[int] = 300
+    most_halved: ClassVar[int] = 300
     has_cases: ClassVar[bool] = False  # pieces fall into cases by the layers around a node
 
     def __init__(self, criterion: Criterion) -> None:
@@ -81,6 +83,10 @@ class Strategy(ABC):
         """Linear functions below the values, over counts that obey inequalities, if there are."""
         lcb = self.lcb_over_counts(piece)
         return None if lcb is None else Lines(lcb, inequalities)
+
+    def lines_of_whole(self, piece: Piece) -> Branching | None:
+        """The same, for a piece before it is split by diameter."""
+        return self.lines(piece, self.known_of_whole(piece))
 
     def lcb_over_counts(self, piece: Piece) -> LcbOverCounts | None:  # noqa: ARG002
         """The values as a function of the counts of a piece, for families with lines below it."""

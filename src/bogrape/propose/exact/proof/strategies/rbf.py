@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import cast
 
 import numpy as np
 
 from .....acquisition import LCB
+from .....arrays import IntArray
 from .....encoding import Structure
 from .....kernels import RBF
 from .....posterior import FunctionPosterior
 from ....criterion import Criterion
+from ...bounds.linear_programs import Lines, Program, Renamed
 from ...bounds.rbf_lines import RbfLcbOverCounts, rbf_composition_bounds
-from ...distances.coordinates import Position
+from ...distances.coordinates import Coordinates, LabelledDistance, Position
 from ...distances.inequality import Inequality
 from ...distances.known import known_of_counts, most_far
 from ..all_graphs import few_graphs
@@ -28,16 +31,18 @@ from ..by_integers import solve_by_integers, wants_lines
 from ..by_listing import solve_by_listing
 from ..piece import Answer, Piece
 from ..piece_solve import PieceSolve
-from ..strategy import Strategy
+from ..strategy import Branching, Strategy
 
-_MOST_BY_LINES = 1500  # compositions: each takes milliseconds
+_LARGEST_SHARED = 150  # counts: larger programs take more memory than they save time
 
 
 class RbfLCB(Strategy):
     """LCB with the kernel ``rbf`` in spaces with labels of nodes and none of edges."""
 
     by_composition = True
-    most_halved = 60  # programs are larger than those of other kernels, and more pieces stay
+    # programs are larger than those of other kernels, and parts of one diameter have smaller ones
+    most_halved_whole = 8
+    most_halved = 25
 
     def __init__(self, criterion: Criterion) -> None:
         super().__init__(criterion)
@@ -59,17 +64,10 @@ class RbfLCB(Strategy):
     def composition_bounds(
         self, structure: Structure, compositions: Sequence[tuple[int, ...]]
     ) -> Sequence[float] | None:
-        """By the norm of the mean, then, where that says least, by lines.
-
-        Where graphs are few, to look at all of them is quicker.
-        """
+        """By the norm of the mean. Where graphs are few, to look at all of them is quicker."""
         if few_graphs(structure):
             return None
-        table = np.array(compositions)
-        bounds = rbf_composition_bounds(self._posterior, table, self._kappa)
-        for i in np.argsort(bounds)[:_MOST_BY_LINES]:
-            lcb = self.lcb_over_counts(Piece(structure, compositions[i]))
-            bounds[i] = max(bounds[i], lcb.quick_bound())
+        bounds = rbf_composition_bounds(self._posterior, np.array(compositions), self._kappa)
         return [float(bound) for bound in bounds]
 
     def quick_bound(self, piece: Piece, value: float) -> float:  # noqa: ARG002
@@ -88,6 +86,16 @@ class RbfLCB(Strategy):
             most_far=most_far(piece.structure),
         )
 
+    def lines_of_whole(self, piece: Piece) -> Branching | None:
+        """Pieces that differ in the names of labels alone share a program."""
+        lcb = self.lcb_over_counts(piece)
+        if piece.composition is None or len(lcb.coordinates) > _LARGEST_SHARED:
+            return super().lines_of_whole(piece)
+        order = np.argsort(-np.array(piece.composition), kind="stable")
+        sizes = tuple(piece.composition[label] for label in order)
+        program = _shared_program(piece.structure, sizes)
+        return Lines(lcb, Renamed(program, _places(lcb.coordinates, order)))
+
     def known_of_whole(self, piece: Piece) -> Iterator[Inequality[Position]]:
         """All there is: a composition is mostly settled at once, and not diameter by diameter."""
         return known_of_counts(piece.structure, self.coordinates(piece), None)
@@ -97,3 +105,26 @@ class RbfLCB(Strategy):
         if state.piece.composition is not None and wants_lines(state):
             return solve_by_integers(state, lcb=self.lcb_over_counts(state.piece))
         return state.open() if state.question.relaxed else solve_by_listing(state)
+
+
+@lru_cache(maxsize=40)
+def _shared_program(structure: Structure, sizes: tuple[int, ...]) -> Program:
+    """Counts of the graphs with so many nodes of each label, the most frequent label first."""
+    coordinates = Piece(structure, sizes).coordinates(labelled=True)
+    return Program(known_of_counts(structure, coordinates, None), coordinates.upper())
+
+
+def _places(coordinates: Coordinates, order: IntArray) -> IntArray:
+    """Where the counts are once labels are named by their place in an order."""
+    name = {int(label): i for i, label in enumerate(order)}
+    sizes = tuple((coordinates.composition or ())[label] for label in order)
+    directed = coordinates.shape.directed
+    there = Coordinates.of(
+        coordinates.shape, labelled=True, longest=coordinates.longest, composition=sizes
+    ).at_labelled_distance
+    out: list[int] = []
+    for s, a, b in coordinates.paths:
+        ends = (name[a], name[b]) if directed else sorted((name[a], name[b]))
+        out.append(there[LabelledDistance(s, *ends)])
+    out += range(len(coordinates.paths), len(coordinates))
+    return np.array(out, dtype=np.int64)
