@@ -98,7 +98,7 @@ def test_settings_in_the_name_of_a_method_reach_the_optimiser() -> None:
     assert settings("optimum", "rbf-lcb:exact")["time_limit"] == 10.0
     with pytest.raises(InvalidInputError, match="seconds"):
         settings("limits", "ssp")
-    with pytest.raises(InvalidInputError, match="weak, local, exact"):
+    with pytest.raises(InvalidInputError, match="weak, local, thorough, exact"):
         settings("optimum", "rbf:strong")
 
 

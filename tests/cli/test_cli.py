@@ -552,7 +552,7 @@ def test_the_demo_is_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     called: list[Any] = []
     monkeypatch.setattr(demo, "run", lambda *a, **k: called.append((a, k)))
     call("demo", "--output", tmp_path / "x.png", "--iterations", 3)
-    assert called[0][0] == (tmp_path / "x.png", 5, 3)
+    assert called[0][0] == (tmp_path / "x.png", 2, 3)
 
 
 def test_bench_says_where_the_benchmarks_have_gone() -> None:
