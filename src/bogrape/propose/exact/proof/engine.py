@@ -4,6 +4,8 @@
 2. The space is cut into pieces: a size, a diameter where graphs are connected and undirected, and
    for the labelled kernels a composition (how many nodes have each label). Pieces whose bound
    does not beat the incumbent are settled at once (`proof.partition`).
+   Where degrees are limited, as in molecules, whole sizes are settled by their skeletons instead
+   (`proof.by_skeletons`).
 3. CP-SAT settles the others, side by side, each asked for a graph better than the incumbent
    (`proof.schedule`).
 4. The bound is the smallest over all pieces; an improvement becomes the answer, and a last local
@@ -24,6 +26,7 @@ from ...local.ties import break_tie
 from ...proposal import Proposal
 from ...request import Request
 from ..bounds.quick_bounds import refuse_false_bound
+from .by_skeletons import settle_by_skeletons
 from .nothing_left import explain_nothing_left
 from .partition import open_pieces
 from .piece import Answer, slack
@@ -62,8 +65,10 @@ def prove(strategy: Strategy, request: Request) -> Proposal:
     refuse_false_bound(criterion, strategy.weakest_bound(), elite.value)
     strategy = strategy.condensed()
     criterion = strategy.criterion
-    to_settle = open_pieces(strategy, elite.value, request.deadline, request.stop)
-    rounds = Rounds(strategy, request, elite, to_settle)
+    by_size = settle_by_skeletons(strategy, elite.value, request)
+    value = min([elite.value, *(answer.value for answer in by_size.values())])
+    to_settle = open_pieces(strategy, value, request.deadline, request.stop, by_size)
+    rounds = Rounds(strategy, request, elite, to_settle, by_size.values())
     answers, left = rounds.run()
     elite = rounds.elite
     improved = [a for a in answers if a.graph is not None and a.value < elite.value]

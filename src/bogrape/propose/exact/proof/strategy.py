@@ -22,6 +22,7 @@ from ...proposal import Status
 from ..bounds.linear_programs import Lines
 from ..bounds.lines_below import LcbOverCounts
 from ..bounds.quick_bounds import norm_bound
+from ..bounds.separate_values import SeparateValues
 from ..distances.coordinates import Coordinates, Position
 from ..distances.inequality import Inequality
 from ..distances.known import shared_out
@@ -79,6 +80,11 @@ class Strategy(ABC):
     def known_of_whole(self, piece: Piece) -> Iterator[Inequality[Position]]:
         """What programs are told of a piece before it is split by diameter."""
         return shared_out(piece.structure, self.coordinates(piece))
+
+    def skeleton_values(self, n_nodes: int) -> SeparateValues | None:
+        """The values over all skeletons of a size, where they can be told from few counts."""
+        accepted = SeparateValues.accepts(self.criterion)
+        return SeparateValues(self.criterion, n_nodes) if accepted else None
 
     # -- pieces -------------------------------------------------------------------------------
 
