@@ -29,7 +29,9 @@ _EPSILON = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class Part:
+    """What paths, or nodes, contribute to the posterior, one row per graph."""
+
     mean: FloatArray  # (B,)
     prior: FloatArray  # (B,)
     taken: FloatArray  # (B, r): its square is what observations take from the prior
@@ -53,20 +55,23 @@ class SeparateValues:
 
     def lower_bounds(self, histograms: IntArray, sums: IntArray) -> FloatArray:
         """A bound just below the value of every histogram (rows) with every sum (columns)."""
-        paths, nodes = self._of_paths(histograms), self._of_nodes(sums)
+        return self.of_parts(self._of_paths(histograms), self.of_nodes(sums))
+
+    def of_parts(self, paths: Part, nodes: Part) -> FloatArray:
+        """A bound just below the value of every part of paths (rows) with every one of nodes."""
         variance = (paths.prior - (paths.taken**2).sum(axis=1))[:, None] - 2.0 * (
             paths.taken @ nodes.taken.T
         )
         variance += nodes.prior - (nodes.taken**2).sum(axis=1)
         prior = paths.prior.max(initial=0.0) + nodes.prior.max(initial=0.0)
         np.maximum(variance, 0.0, out=variance)
-        std = np.sqrt(variance + self._lost * prior)
+        std = np.sqrt(variance + self.lost * prior)
         mean = (paths.mean - paths.rounded - nodes.rounded)[:, None] + nodes.mean
         values = self.criterion.of_prediction(mean.ravel(), std.ravel())
         return values.reshape(mean.shape)
 
     @cached_property
-    def _lost(self) -> float:
+    def lost(self) -> float:
         """The share of the prior variance that rounding may take from the variance, and more.
 
         The observations are nearly dependent in function space, so that digits are lost there.
@@ -91,18 +96,19 @@ class SeparateValues:
         sizes = np.full(number, n)
         return Counts(sizes, lengths, None, sums.astype(np.int64), self.criterion.space.n_labels)
 
-    def _of_paths(self, histograms: IntArray) -> _Part:
+    def _of_paths(self, histograms: IntArray) -> Part:
         n_columns = self.criterion.space.n_labels + self.criterion.space.n_features
         counts = self._counts(histograms, np.zeros((len(histograms), n_columns), dtype=np.int64))
         posterior, model = self.criterion.posterior, self.criterion.posterior.model
         if isinstance(posterior, WeightPosterior):
             return self._weighted(counts)
-        return self._projected(
+        return self.projected(
             model.alpha * model.kernel.cross(counts, model.counts),
             model.alpha * model.kernel.diagonal(counts),
         )
 
-    def _of_nodes(self, sums: IntArray) -> _Part:
+    def of_nodes(self, sums: IntArray) -> Part:
+        """The part of sums of node features."""
         # without paths, and without the pairs of a node and itself: nothing is left of the kernel
         counts = self._counts(np.zeros((len(sums), self.n_nodes - 1), dtype=np.int64), sums)
         counts.lengths[:] = 0
@@ -111,34 +117,34 @@ class SeparateValues:
             return self._weighted(counts)
         if not model.beta:
             none = np.zeros(len(sums))
-            return _Part(none, none, np.zeros((len(sums), len(model.y))), 0.0)
+            return Part(none, none, np.zeros((len(sums), len(model.y))), 0.0)
         known = counts.with_labels(model.counts.n_labels)
-        return self._projected(
+        return self.projected(
             model.beta * feature_cross(known, model.counts, model.n_features),
             model.beta * feature_diagonal(counts, model.n_features),
         )
 
-    def _weighted(self, counts: Counts) -> _Part:
+    def _weighted(self, counts: Counts) -> Part:
         """A part in weight space."""
         posterior = self.criterion.posterior
         assert isinstance(posterior, WeightPosterior)
         z = posterior.features(counts)
         taken = (z @ posterior.basis.T) * np.sqrt(1.0 - posterior.shrink)
-        rounded = _rounding(z, posterior.weights)
-        return _Part(z @ posterior.weights, posterior.model.diagonal(counts), taken, rounded)
+        rounded = rounding(z, posterior.weights)
+        return Part(z @ posterior.weights, posterior.model.diagonal(counts), taken, rounded)
 
-    def _projected(self, cross: FloatArray, prior: FloatArray) -> _Part:
+    def projected(self, cross: FloatArray, prior: FloatArray) -> Part:
         """A part in function space, from its covariance with the observations."""
         from scipy.linalg import solve_triangular
 
         posterior = self.criterion.posterior
         assert isinstance(posterior, FunctionPosterior)
         taken = solve_triangular(posterior.factor, cross.T, lower=True, check_finite=False).T
-        rounded = _rounding(cross, posterior.weights)
-        return _Part(cross @ posterior.weights, prior, taken, rounded)
+        rounded = rounding(cross, posterior.weights)
+        return Part(cross @ posterior.weights, prior, taken, rounded)
 
 
-def _rounding(rows: FloatArray, weights: FloatArray) -> float:
+def rounding(rows: FloatArray, weights: FloatArray) -> float:
     """How far off any of ``rows @ weights`` may be, here and wherever it is computed again."""
     largest = float((np.abs(rows) @ np.abs(weights)).max(initial=0.0))
     return 4 * _EPSILON * (2 + len(weights)) * largest

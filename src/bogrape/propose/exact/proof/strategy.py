@@ -21,6 +21,7 @@ from ...jobs.pool import Job, solve_all
 from ...proposal import Status
 from ..bounds.linear_programs import Lines
 from ..bounds.lines_below import LcbOverCounts
+from ..bounds.placement_values import PlacementValues
 from ..bounds.quick_bounds import norm_bound
 from ..bounds.separate_values import SeparateValues
 from ..distances.coordinates import Coordinates, Position
@@ -83,8 +84,10 @@ class Strategy(ABC):
 
     def skeleton_values(self, n_nodes: int) -> SeparateValues | None:
         """The values over all skeletons of a size, where they can be told from few counts."""
-        accepted = SeparateValues.accepts(self.criterion)
-        return SeparateValues(self.criterion, n_nodes) if accepted else None
+        kinds = (SeparateValues, PlacementValues)
+        accepting = (kind for kind in kinds if kind.accepts(self.criterion))
+        kind = next(accepting, None)
+        return None if kind is None else kind(self.criterion, n_nodes)
 
     # -- pieces -------------------------------------------------------------------------------
 
