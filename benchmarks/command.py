@@ -73,6 +73,12 @@ def _size(plan: Plan) -> str:
 @click.option("--initial", type=click.IntRange(1), help="Graphs of the initial design.")
 @click.option("--iterations", type=click.IntRange(0), help="Proposals after it.")
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds per proposal.")
+@click.option(
+    "--search",
+    type=click.Choice(["weak", "local", "thorough", "exact"]),
+    help="How BoGrape looks for a proposal: 2,500, 50,000 or 150,000 evaluations of a local "
+    "search, which do not depend on the load, or a proof within the time limit (the default).",
+)
 @jobs_option
 @click.option("--data", type=click.Path(exists=True, file_okay=False), help="Folder of QM7, QM9.")
 @click.option("--dask", metavar="HOST:PORT", help="Run on the Dask cluster of this scheduler.")
@@ -87,6 +93,7 @@ def run(
     initial: int | None,
     iterations: int | None,
     time_limit: float | None,
+    search: str | None,
     jobs: int,
     data: str | None,
     dask: str | None,
@@ -110,10 +117,11 @@ def run(
         "n_initial": initial,
         "n_iterations": iterations,
         "time_limit": time_limit,
+        "search": search,
     }
     changes: Any = {name: value for name, value in chosen.items() if value is not None}
     plan = replace(found.short if short else found.plan, **changes)
-    failures = _run(found, plan, out, jobs, dask)
+    failures = run_missing(found, plan, out, jobs, dask)
     if failures:
         raise stop(f"{failures} replications failed; run the same command to try them again", 1)
 
@@ -122,7 +130,9 @@ def _names(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else tuple(filter(None, (part.strip() for part in text.split(","))))
 
 
-def _run(experiment: Experiment, plan: Plan, out: Path, jobs: int, dask: str | None = None) -> int:
+def run_missing(
+    experiment: Experiment, plan: Plan, out: Path, jobs: int, dask: str | None = None
+) -> int:
     """Run what is missing and say how it goes; returns the number of failures."""
     from .parallel import Failure, do_all
     from .records import appending, conflicts, key
@@ -159,7 +169,7 @@ def _run(experiment: Experiment, plan: Plan, out: Path, jobs: int, dask: str | N
 
 def _ended(record: dict[str, Any]) -> str:
     if "values" not in record:
-        return "done"
+        return f"{record.get('status', 'done')}"
     seconds: Sequence[float] = record["seconds"]
     return f"best {min(record['values']):.5g}, {sum(seconds):.0f} s"
 
@@ -174,7 +184,7 @@ def show(experiment: str, out: Path, figure: Path | None) -> None:
     from .experiments import get_experiment
 
     found = get_experiment(experiment)
-    click.echo(_tables(found, out))
+    click.echo(tables_of(found, out))
     if figure is not None and not _draw(found, out, figure):
         raise InvalidInputError(f"{experiment} has no figure; its tables say it all")
 
@@ -186,16 +196,24 @@ def show(experiment: str, out: Path, figure: Path | None) -> None:
 def fill(document: Path, out: Path) -> None:
     """Write tables anew between the marks of a Markdown DOCUMENT, and draw its figures.
 
-    A pair of marks is <!-- bench EXPERIMENT --> and <!-- end -->, each on a line of its own; all
-    between them is replaced. Figures go into the folder of the results, as PNG.
+    A pair of marks is <!-- bench NAME --> and <!-- end -->, each on a line of its own; all between
+    them is replaced. NAME is that of an experiment, or of a table of `benchmarks.plain_tables`.
+    Figures go into the folder of the results, as PNG.
     """
     from .experiments import get_experiment
     from .fill_document import filled
+    from .plain_tables import NO_RESULTS, PLAIN_TABLES
 
     def section(name: str) -> str:
+        if name in PLAIN_TABLES:
+            click.echo(name)
+            return PLAIN_TABLES[name](out)
         found = get_experiment(name)
+        if not _records(name, out):
+            click.echo(f"{name}: no results")
+            return NO_RESULTS
         picture = out / f"{name}.png"
-        text = _tables(found, out)
+        text = tables_of(found, out)
         if _draw(found, out, picture):
             place = os.path.relpath(picture, document.parent)
             text = f"![{found.title}]({place})\n\n{text}"
@@ -221,9 +239,9 @@ def quick(jobs: int, out: Path | None) -> None:
         failures = 0
         for name in experiment_names():
             experiment = get_experiment(name)
-            failures += _run(experiment, experiment.quick, folder, jobs)
+            failures += run_missing(experiment, experiment.quick, folder, jobs)
             if not failures:
-                _tables(experiment, folder)
+                tables_of(experiment, folder)
                 _draw(experiment, folder, folder / f"{name}.png")
     if failures:
         raise stop(f"{failures} replications failed", 1)
@@ -242,7 +260,8 @@ def _references(out: Path) -> list[dict[str, Any]]:
     return joined(_records("reference", out), _records("random-sampling", out))
 
 
-def _tables(experiment: Experiment, out: Path) -> str:
+def tables_of(experiment: Experiment, out: Path) -> str:
+    """The tables of an experiment as Markdown, made from the results in a folder."""
     records = _records(experiment.name, out)
     if not records:
         raise InvalidInputError(

@@ -1,16 +1,22 @@
 """How long a proof takes: the exact engine over kernels and sizes (``make bench-engine``).
 
-An instance is a space of connected graphs with N nodes and 5 labels, 30 random observations of it
-with standard normal values, and ``LCB(1.0)``; the observed graphs are excluded. Instances of
-molecules are the QM7 space with N heavy atoms and 20 random molecules with the values of the QM7
-oracle. Each instance runs in a process of its own, so that its peak memory (workers included) can
-be told. Results are appended to a file of JSON lines, one per instance; a stopped run goes on where
-it was.
+Three kinds of instances:
 
-Columns: seconds (median and worst) until the proposal is returned, share proved optimal, gap when
-the time limit came first (median and worst, in standard deviations of the observed values), how
-often local search alone found the best value known within two seconds and how far off it was at
-worst, relative to that value, and peak memory. A second table has the instances on which SCIP was
+* *Random values*: the space of connected graphs with N nodes and 5 labels, 30 random observations
+  of it with standard normal values, and ``LCB(1.0)``. The observed graphs are excluded.
+* *Random molecules*: the QM7 space with N heavy atoms and 20 random molecules with the values of
+  the QM7 oracle.
+* *Trajectories*: what studies observed (`benchmarks.trajectories`), with LCB and EI; run by the
+  experiment ``trajectory-proofs``.
+
+Each instance runs in a process of its own, so that its peak memory (workers included) can be told.
+Results are appended to ``engine.jsonl`` and ``trajectory-proofs.jsonl``, one line per solve; a
+stopped run goes on where it was. ``python -m benchmarks fill docs/benchmarks.md`` makes the tables.
+
+Columns of the tables: seconds (median and worst) until the proposal is returned, share proved
+optimal, gap when the time limit came first (median and worst, in standard deviations of the
+observed values), how often local search alone found the best value known within two seconds and
+how far off it was at worst, and peak memory. Another table has the instances on which SCIP was
 given the published formulation and the weight-space one, with the same limit.
 """
 
@@ -18,14 +24,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import resource
-import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,10 @@ from bogrape import LCB, GraphGP, GraphSpace, propose
 from bogrape.kernels import KernelName
 
 from .checkout import ROOT
+from .command import run_missing, tables_of
+from .engine_tables import molecule_table, random_table, scip_table
+from .experiments import get_experiment
+from .records import Record, appending, provenance, rounded
 
 N_LABELS = 5
 N_OBSERVATIONS = 30
@@ -121,6 +127,7 @@ def measure(
         "value": proved.value,
         "bound": proved.bound,
         "standard_gap": proved.gap,
+        "scale": proved.scale,
         "method": proved.method,
         "search_value": searched.value,
         "search_seconds": searched.seconds,
@@ -138,127 +145,70 @@ def measure(
     return out
 
 
-def run(cases: Iterable[Case], path: Path) -> None:
-    """Run the instances that the file does not have yet."""
-    done = {
-        (r["kernel"], r["n"], r["seed"], r["limit"], "scip" in r, of_molecules(r))
-        for r in load(path)
-    }
-    for case in cases:
-        kernel, n, limit = case.kernel, case.n, case.limit
-        what = f"{'QM7 ' if case.molecules else ''}{kernel}"
-        for seed in range(case.n_seeds):
-            if (kernel, n, seed, limit, case.scip, case.molecules) in done:
-                continue
-            command = [sys.executable, "-m", __spec__.name, "--instance"]
-            command += [kernel, str(n), str(seed), str(limit)]
-            command += ["--scip"] * case.scip + ["--molecules"] * case.molecules
-            output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-            if output.returncode:
-                raise SystemExit(f"{what} N={n} seed {seed} failed:\n{output.stderr}")
-            with path.open("a") as file:
-                file.write(output.stdout.splitlines()[-1] + "\n")
-            record = json.loads(output.stdout.splitlines()[-1])
-            print(
-                f"{what:8} N={n:<3} seed {seed:<3} {record['status']:10} "
-                f"{record['seconds']:7.1f} s  gap {record['standard_gap']:.3g} sd",
-                flush=True,
-            )
-
-
-def of_molecules(record: dict[str, Any]) -> bool:
-    """Whether an instance was one of molecules; files from before there were any do not say."""
-    return bool(record.get("molecules", False))
-
-
-def gap_words(records: list[dict[str, Any]]) -> str:
-    """Median and worst gap in standard deviations of the observed values (`Proposal.gap`).
-
-    Files from before gaps had this unit hold them relative to the value, as "gap".
-    """
-    if any("standard_gap" not in record for record in records):
-        return "recorded in another unit"
-    gaps = [float(record["standard_gap"]) for record in records]
-    if len(gaps) < 2:
-        return f"{gaps[0]:.2g}" if gaps else "-"
-    return f"{statistics.median(gaps):.2g} (worst {max(gaps):.2g})"
-
-
-def load(path: Path) -> list[dict[str, Any]]:
-    """The results in a file of JSON lines."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def table(records: list[dict[str, Any]]) -> str:
-    """The results as a Markdown table, one row per kernel and size."""
-    lines = [
-        "| kernel | N | limit (s) | seeds | median (s) | worst (s) | proved "
-        "| gap at the limit (sd) | search alone | peak memory (MB) |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    cases = sorted({(r["n"], r["kernel"], r["limit"]) for r in records})
-    for n, kernel, limit in cases:
-        rows = [r for r in records if (r["n"], r["kernel"], r["limit"]) == (n, kernel, limit)]
-        seconds = [r["seconds"] for r in rows]
-        proved = sum(r["status"] == "optimal" for r in rows)
-        gap = gap_words([r for r in rows if r["status"] != "optimal"])
-        off = [(r["search_value"] - r["value"]) / max(abs(r["value"]), 1e-9) for r in rows]
-        hits = sum(x <= 1e-6 for x in off)
-        memory = max(r["memory_mb"]["self"] + 2 * r["memory_mb"]["largest_worker"] for r in rows)
-        lines.append(
-            f"| {kernel} | {n} | {limit:.0f} | {len(rows)} | {statistics.median(seconds):.1f} "
-            f"| {max(seconds):.1f} | {proved}/{len(rows)} | {gap} "
-            f"| {hits}/{len(rows)}, worst {100 * max(off):.2g} % off | {memory:.0f} |"
-        )
-    return "\n".join(lines)
-
-
-def molecule_table(records: list[dict[str, Any]]) -> str:
-    """The instances of molecules as a Markdown table, with values and bounds: values are small."""
-    lines = [
-        "| kernel | N | limit (s) | seeds | median (s) | proved | value | bound | gap (sd) "
-        "| search alone |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for n, kernel, limit in sorted({(r["n"], r["kernel"], r["limit"]) for r in records}):
-        rows = [r for r in records if (r["n"], r["kernel"], r["limit"]) == (n, kernel, limit)]
-        middle = {
-            key: statistics.median(r[key] for r in rows) for key in ("seconds", "value", "bound")
+def run(cases: Iterable[Case], path: Path) -> list[Record]:
+    """Run the instances that the file does not have yet; returns all that it has then."""
+    with appending(path) as file:
+        done = {
+            (r["kernel"], r["n"], r["seed"], r["limit"], "scip" in r, r["molecules"])
+            for r in file.records
         }
-        off = [(r["search_value"] - r["value"]) / max(abs(r["value"]), 1e-9) for r in rows]
-        lines.append(
-            f"| {kernel} | {n} | {limit:.0f} | {len(rows)} | {middle['seconds']:.0f} "
-            f"| {sum(r['status'] == 'optimal' for r in rows)}/{len(rows)} "
-            f"| {middle['value']:.2f} | {middle['bound']:.2f} | {gap_words(rows)} "
-            f"| {sum(x <= 1e-6 for x in off)}/{len(rows)}, worst {100 * max(off):.2g} % off |"
-        )
-    return "\n".join(lines)
+        for case in cases:
+            for seed in range(case.n_seeds):
+                key = (case.kernel, case.n, seed, case.limit, case.scip, case.molecules)
+                if key not in done:
+                    record = _in_a_process(case, seed)
+                    file.append({**record, **provenance()})
+                    print(_line(record), flush=True)
+        return file.records
 
 
-def scip_table(records: list[dict[str, Any]]) -> str:
-    """SCIP beside the exact engine, one row per instance, as a Markdown table."""
-    lines = [
-        "| kernel | N | seed | limit (s) | exact (s) | SCIP, published form | SCIP, weight space |",
-        "|---|---|---|---|---|---|---|",
+def _in_a_process(case: Case, seed: int) -> Record:
+    command = [sys.executable, "-m", __spec__.name, "--instance"]
+    command += [case.kernel, str(case.n), str(seed), str(case.limit)]
+    command += ["--scip"] * case.scip + ["--molecules"] * case.molecules
+    output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if output.returncode:
+        raise SystemExit(f"{case} seed {seed} failed:\n{output.stderr}")
+    record: Record = json.loads(output.stdout.splitlines()[-1])
+    return record
+
+
+def _line(record: Record) -> str:
+    what = f"{'QM7 ' if record['molecules'] else ''}{record['kernel']}"
+    return (
+        f"{what:8} N={record['n']:<3} seed {record['seed']:<3} {record['status']:10} "
+        f"{record['seconds']:7.1f} s  gap {record['standard_gap']:.3g} sd"
+    )
+
+
+def chosen(
+    cases: Iterable[Case], kernels: Collection[str], sizes: Collection[int], molecules: bool | None
+) -> list[Case]:
+    """The cases of these kernels and sizes, or of all if none are named."""
+    return [
+        case
+        for case in cases
+        if (not kernels or case.kernel in kernels)
+        and (not sizes or case.n in sizes)
+        and molecules in (None, case.molecules)
     ]
-    for r in sorted(records, key=lambda r: (r["kernel"], r["n"], r["seed"])):
-        if "scip" not in r:
-            continue
-        cells = []
-        for name in ("scip published", "scip weight"):
-            column = r["scip"].get(name, {})
-            if "seconds" not in column:
-                cells.append(str(column.get("status", "-")))
-                continue
-            cells.append(
-                f"{column['seconds']:.1f} s, {column['status']}, gap (sd) {gap_words([column])}, "
-                f"claimed off by {column['off']:.1g}"
-            )
-        lines.append(
-            f"| {r['kernel']} | {r['n']} | {r['seed']} | {r['limit']:.0f} | {r['seconds']:.1f} "
-            f"({r['status']}) | {cells[0]} | {cells[1]} |"
-        )
-    return "\n".join(lines)
+
+
+def prove_trajectories(options: argparse.Namespace) -> None:
+    """The solves on trajectories that the results lack."""
+    experiment = get_experiment("trajectory-proofs")
+    plan = experiment.quick if options.quick else experiment.plan
+    methods = plan.methods
+    if options.only:
+        methods = tuple(method for method in methods if method.split("-")[0] in options.only)
+    plan = replace(
+        plan,
+        methods=methods,
+        replications=min(plan.replications, options.seeds or plan.replications),
+        time_limit=min(plan.time_limit, options.limit or plan.time_limit),
+    )
+    if methods and run_missing(experiment, plan, options.out, jobs=1):
+        raise SystemExit("some solves failed; run the same command to try them again")
 
 
 def main() -> None:
@@ -270,49 +220,43 @@ def main() -> None:
     parser.add_argument("--limit", type=float, help="at most this many seconds per instance")
     parser.add_argument("--scip", action="store_true", help="with --instance: run SCIP too")
     parser.add_argument(
-        "--molecules", action=argparse.BooleanOptionalAction, help="molecules only, or none"
+        "--molecules", action=argparse.BooleanOptionalAction, help="random molecules only, or none"
     )
-    parser.add_argument("--output", type=Path, default=Path("bench-engine.jsonl"))
+    parser.add_argument(
+        "--trajectories", action=argparse.BooleanOptionalAction, help="trajectories only, or none"
+    )
+    parser.add_argument("--out", type=Path, default=Path("bench-results"))
     parser.add_argument("--instance", nargs=4, metavar=("KERNEL", "N", "SEED", "LIMIT"))
     options = parser.parse_args()
     if options.instance:
         kernel, n, seed, limit = options.instance
         molecules = bool(options.molecules)
         record = measure(kernel, int(n), int(seed), float(limit), options.scip, molecules)
-        print(json.dumps(record))
+        print(json.dumps(rounded(record)))
         return
-    cases = QUICK if options.quick else FULL
-    if options.molecules is not None:
-        cases = tuple(case for case in cases if case.molecules == options.molecules)
-    if options.only:
-        kernels = {word for word in options.only if not word.isdigit()}
-        sizes = {int(word) for word in options.only if word.isdigit()}
-        cases = tuple(
-            case
+    if not options.trajectories:
+        words = options.only or ()
+        cases = chosen(
+            QUICK if options.quick else FULL,
+            {word for word in words if not word.isdigit()},
+            {int(word) for word in words if word.isdigit()},
+            options.molecules,
+        )
+        cases = [
+            replace(
+                case,
+                n_seeds=min(case.n_seeds, options.seeds or case.n_seeds),
+                limit=min(case.limit, options.limit or case.limit),
+            )
             for case in cases
-            if (not kernels or case.kernel in kernels) and (not sizes or case.n in sizes)
-        )
-    cases = tuple(
-        replace(
-            case,
-            n_seeds=min(case.n_seeds, options.seeds or case.n_seeds),
-            limit=min(case.limit, options.limit or case.limit),
-        )
-        for case in cases
-    )
-    started = time.monotonic()
-    run(cases, options.output)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    print(
-        f"\n{platform.python_implementation()} {platform.python_version()}, {cores} cores, ", end=""
-    )
-    print(f"{time.monotonic() - started:.0f} s in this run\n")
-    records = load(options.output)
-    print(table([r for r in records if "scip" not in r and not of_molecules(r)]))
-    print()
-    print(scip_table(records))
-    print("\nMolecules (QM7)\n")
-    print(molecule_table([r for r in records if of_molecules(r)]))
+        ]
+        records = run(cases, options.out / "engine.jsonl")
+        print(f"\nRandom values\n\n{random_table(records)}")
+        print(f"\nBeside SCIP\n\n{scip_table(records)}")
+        print(f"\nRandom molecules (QM7)\n\n{molecule_table(records)}")
+    if options.trajectories is not False and not options.molecules:
+        prove_trajectories(options)
+        print(f"\n{tables_of(get_experiment('trajectory-proofs'), options.out)}")
 
 
 if __name__ == "__main__":

@@ -23,12 +23,18 @@ _COLOURS = {
     "sp": "#009E73",
     "essp": "#E69F00",
     "esp": "#D55E00",
+    "rbf": "#1F2937",
     "random": "#8C8C8C",
     "rw": "#56B4E9",
     "wl": "#CC79A7",
 }
 _FALLBACK = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#1F2937")
-_DASHES = {"rand": (0, (4, 2)), "evol": (0, (1, 1.2)), "search": (0, (6, 2, 1, 2))}
+_DASHES = {
+    "rand": (0, (4, 2)),
+    "evol": (0, (1, 1.2)),
+    "search": (0, (6, 2, 1, 2)),
+    "lcb": (0, (5, 1)),
+}
 
 
 def look(method: str) -> dict[str, Any]:

@@ -169,20 +169,28 @@ def cost_table(runs: Grid) -> str:
         proved = "-"
         if any(item in ("optimal", "time_limit") for item in status):
             proved = f"{100 * status.count('optimal') / len(status):.0f} %"
-        limits = sorted({record.get("time_limit", 0.0) for record in run.records})
+        budgets = dict.fromkeys(map(_budget, run.records))
         rows.append(
             [
                 problem,
                 method,
-                "-" if proved == "-" else ", ".join(f"{limit:g}" for limit in limits),
+                ", ".join(budgets),
                 f"{np.median(run.seconds):.2f}",
                 f"{run.seconds.max():.1f}",
                 f"{run.seconds.sum(axis=1).mean():.0f}",
                 proved,
             ]
         )
-    header = ["problem", "method", "limit (s)", "median (s)", "worst (s)", "run (s)", "proved"]
+    header = ["problem", "method", "budget", "median (s)", "worst (s)", "run (s)", "proved"]
     return markdown(header, rows)
+
+
+def _budget(record: Record) -> str:
+    """What a proposal may take: evaluations of a local search, or seconds for a proof."""
+    if "n_evaluations" in record:
+        return f"{record['n_evaluations']:,} evaluations"
+    is_proof = any(status != "heuristic" for status in record.get("status", ()))
+    return f"{record['time_limit']:g} s" if is_proof else "-"
 
 
 def seeds_table(runs: Grid) -> str:

@@ -162,8 +162,10 @@ def _git(*arguments: str) -> str | None:
 
 
 def machine() -> dict[str, float]:
-    """Number of cores and gigabytes of memory."""
+    """Number of cores, gigabytes of memory, and processes that want to run on average now."""
     found: dict[str, float] = {"cores": os.cpu_count() or 1}
+    with contextlib.suppress(OSError, AttributeError):
+        found["load"] = round(os.getloadavg()[0], 1)
     with contextlib.suppress(ValueError, OSError, AttributeError):
         size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         found["memory_gb"] = round(size / 2**30, 1)

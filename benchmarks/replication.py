@@ -39,6 +39,7 @@ def replicate(
     time_limit: float = 600.0,
     kappa: float | str = 1.0,
     n_candidates: int = 20,
+    n_evaluations: int | None = None,
 ) -> dict[str, Any]:
     """Run it; the values in order and, for each proposal, what is known about it.
 
@@ -52,17 +53,25 @@ def replicate(
         kappa: of the acquisition function; ``growing`` for the paper's schedule in the number of
             proposals made.
         n_candidates: graphs that sampling optimisers choose from.
+        n_evaluations: acquisition values that BoGrape computes by local search for one proposal;
+            ``None`` for a proof within the time limit.
     """
     posed = get_problem(problem, seed)
     graphs = initial_design(posed, n_initial, seed)
     values = [posed.objective(graph) for graph in graphs]
     schedule = kappa if isinstance(kappa, (int, float)) else _growing(n_initial)
-    chooser = get_optimiser(optimiser, posed.space, kappa=schedule, n_candidates=n_candidates)
+    chooser = get_optimiser(
+        optimiser,
+        posed.space,
+        kappa=schedule,
+        n_candidates=n_candidates,
+        n_evaluations=n_evaluations,
+    )
     seconds: list[float] = []
     choices = []
     for t in range(n_iterations):
         start = time.perf_counter()
-        choice = chooser.next(graphs, values, seed=_stream(seed, t + 1), time_limit=time_limit)
+        choice = chooser.next(graphs, values, seed=stream(seed, t + 1), time_limit=time_limit)
         seconds.append(round(time.perf_counter() - start, 3))
         graphs.append(choice.graph)
         values.append(posed.objective(choice.graph))
@@ -81,10 +90,10 @@ def replicate(
 
 def initial_design(problem: Problem, n: int, seed: int) -> list[Graph]:
     """Random graphs of the space, the same for all optimisers of a replication."""
-    return problem.space.sample(n, seed=_stream(seed, 0))
+    return problem.space.sample(n, seed=stream(seed, 0))
 
 
-def _stream(seed: int, step: int) -> int:
+def stream(seed: int, step: int) -> int:
     """A seed of its own for the design (step 0) and for each proposal."""
     return int(np.random.default_rng([seed, step]).integers(2**31))
 

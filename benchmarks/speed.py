@@ -1,5 +1,7 @@
 """Speed of the hot loops, measured in one run: ``python -m benchmarks.speed``.
 
+With ``--out docs/results`` the rows replace those kept there, for the table in the documentation.
+
 Three questions: how fast is a Gram matrix here and in GraKel, how long does ``import bogrape``
 take, and how many acquisition values per second does the local search compute. Everything runs in
 one process with one thread.
@@ -7,10 +9,13 @@ one process with one thread.
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -25,17 +30,36 @@ from bogrape.propose.criterion import Criterion
 from bogrape.propose.local.search import search
 from bogrape.space import GraphSpace
 
+from .markdown_tables import markdown
+from .records import Record, appending, provenance
+
 _N_LABELS = 5
 _GRAKEL_TARGET = 20.0  # times faster
 _IMPORT_TARGET = 0.5  # seconds
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table, row by row."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--out", type=Path, help="folder to keep the rows in, as speed.jsonl")
+    out: Path | None = parser.parse_args(arguments).out
+    rows = []
     print(f"{'what':<52}{'here':>14}{'other':>14}{'ratio':>10}")
     with threadpool_limits(1):
-        for what, here, other, ratio in (*gram_rows(), *import_rows(), *search_rows()):
+        for what, here, other, ratio in chain(gram_rows(), import_rows(), search_rows()):
             print(f"{what:<52}{here:>14}{other:>14}{ratio:>10}", flush=True)
+            rows.append({"what": what.strip(), "here": here, "other": other, "ratio": ratio})
+    if out is not None:
+        (out / "speed.jsonl").unlink(missing_ok=True)
+        with appending(out / "speed.jsonl") as file:
+            for row in rows:
+                file.append({**row, **provenance()})
+
+
+def table(records: Sequence[Record]) -> str:
+    """The rows that were kept, as Markdown."""
+    header = ["what", "here", "other", "ratio"]
+    return markdown(header, [[record[name] or "-" for name in header] for record in records])
 
 
 Row = tuple[str, str, str, str]  # what, here, other, ratio

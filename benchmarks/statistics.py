@@ -22,7 +22,7 @@ import numpy as np
 
 from bogrape.arrays import FloatArray
 from bogrape.errors import InvalidInputError
-from bogrape.kernels import KERNELS
+from bogrape.kernels import KERNELS, RBF
 
 from .records import Record
 
@@ -82,8 +82,8 @@ class Runs:
 
 
 def is_bogrape(method: str) -> bool:
-    """Whether a method is one of ours: a shortest-path kernel with or without further words."""
-    return method.replace(":", "-").split("-")[0] in KERNELS
+    """Whether a method is one of ours: a kernel of the package with or without further words."""
+    return method.replace(":", "-").split("-")[0] in (*KERNELS, RBF.name)
 
 
 def group(records: Sequence[Record]) -> dict[tuple[str, str], Runs]:

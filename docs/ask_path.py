@@ -83,7 +83,8 @@ os.environ["ASK_PATH_PARENT"] = str(os.getpid())
 import ask_path_tracer as tracer
 from bogrape import GraphSpace, Study
 
-study = Study(GraphSpace(8, labels=2), kernel="ssp", n_initial=12, seed=0, time_limit=300.0)
+settings = dict(kernel="ssp", noise=1e-6, acquisition="lcb", time_limit=300.0)
+study = Study(GraphSpace(8, labels=2), n_initial=12, seed=0, **settings)
 for _ in range(12):  # the initial design
     trial = study.ask(progress=False)
     study.tell(trial, float(trial.graph.n_edges % 7) - trial.graph.labels.mean())
@@ -283,14 +284,15 @@ def _short(words: str, most: int) -> str:
 _INTRODUCTION = """\
 # The way of one `ask()`
 
-`study.ask()` with the kernel SSP, in a space of graphs with eight nodes and two labels, traced as
-it runs: every file of the package in which a function is called, in the order of the first call, in
-the process that asks and in the workers that it starts. This page and its pictures are written by
-`python docs/ask_path.py`; the reason for a hop is the first line of the docstring of the function
-that is called.
+`study.ask()` with the kernel SSP and LCB, as in the paper, in a space of graphs with eight nodes
+and two labels, traced as it runs: every file of the package in which a function is called, in the
+order of the first call, in the process that asks and in the workers that it starts. This page and
+its pictures are written by `python docs/ask_path.py`; the reason for a hop is the first line of the
+docstring of the function that is called.
 
-A call goes *up* when the file that is called imports the one that calls it. Such calls reach what
-was handed down: a callback, or an object behind a protocol.
+Imports go in one direction (`lint-imports`). A call goes *up* when the file that is called imports
+the one that calls it. Such calls reach what was handed down: a callback, or an object behind a
+protocol or a base class.
 """
 
 

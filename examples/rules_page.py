@@ -128,6 +128,7 @@ class Molecule:
     rule: str
     allowed: str
     refused: str | None
+    labels: str = '"qm7"'
 
     @property
     def name(self) -> str:
@@ -137,8 +138,9 @@ class Molecule:
     @property
     def code(self) -> str:
         """The example as code."""
-        rules = "" if self.name == "Valence" else f", rules=[{self.rule}]"
-        return f'space = molecule_space("qm7", n_atoms=(3, 8){rules}, bounds=False)'
+        rules = "" if self.name.endswith("Valence") else f", rules=[{self.rule}]"
+        kind = ", aromatic=True" if self.name == "AromaticValence" else ""
+        return f"space = molecule_space({self.labels}, n_atoms=(3, 8){rules}, bounds=False{kind})"
 
     def make_space(self) -> GraphSpace:
         """The space of the example."""
@@ -229,6 +231,7 @@ EXAMPLES = (
 )
 MOLECULES = (
     Molecule("Valence()", "CC(=O)N", None),
+    Molecule("AromaticValence()", "Cc1ccncc1", None),
     Molecule("BondCount(2, maximum=1)", "C=CCO", "C=CC=O"),
     Molecule('DataSetBounds("qm7")', "CCCN", "NCCN"),
     Molecule("HeteroatomCount(maximum=1)", "CCCO", "OCCO"),
@@ -239,6 +242,9 @@ MOLECULES = (
     Molecule('ForbiddenSubstructure("O-O")', "OCCO", "COOC"),
     Molecule("SmallestRing(minimum=5)", "C1CCCC1", "C1CC1C"),
     Molecule("LargestRing(maximum=5)", "C1CCCC1", "C1CCCCC1"),
+    Molecule("NetCharge()", "C[N+](=O)[O-]", "CC(=O)[O-]", '("C", "O", "N+", "O-")'),
+    Molecule('Property("log_p", maximum=1)', "OCCO", "CCCCC"),
+    Molecule('StructuralAlerts("BRENK")', "CCC(N)=O", "COOC"),
 )
 
 
@@ -259,6 +265,8 @@ def signature(rule: type[Rule]) -> str:
     """The rule with its parameters and their defaults."""
     shown = []
     for field in fields(rule):  # type: ignore[arg-type]
+        if not field.compare:  # set by the space
+            continue
         default = "" if field.default is MISSING else f"={field.default!r}"
         shown.append(f"{field.name}{default}")
     return f"{rule.__name__}({', '.join(shown)})"
@@ -302,7 +310,10 @@ def page() -> str:
     parts.append(f"```python\nfrom bogrape.constraints import (\n    {names},\n)\n```\n")
     parts += [entry(example, RULES[example.name]) for example in EXAMPLES]
     names = ",\n    ".join(
-        sorted((set(OF_MOLECULES) - {"Valence", "Scaffold"}) | {"molecule_space", "scaffold"})
+        sorted(
+            (set(OF_MOLECULES) - {"Valence", "AromaticValence", "Scaffold"})
+            | {"molecule_space", "scaffold"}
+        )
     )
     parts.append(
         "## Rules for molecules\n\nThese need `pip install 'bogrape[molecules]'`; see "

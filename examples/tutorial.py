@@ -84,7 +84,8 @@ proposal
 # %% [markdown]
 # ## The whole loop
 #
-# `minimize` does all of this again and again and keeps every trial in a file.
+# `minimize` does all of this again and again and keeps every trial in a file. Unless told
+# otherwise it uses the kernel `rbf`, which learns what matters, and expected improvement.
 
 # %%
 folder = Path(tempfile.mkdtemp())
@@ -93,7 +94,6 @@ study = minimize(
     space,
     n_iterations=6,
     n_initial=8,
-    kernel="sp",
     seed=1,
     time_limit=1.0,
     storage=f"sqlite:///{folder}/network.db",

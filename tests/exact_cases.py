@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from bogrape.propose.criterion import Criterion
+from bogrape.propose.exact.proof.engine import choose
 from bogrape.propose.exact.proof.piece import Piece, Question
-from bogrape.propose.exact.proof.solve_piece import SolvePiece
-from bogrape.propose.exact.proof.strategies import choose
+from bogrape.propose.exact.proof.strategy import SolvePiece
 
 
 def solve_piece(

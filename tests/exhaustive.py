@@ -17,8 +17,7 @@ from bogrape.batch import Batch
 from bogrape.graph import Graph
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.proof.engine import propose_exact
-from bogrape.propose.proposal import Proposal
-from bogrape.propose.request import Request
+from bogrape.propose.proposal import Proposal, Request
 
 # -- all graphs up to isomorphism ---------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
+from decimal import MIN_EMIN, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -335,3 +336,36 @@ def all_graphs(n: int, *, n_labels: int = 1, directed: bool = False) -> list[Gra
         for labels in itertools.product(range(n_labels), repeat=n):
             out.append(Graph(matrix, labels, directed=directed))
     return out
+
+
+# -- acquisition: hundreds of digits ------------------------------------------------------------
+
+
+def log_expected_improvement(mean: float, std: float, goal: float) -> float:
+    """Logarithm of the expected improvement below a goal, from the floats as they are."""
+    with localcontext() as context:
+        context.prec, context.Emin = 500, MIN_EMIN
+        gain, spread = Decimal(goal) - Decimal(mean), Decimal(std)
+        return float((spread * _h(gain / spread)).ln())
+
+
+def _h(u: Decimal) -> Decimal:
+    """``phi(u) + u Phi(u)``: its power series, or its asymptotic one where that is exact enough."""
+    if u > 0:
+        return u + _h(-u)
+    pi = Decimal(
+        "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899"
+    )
+    density = (-u * u / 2).exp() / (2 * pi).sqrt()
+    if u < -30:  # the smallest term is exp(-450) of the first
+        total, term = Decimal(0), Decimal(1)
+        for k in range(1, 40):
+            term *= -Decimal(2 * k - 1) / (u * u)
+            total -= term
+        return density * total
+    total, term, k = Decimal(0), u, 1
+    while abs(term) > Decimal(10) ** -480:
+        total += term
+        term *= u * u / (2 * k + 1)
+        k += 1
+    return density + u * (Decimal("0.5") + density * total)

@@ -14,11 +14,12 @@ from scipy.special import ndtr
 
 from bogrape import Graph, GraphGP, GraphSpace, Proposal
 from bogrape.counts import Counts
+from bogrape.kernel import BoxBounds
 from bogrape.kernels import Kernel, aligned, path_features
 from bogrape.propose.criterion import AnyCriterion, Criterion
 from bogrape.propose.exact.proof.engine import propose_exact
 from bogrape.propose.graph_criterion import GraphCriterion
-from bogrape.propose.request import Request
+from bogrape.propose.proposal import Request
 from bogrape.surrogate import FittedSurrogate
 from exhaustive import everything
 
@@ -61,6 +62,70 @@ class GaussianWithGradients(Gaussian):
     def gradients(self, counts: Counts) -> Mapping[str, np.ndarray]:
         squares = self._squares(counts, counts)
         return {"scale": self.cross(counts, counts) * squares / self.scale**2}
+
+
+def _ranges(low: np.ndarray, high: np.ndarray, there: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the largest distance of each coordinate of boxes from points."""
+    low, high, there = low[:, None], high[:, None], there[None]
+    near = np.maximum(np.maximum(low - there, there - high), 0.0)
+    return near, np.maximum(np.abs(there - low), np.abs(there - high))
+
+
+@dataclass(frozen=True)
+class LabelledEnds(Kernel):
+    """Gaussian over the shares of edges by the labels of their ends, with bounds over boxes."""
+
+    scale: float = 0.2
+    name = "labelled ends"
+    labelled = True
+
+    def _edges(self, counts: Counts) -> np.ndarray:
+        pairs = counts.padded(2, 1).pairs
+        assert pairs is not None
+        return np.asarray(pairs[:, 1].reshape(len(counts), -1) / counts.sizes[:, None] ** 2)
+
+    def _value(self, distances: np.ndarray) -> np.ndarray:
+        return np.asarray(np.exp(-0.5 * (distances**2).sum(axis=2) / self.scale**2))
+
+    def cross(self, left: Counts, right: Counts) -> np.ndarray:
+        a, b = map(self._edges, aligned(left, right))
+        return self._value(a[:, None] - b[None])
+
+    def diagonal(self, counts: Counts) -> np.ndarray:
+        return np.ones(len(counts))
+
+    def largest(self) -> float:
+        return 1.0
+
+    def box_bounds(self, low: Counts, high: Counts, observed: Counts) -> BoxBounds:
+        boxes = (self._edges(aligned(side, observed)[0]) for side in (low, high))
+        near, far = _ranges(*boxes, self._edges(aligned(low, observed)[1]))
+        return BoxBounds(self._value(far), self._value(near), np.ones(len(low)))
+
+
+@dataclass(frozen=True)
+class Distances(Kernel):
+    """Laplacian over the shares of pairs at each distance, with bounds over boxes; no labels."""
+
+    rate: float = 3.0
+    name = "distances"
+    labelled = False
+
+    def cross(self, left: Counts, right: Counts) -> np.ndarray:
+        a, b = (_rows(c, labelled=False) for c in aligned(left, right))
+        return np.exp(-self.rate * np.abs(a[:, None] - b[None]).sum(axis=2))
+
+    def diagonal(self, counts: Counts) -> np.ndarray:
+        return np.ones(len(counts))
+
+    def largest(self) -> float:
+        return 1.0
+
+    def box_bounds(self, low: Counts, high: Counts, observed: Counts) -> BoxBounds:
+        boxes = (_rows(aligned(side, observed)[0], labelled=False) for side in (low, high))
+        near, far = _ranges(*boxes, _rows(aligned(low, observed)[1], labelled=False))
+        values = (np.exp(-self.rate * part.sum(axis=2)) for part in (far, near))
+        return BoxBounds(*values, np.ones(len(low)))
 
 
 class Laplacian(Kernel):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from bogrape.propose.jobs import child
+from bogrape.propose.jobs import process
 
 
 def start_workers_with(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     """Workers that are started from here on run this code first."""
-    command = child.command
+    command = process.command
 
     def changed(module: str) -> list[str]:
         words = command(module)
@@ -17,4 +17,4 @@ def start_workers_with(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
         words[script] = f"{code}\n{words[script]}"
         return words
 
-    monkeypatch.setattr(child, "command", changed)
+    monkeypatch.setattr(process, "command", changed)

@@ -16,6 +16,8 @@ from scipy.stats import norm
 from bogrape.acquisition import EI, LCB
 from bogrape.errors import InvalidInputError
 
+import oracles
+
 means, deviations = st.floats(-5, 5), st.floats(0.01, 5)
 
 
@@ -67,6 +69,43 @@ def test_ei_far_from_hope_is_tiny_and_still_ordered() -> None:
     far = [value(EI(), mean, 1.0) for mean in (5.0, 10.0, 20.0, 30.0)]
     assert far == sorted(far)
     assert all(-1e-6 < found < 0 for found in far)
+
+
+FAR = [sign * 10.0**power for sign in (-1, 1) for power in np.arange(-3, 8.01, 0.25)]
+
+
+@pytest.mark.parametrize("gain", [0.0, *FAR])
+def test_log_ei_is_right_to_ten_digits_however_far_from_hope(gain: float) -> None:
+    for std in (1e-9, 0.37, 1.0, 250.0):
+        expected = oracles.log_expected_improvement(-gain * std, std, 0.0)
+        found = float(EI().log(np.array([-gain * std]), np.array([std]), 0.0)[0])
+        assert found == pytest.approx(expected, rel=1e-10, abs=1e-12)
+
+
+@given(st.floats(-45, 45), st.floats(-12, 3), st.floats(-3, 3))
+def test_log_ei_agrees_with_hundreds_of_digits(gain: float, power: float, xi: float) -> None:
+    std = 10.0**power
+    mean = -gain * std - xi
+    expected = oracles.log_expected_improvement(mean, std, -xi)
+    found = float(EI(xi).log(np.array([mean]), np.array([std]), 0.0)[0])
+    assert found == pytest.approx(expected, rel=1e-10, abs=1e-12)
+    if expected > -700:
+        assert value(EI(xi), mean, std) == pytest.approx(-math.exp(expected), rel=1e-10)
+
+
+@given(st.floats(-1e8, 45), st.floats(1e-12, 1e-3))
+def test_log_ei_rises_with_the_gain_where_branches_meet_too(gain: float, step: float) -> None:
+    here = np.array([gain, -1.0, -100.0, 40.0])
+    found = EI().log(-here, np.ones(4), 0.0)
+    higher = EI().log(-(here + step * np.maximum(1.0, abs(here))), np.ones(4), 0.0)
+    assert (higher >= found - 1e-12 * abs(found)).all()
+    if step > 1e-6:
+        assert (higher > found).all()
+
+
+def test_log_ei_of_a_certain_point_is_that_of_its_gain() -> None:
+    mean, std = np.array([1.0, 3.0, 4.0]), np.zeros(3)
+    assert EI().log(mean, std, 3.0).tolist() == [math.log(2.0), -math.inf, -math.inf]
 
 
 def test_acquisitions_take_whole_batches() -> None:

@@ -15,8 +15,8 @@ from bogrape.counts import count
 from bogrape.errors import FitError, InvalidInputError
 from bogrape.gp import GraphGP
 from bogrape.graph import Graph
+from bogrape.joint_fitting import log_likelihood
 from bogrape.kernels import KERNELS, feature_cross
-from bogrape.likelihood import log_likelihood
 from bogrape.posterior import FunctionPosterior, WeightPosterior, cholesky
 
 import oracles
@@ -179,6 +179,26 @@ def test_fitted_noise_is_large_for_noise_and_small_for_a_clean_function() -> Non
     clean = [g.labels.mean() for g in graphs]
     assert fitted(graphs, rng.normal(size=40), noise="fit").hyperparameters["noise"] > 0.1
     assert fitted(graphs, clean, noise="fit").hyperparameters["noise"] < 1e-3
+
+
+@pytest.mark.parametrize("name", ["ssp", "esp", "rbf"])
+def test_with_fitted_noise_the_value_to_beat_is_the_lowest_mean_and_not_the_luckiest(
+    name: str,
+) -> None:
+    graphs, y = problem(30)
+    y = y + np.random.default_rng(1).normal(0.0, y.std(), len(y))
+    to_beat = np.arange(len(y)) % 3 > 0
+    gp = GraphGP(name, noise="fit").fit(graphs, y, to_beat=to_beat)
+    means = gp.predict(graphs, return_std=False)
+    assert gp.posterior.model.best == pytest.approx(means[to_beat].min())
+    assert gp.posterior.model.best != pytest.approx(y[to_beat].min(), rel=1e-4)
+    exact = GraphGP(name).fit(graphs, y, to_beat=to_beat)
+    assert exact.posterior.model.best == pytest.approx(y[to_beat].min())
+
+    others, _ = problem(5, seed=5)
+    believed = gp.posterior.believe(others)
+    there = gp.predict(others, return_std=False).min()
+    assert believed.model.best == pytest.approx(min(means[to_beat].min(), there))
 
 
 def test_fixed_amplitudes_are_kept() -> None:

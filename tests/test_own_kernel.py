@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from bogrape import LCB, GraphGP, GraphSpace
 from bogrape.counts import Counts, count
 from bogrape.errors import InvalidInputError
-from bogrape.fitting import MOST_FITTED, Problem
+from bogrape.fitting import Problem
+from bogrape.joint_fitting import MOST_FITTED, fit_jointly
 from bogrape.kernels import KERNELS, GraphKernel, Kernel, LogNormal, get_kernel, register_kernel
 from bogrape.posterior import FittedModel, FunctionPosterior, WeightPosterior
 from exhaustive import assert_optimal, everything, fitted, true_values
@@ -109,15 +110,17 @@ def test_hyperparameters_of_a_kernel_are_fitted_to_a_part_of_many_observations()
 
     counts = count(graphs, 3)
     known = {"alpha": 1.0, "beta": 0.0, "noise": 0.1}
-    fit = Problem(
-        kernel=Watched(),
-        counts=counts,
-        y=(y - y.mean()) / y.std(),
-        known=known,
-        feature_kernel=False,
-        restarts=1,
-        seed=0,
-    ).fit()
+    fit = fit_jointly(
+        Problem(
+            kernel=Watched(),
+            counts=counts,
+            y=(y - y.mean()) / y.std(),
+            known=known,
+            feature_kernel=False,
+            restarts=1,
+            seed=0,
+        )
+    )
     tried = {scale for scale, n in seen if n <= MOST_FITTED}
     assert len(tried) > 5
     assert {scale for scale, n in seen if n > MOST_FITTED} == {fit.kernel.scale}  # type: ignore[attr-defined]

@@ -15,10 +15,11 @@ from scipy.stats import norm
 from bogrape import GraphGP, GraphSpace
 from bogrape.counts import count
 from bogrape.errors import InvalidInputError, SamplingError
-from bogrape.fitting import MOST_FITTED, Problem
+from bogrape.fitting import Problem
 from bogrape.gp import scaled_to_space
 from bogrape.graph import Graph
 from bogrape.groups import divisors, group_counts
+from bogrape.joint_fitting import MOST_FITTED, fit_jointly
 from bogrape.kernels import RBF, get_kernel
 from bogrape.posterior import FunctionPosterior
 
@@ -212,7 +213,7 @@ def test_the_fit_is_a_maximum_of_the_posterior_density(seed: int) -> None:
 def test_the_derivatives_of_the_loss_are_its_finite_differences(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    import bogrape.fitting as fitting
+    import bogrape.joint_fitting as joint_fitting
 
     seen: list[Any] = []
 
@@ -220,7 +221,7 @@ def test_the_derivatives_of_the_loss_are_its_finite_differences(
         seen.append((loss, logs))
         return starts[0], loss(starts[0])[0]
 
-    monkeypatch.setattr(fitting, "_smallest", record)
+    monkeypatch.setattr(joint_fitting, "smallest", record)
     graphs, y = problem(15)
     GraphGP("rbf", noise="fit", space=SPACE).fit(graphs, y)
     (loss, logs) = seen[0]
@@ -331,15 +332,17 @@ def test_many_observations_fit_length_scales_to_a_part_and_predict_from_all() ->
     gp = GraphGP("rbf", noise="fit").fit(graphs, y)
     model = gp.posterior.model
     assert len(model.y) == len(graphs)
-    part = Problem(
-        kernel=RBF().scaled_to(count(graphs, edges=True)),
-        counts=model.counts,
-        y=model.y,
-        known={"alpha": None, "beta": 0.0, "noise": None},
-        feature_kernel=False,
-        restarts=1,
-        seed=0,
-    ).fit()
+    part = fit_jointly(
+        Problem(
+            kernel=RBF().scaled_to(count(graphs, edges=True)),
+            counts=model.counts,
+            y=model.y,
+            known={"alpha": None, "beta": 0.0, "noise": None},
+            feature_kernel=False,
+            restarts=1,
+            seed=0,
+        )
+    )
     assert part.kernel == model.kernel
     residual = gp.predict(graphs)[0] - y
     assert np.sqrt((residual**2).mean()) < 0.5 * y.std()

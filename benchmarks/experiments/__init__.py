@@ -27,6 +27,15 @@ from ..records import Key, Record
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# Acquisition values computed for one proposal. Budgets are counted in work and not in seconds, so
+# that results do not depend on what else the machine does; None is a proof by the time limit.
+SEARCHES: dict[str, int | None] = {
+    "weak": 2_500,
+    "local": 50_000,
+    "thorough": 150_000,
+    "exact": None,
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
@@ -38,7 +47,8 @@ class Plan:
         replications: seeds 0, 1, ...: of the initial design and of the problem's random parts.
         n_initial: graphs observed before the first proposal, or that a surrogate is trained on.
         n_iterations: proposals, or graphs a surrogate is tested on.
-        time_limit: seconds for one proposal.
+        time_limit: seconds for one proposal, where proofs are attempted.
+        search: how BoGrape looks for the best acquisition value: one of `SEARCHES`.
     """
 
     problems: tuple[str, ...]
@@ -47,8 +57,13 @@ class Plan:
     n_initial: int = 10
     n_iterations: int = 50
     time_limit: float = 600.0
+    search: str = "exact"
 
     def __post_init__(self) -> None:
+        if self.search not in SEARCHES:
+            raise InvalidInputError(
+                f"search must be one of {', '.join(SEARCHES)}, got {self.search!r}"
+            )
         for name in ("replications", "n_initial"):
             if getattr(self, name) < 1:
                 raise InvalidInputError(f"{name} must be at least 1, got {getattr(self, name)}")
@@ -93,6 +108,7 @@ class Experiment:
         run: does a task; what it returns is added to the task's record.
         tables: Markdown from its records and references (`benchmarks.statistics.joined`).
         figure: a picture from the same, where there is one.
+        page: the document in ``docs`` that shows them.
     """
 
     name: str
@@ -105,6 +121,7 @@ class Experiment:
     run: Callable[[Task], dict[str, Any]]
     tables: Callable[[Sequence[Record], Sequence[Record]], str]
     figure: Callable[[Sequence[Record], Sequence[Record]], Figure] | None
+    page: str = "results.md"
 
     def tasks(self, plan: Plan) -> list[Task]:
         """All tasks of a plan, replication by replication: a run stopped early is balanced."""
@@ -153,4 +170,12 @@ def _read_all_files() -> None:
         importlib.import_module(f"{__name__}.{module.name}")
 
 
-__all__ = ["Experiment", "Plan", "Task", "experiment_names", "get_experiment", "register"]
+__all__ = [
+    "SEARCHES",
+    "Experiment",
+    "Plan",
+    "Task",
+    "experiment_names",
+    "get_experiment",
+    "register",
+]

@@ -8,13 +8,21 @@ from bogrape.errors import InvalidInputError
 
 from ..replication import GROWING, replicate
 from ..statistics import is_bogrape
-from . import Plan, Task
+from . import SEARCHES, Plan, Task
 
 
 def budget(plan: Plan, method: str) -> dict[str, Any]:
-    """The budget of a plan; the time limit only for the methods that look at it."""
-    limit = {"time_limit": plan.time_limit} if is_bogrape(method) else {}
-    return {"n_initial": plan.n_initial, "n_iterations": plan.n_iterations, **limit}
+    """The budget of a plan; that of a proposal only for the methods that look at it."""
+    own = _of_a_proposal(plan.search, plan) if is_bogrape(method) else {}
+    return {"n_initial": plan.n_initial, "n_iterations": plan.n_iterations, **own}
+
+
+def _of_a_proposal(search: str, plan: Plan) -> dict[str, Any]:
+    """Evaluations of a local search, or seconds for a proof."""
+    n_evaluations = SEARCHES[search]
+    if n_evaluations is None:
+        return {"time_limit": plan.time_limit}
+    return {"n_evaluations": n_evaluations}
 
 
 def run_optimiser(task: Task) -> dict[str, Any]:
@@ -45,6 +53,16 @@ def exploration(plan: Plan, method: str) -> dict[str, Any]:
 def seconds(plan: Plan, method: str) -> dict[str, Any]:
     """``ssp:60`` is SSP with a limit of 60 seconds per proposal."""
     return {**budget(plan, method), "time_limit": after_colon(method, "seconds")}
+
+
+def strength(plan: Plan, method: str) -> dict[str, Any]:
+    """``rbf:weak`` is RBF with a weak search; see `SEARCHES`."""
+    _, _, search = method.partition(":")
+    if search not in SEARCHES:
+        raise InvalidInputError(
+            f"expected an optimiser, a colon and one of {', '.join(SEARCHES)}, got {method!r}"
+        )
+    return {**budget(plan, "random"), **_of_a_proposal(search, plan)}
 
 
 def candidates(plan: Plan, method: str) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bogrape.arrays import FloatArray
+from bogrape.observed_values import standardise
 from bogrape.report.draw import new_figure
-from bogrape.standardise import standardise
 
 from ..figures import clean, draw_curves, legend_below, look
 from ..markdown_tables import markdown, optimiser_tables

@@ -63,8 +63,9 @@ def sizes(problem: str) -> tuple[int, int]:
 def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:  # noqa: ARG001
     """Median seconds, share proved and median gap of the others.
 
-    Records made before gaps were in standard deviations have them relative to the value, as "gap";
-    those are left out.
+    Records from before gaps were in standard deviations have them relative to the value, as
+    "relative_gap". Neither value nor scale was recorded then, so they cannot be converted, and are
+    left out.
     """
     problems = sorted({record["problem"] for record in records}, key=sizes)
     methods = list(dict.fromkeys(record["method"] for record in records))

@@ -10,7 +10,7 @@ from . import Experiment, Plan, register
 from ._optimiser_runs import exploration, run_optimiser
 
 BASELINES = ("random", "rw-rand", "wl-rand", "wl-evol")
-BOGRAPE = ("ssp", "sp", "essp", "esp")
+BOGRAPE = ("ssp", "sp", "essp", "esp", "rbf", "rbf-lcb")
 
 PAPER = Plan(
     problems=tuple(f"{network}-{n}" for n in (10, 20) for network in ("gat", "gcn", "sage")),

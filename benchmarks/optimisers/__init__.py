@@ -81,11 +81,14 @@ class Settings:
         kappa: exploration of the lower confidence bound, a number or a function of the number of
             observations.
         n_candidates: random graphs among which the sampling baselines choose.
+        n_evaluations: acquisition values that BoGrape computes by local search, which is then all
+            it does; ``None`` for a proof within the time limit.
     """
 
     space: GraphSpace
     kappa: Kappa = 1.0
     n_candidates: int = 20
+    n_evaluations: int | None = None
 
     def acquisition(self, n_observations: int) -> LCB:
         """The lower confidence bound after so many observations."""
@@ -119,7 +122,12 @@ def optimiser_names() -> tuple[str, ...]:
 
 
 def get_optimiser(
-    name: str, space: GraphSpace, *, kappa: Kappa = 1.0, n_candidates: int = 20
+    name: str,
+    space: GraphSpace,
+    *,
+    kappa: Kappa = 1.0,
+    n_candidates: int = 20,
+    n_evaluations: int | None = None,
 ) -> Optimiser:
     """The optimiser of that name, or an error that lists the valid ones.
 
@@ -128,6 +136,7 @@ def get_optimiser(
         space: the graphs to choose from.
         kappa: exploration, a number or a function of the number of observations.
         n_candidates: random graphs among which ``rw-rand`` and ``wl-rand`` choose.
+        n_evaluations: of BoGrape's local search, to do without a proof.
     """
     names = optimiser_names()
     if name not in names:
@@ -139,7 +148,11 @@ def get_optimiser(
         )
     if not isinstance(n_candidates, int) or n_candidates < 1:
         raise InvalidInputError(f"n_candidates must be an integer >= 1, got {n_candidates!r}")
-    return _FACTORIES[name](Settings(space, kappa, n_candidates))
+    if n_evaluations is not None and (not isinstance(n_evaluations, int) or n_evaluations < 1):
+        raise InvalidInputError(
+            f"n_evaluations must be an integer >= 1 or None, got {n_evaluations!r}"
+        )
+    return _FACTORIES[name](Settings(space, kappa, n_candidates, n_evaluations))
 
 
 @cache

@@ -1,13 +1,19 @@
-"""BoGrape: ``ssp``, ``sp``, ``essp``, ``esp`` with a proof within the time limit (method ``auto``),
-and ``ssp-search`` ... by local search alone, so that the worth of the proof can be seen.
+"""BoGrape: ``ssp``, ``sp``, ``essp``, ``esp`` as in the paper, ``rbf`` and ``rbf-lcb``.
+
+They propose with a proof within the time limit (method ``auto``), or by local search alone where
+`Settings.n_evaluations` says so. ``ssp-search`` ... are always local search alone, so that the
+worth of the proof can be seen.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
+from bogrape.acquisition import EI
 from bogrape.gp import GraphGP
 from bogrape.graph import Graph
 from bogrape.kernels import KERNELS, KernelName
@@ -16,12 +22,21 @@ from bogrape.propose import Method, propose
 from . import Choice, Settings, register
 
 
-@dataclass(frozen=True)
-class BoGrape:
-    """The graph of the whole space with the lowest confidence bound."""
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """A surrogate, an acquisition function, and how to look for its best graph."""
 
     kernel: KernelName
-    method: Method
+    noise: float | Literal["fit"] = 1e-6
+    improvement: bool = False  # EI, not LCB
+    method: Method = "auto"
+
+
+@dataclass(frozen=True)
+class BoGrape:
+    """The graph of the whole space with the best acquisition value."""
+
+    variant: Variant
     settings: Settings
 
     def next(
@@ -33,16 +48,18 @@ class BoGrape:
         time_limit: float,
     ) -> Choice:
         """Fit and propose."""
-        space = self.settings.space
-        gp = GraphGP(self.kernel, n_labels=space.n_labels).fit(graphs, values)
+        space, variant = self.settings.space, self.variant
+        n_evaluations = self.settings.n_evaluations
+        gp = GraphGP(variant.kernel, variant.noise, space=space).fit(graphs, values)
         proposal = propose(
             space,
             gp,
-            self.settings.acquisition(len(graphs)),
-            self.method,
-            time_limit,
+            EI() if variant.improvement else self.settings.acquisition(len(graphs)),
+            variant.method if n_evaluations is None else "search",
+            time_limit if n_evaluations is None else math.inf,
             exclude=graphs,
             seed=seed,
+            n_evaluations=n_evaluations,
         )
         bounded = proposal.status != "heuristic"
         return Choice(
@@ -55,5 +72,7 @@ class BoGrape:
 
 
 for _kernel in KERNELS:
-    register(_kernel)(partial(BoGrape, _kernel, "auto"))
-    register(f"{_kernel}-search")(partial(BoGrape, _kernel, "search"))
+    register(_kernel)(partial(BoGrape, Variant(kernel=_kernel)))
+    register(f"{_kernel}-search")(partial(BoGrape, Variant(kernel=_kernel, method="search")))
+register("rbf")(partial(BoGrape, Variant(kernel="rbf", noise="fit", improvement=True)))
+register("rbf-lcb")(partial(BoGrape, Variant(kernel="rbf", noise="fit")))

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from bogrape.arrays import FloatArray
 from bogrape.errors import FitError, InvalidInputError
-from bogrape.likelihood import log_likelihood
+from bogrape.joint_fitting import log_likelihood
 from bogrape.posterior import cholesky
 
 BOUNDS = (1e-2, 1e2)

@@ -3,7 +3,8 @@ r"""Acquisition functions on the posterior mean and standard deviation; all are 
 * ``LCB(kappa)``: :math:`\mu - \kappa\sigma` with :math:`\kappa = \sqrt{\beta_t}`. The paper's three
   schedules are ``LCB(1.0)`` (its default), ``LCB(1.96)`` and ``LCB.growing(t)`` with
   :math:`\kappa_t = 3\sqrt{\tfrac12 \log(2(t+1))}`.
-* ``EI()``: minus the expected improvement below the best observed value.
+* ``EI()``: minus the expected improvement below the best observed value. Far from hope that is too
+  small for a floating-point number, and its logarithm, `EI.log`, is not: proposers compare that.
 
 Any function of ``(mean, std, best)`` will do (``docs/extending/own-acquisition.md``).
 """
@@ -20,6 +21,8 @@ from .arrays import FloatArray
 from .errors import InvalidInputError
 
 _ROUNDING = 1e-9  # of the largest value: steps in the wrong direction that are none
+_SURE = 40.0  # deviations: so much better, the improvement is the gain to the last digit
+_FAR = 100.0  # deviations: so much worse, four terms of a series are exacter than a difference
 
 
 class Acquisition(Protocol):
@@ -137,7 +140,13 @@ class LCB:
 
 @dataclass(frozen=True)
 class EI:
-    """Minus the expected improvement below ``best - xi``; a certain point improves by its gain."""
+    """Minus the expected improvement below ``best - xi``; a certain point improves by its gain.
+
+    >>> EI()(np.array([40.0]), np.array([1.0]), best=0.0)
+    array([-0.])
+    >>> EI().log(np.array([40.0]), np.array([1.0]), best=0.0).round(3)
+    array([-808.299])
+    """
 
     xi: float = 0.0
     monotone: ClassVar[bool] = True
@@ -147,13 +156,50 @@ class EI:
             raise InvalidInputError(f"xi must be a finite number, got {self.xi!r:.100}")
 
     def __call__(self, mean: FloatArray, std: FloatArray, best: float) -> FloatArray:
-        from scipy.special import ndtr  # late: keeps `import bogrape` quick
+        gain, u = self._gain(mean, std, best)
+        with np.errstate(over="ignore"):  # where it would, the improvement is the gain
+            uncertain = np.exp(self.log(mean, std, best))
+        certain = (std <= 0) | (u > _SURE)
+        return np.asarray(-np.where(certain, np.maximum(gain, 0.0), uncertain))
 
+    def log(self, mean: FloatArray, std: FloatArray, best: float) -> FloatArray:
+        """Logarithm of the expected improvement, exact where that itself is too small a number.
+
+        Minus infinity at a certain point that is no better.
+        """
+        gain, u = self._gain(mean, std, best)
+        with np.errstate(divide="ignore"):
+            certain = np.log(np.maximum(gain, 0.0))
+            uncertain = np.log(std) + log_h(np.minimum(u, _SURE))
+        return np.asarray(np.where((std <= 0) | (u > _SURE), certain, uncertain))
+
+    def _gain(
+        self, mean: FloatArray, std: FloatArray, best: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """The improvement of the mean, also in standard deviations."""
         gain = best - self.xi - mean
-        safe = np.where(std > 0, std, 1.0)
-        with np.errstate(over="ignore"):  # almost certain points: u is infinite, and that is fine
-            u = gain / safe
-            density = np.exp(-0.5 * u * u) / math.sqrt(2.0 * math.pi)
-        improvement = gain * ndtr(u) + safe * density
-        # Deep in the tail the two terms cancel; the true value is positive and tiny.
-        return np.asarray(-np.where(std > 0, np.maximum(improvement, 0.0), np.maximum(gain, 0.0)))
+        with np.errstate(over="ignore"):  # almost certain points: it is infinite, and that is fine
+            return gain, gain / np.where(std > 0, std, 1.0)
+
+
+def log_h(u: FloatArray) -> FloatArray:
+    r"""Logarithm of :math:`h(u) = \varphi(u) + u \Phi(u)`; EI is :math:`\sigma h(gain / \sigma)`.
+
+    With m Mills' ratio, :math:`h(-u) = \varphi(u)(1 - u\, m(u))`. Far out, where that difference
+    loses its digits, :math:`1 - u\, m(u) \approx u^{-2} - 3 u^{-4} + 15 u^{-6} - 105 u^{-8}`
+    (after Ament, Daulton, Eriksson, Balandat and Bakshy, "Unexpected improvements to expected
+    improvement for Bayesian optimization", 2023).
+    """
+    from scipy.special import erfcx, ndtr  # late: keeps `import bogrape` quick
+
+    near = np.maximum(u, -1.0)
+    density = np.exp(-0.5 * near * near) / math.sqrt(2.0 * math.pi)
+    of_near = np.log(density + near * ndtr(near))
+    away = np.clip(-u, 1.0, _FAR)
+    of_away = np.log1p(-away * math.sqrt(0.5 * math.pi) * erfcx(away / math.sqrt(2.0)))
+    far = np.maximum(-u, _FAR)
+    tail = (far**-2.0) * (-3.0 + far**-2.0 * (15.0 - 105.0 * far**-2.0))
+    of_far = np.log1p(tail) - 2.0 * np.log(far)
+    with np.errstate(over="ignore"):  # beyond 1e154 deviations the logarithm itself is too large
+        beside = -0.5 * u * u - 0.5 * math.log(2.0 * math.pi)
+    return np.asarray(np.where(u > -1.0, of_near, beside + np.where(u > -_FAR, of_away, of_far)))

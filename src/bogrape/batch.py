@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .arrays import BoolArray, IntArray
+from .arrays import BoolArray, FloatArray, IntArray
 from .counts import Counts, count_batch, distances_batch
 from .errors import InvalidInputError
 from .graph import Graph
@@ -59,6 +59,19 @@ class Batch:
     def distances(self) -> IntArray:
         """Distances ``(B, n, n)``; ``n_nodes`` stands for "no path"."""
         return distances_batch(self.adjacency)
+
+    def unreached(self, *, strong: bool) -> FloatArray:
+        """How many nodes node 0 is not connected with, ``(B,)``; 0 exactly for connected graphs.
+
+        Arcs count in both directions; with ``strong``, nodes not reached from node 0 and nodes that
+        do not reach it are counted.
+        """
+        steps = self.adjacency
+        if not self.directed:
+            return _beyond(steps)
+        if not strong:
+            return _beyond(steps | steps.transpose(0, 2, 1))
+        return _beyond(steps) + _beyond(steps.transpose(0, 2, 1))
 
     def counts(
         self, n_labels: int, *, pairs: bool, edges: bool = False, deadline: float = math.inf
@@ -119,3 +132,17 @@ class Batch:
             self.directed,
             edge_labels=None if self.edge_labels is None else self.edge_labels[i],
         )
+
+
+def _beyond(steps: BoolArray) -> FloatArray:
+    """Number of nodes that no path joins node 0 to."""
+    n_graphs, n, _ = steps.shape
+    weights = steps.astype(np.float32)  # float32 products run through BLAS, and are exact here
+    reached = np.zeros((n_graphs, 1, n), dtype=bool)
+    reached[:, 0, 0] = True
+    for _ in range(n - 1):
+        grown = reached | (np.matmul(reached.astype(np.float32), weights) > 0)
+        if (grown == reached).all():
+            break
+        reached = grown
+    return np.asarray(n - reached.sum(axis=(1, 2)), dtype=float)

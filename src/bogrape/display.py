@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+_READABLE = 10.0  # logarithm of a factor that is written out
+
 _hooks: dict[str, Callable[[Any], Any]] = {}
 
 # Sequences a terminal obeys (ECMA-48): texts to the terminal (title, clipboard, links), then
@@ -47,6 +49,20 @@ def finite(value: object) -> float | None:
     except OverflowError:  # an integer beyond the range of floats
         return None
     return found if math.isfinite(found) else None
+
+
+def gap_in_words(gap: float | None, *, of_logs: bool, digits: int = 2) -> str:
+    """How much better another graph may be: in standard deviations, or, for EI, times as good.
+
+    >>> gap_in_words(0.314, of_logs=False), gap_in_words(0.314, of_logs=True)
+    ('0.31 sd', '×1.4')
+    """
+    if gap is None or not math.isfinite(gap):
+        return "–"
+    if not of_logs:
+        return f"{gap:.{digits}g} sd"
+    factor = f"{math.exp(gap):.{digits}g}" if gap < _READABLE else f"e^{gap:.{digits}g}"
+    return f"×{factor}"
 
 
 def register(name: str, hook: Callable[[Any], Any]) -> None:

@@ -1,12 +1,30 @@
-"""Hyperparameters by maximal marginal likelihood, times a prior where there is one.
+r"""Amplitudes and noise of a kernel by maximal likelihood, times a prior where there is one.
 
-Fitted noise has a prior, and so have the hyperparameters of kernels that offer them; the others are
-the most likely ones in their range. All are fitted by their logarithms, from several starting
-points.
+They are fitted by their logarithms, from several starting points; fitted noise has a prior. One
+decomposition serves all of them.
 
-Amplitudes and noise are cheap: one decomposition serves all of them (`likelihood.Spectrum`). A
-kernel with hyperparameters of its own changes its matrix at every step, in ``O(T^3)``, so they are
-fitted first, together with amplitudes and noise, to no more than `MOST_FITTED` observations.
+The covariance of the T observations is ``K = alpha K_G + beta Z_F Z_F' + noise I``: the kernel of
+the graphs, which is expensive, and few node features. `Spectrum` finds an orthonormal basis Q in
+which ``K_G`` is diagonal, once, on the cheaper side:
+
+* *weight space*, for kernels that are inner products of d < T numbers: by an orthogonal reduction
+  of the rows ``(z_G, z_F, y)``, in O(T d^2). Directions beyond them see nothing but noise.
+* *function space* otherwise: by the eigenvectors of ``K_G``, in O(T^3).
+
+Every evaluation then costs about as much as a regression on the node features. With ``b = alpha
+lambda + noise`` the diagonal of ``B = alpha K_G + noise I``, ``W = sqrt(beta) B^{-1/2} Z_F`` and
+its thin singular value decomposition ``W = P diag(s) O'``,
+
+.. math:: K = B^{1/2} (I + W W^\top) B^{1/2}, \qquad
+    (I + W W^\top)^{-1} = I - P\, \tfrac{s^2}{1+s^2} P^\top .
+
+No inverse is formed and nothing is squared that rounding could spoil.
+
+Observations with noise of their own are multiplied by factors that make all noise equal
+(`noise.evened`). These depend on ``noise``, so then it must be given and cannot be fitted here.
+
+What changes the matrix at every step, a kernel with hyperparameters of its own or noise besides
+that of single observations, is fitted in `bogrape.joint_fitting`.
 """
 
 from __future__ import annotations
@@ -20,22 +38,27 @@ import numpy as np
 
 from .arrays import FloatArray
 from .counts import Counts
-from .errors import FitError, InvalidInputError
-from .kernel_checks import check_gram, checked_cross, checked_gradients
-from .kernels import FEATURE_AMPLITUDE_BOUNDS, RBF, Kernel, LogNormal, node_features
-from .likelihood import Spectrum, likelihood_of
-from .subset import representative
+from .errors import FitError
+from .kernel_checks import check_gram
+from .kernels import (
+    FEATURE_AMPLITUDE_BOUNDS,
+    GraphKernel,
+    Kernel,
+    LogNormal,
+    cross_of,
+    is_built_in,
+    is_linear,
+    node_features,
+)
+from .observed_values import evened
+from .posterior import triangular_factor
 
 Loss = Callable[[FloatArray], tuple[float, FloatArray]]
-Matrices = Callable[[Kernel], tuple[FloatArray, Mapping[str, FloatArray] | None]]
 
-MOST_FITTED = 300  # observations that hyperparameters of a kernel's own are fitted to
 # of the variance of the observations: measurements that are mostly noise are not what this is for
 NOISE_BOUNDS = (1e-6, 0.5)
 NOISE_PRIOR = LogNormal(math.log(1e-3), 2.5)
-_RANDOM_EACH = 8  # random points tried for each starting point
-_STEP = 1e-5  # of finite differences, in logarithms
-_HOPELESS = 1e25  # the loss where there is no likelihood
+HOPELESS = 1e25  # the loss where there is no likelihood
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,25 +84,39 @@ class Problem:
     restarts: int
     seed: int
     start: Mapping[str, float] = field(default_factory=dict)  # values to begin with, too
+    own_noise: FloatArray | None = None  # known variances, which add to the noise
 
-    def fit(self) -> Fit:
-        """The hyperparameters of the largest posterior density."""
-        joint = _joint_fit(self) if self.kernel.hyperparameters() else None
-        kernel = self.kernel if joint is None else joint.kernel
-        check_gram(kernel, self.counts)
-        if joint is not None and len(self.y) <= MOST_FITTED:
-            return joint
-        spectrum = Spectrum.of(kernel, self.counts, self.y, feature_kernel=self.feature_kernel)
+    def fit(self, kernel: Kernel | None = None) -> Fit:
+        """The amplitudes and the noise of the largest posterior density.
+
+        Of the kernel itself, or of one like it that has been fitted.
+        """
+        kernel = self.kernel if kernel is None else kernel
+        if not is_built_in(kernel):
+            check_gram(kernel, self.counts)
+        noise, factors, shared = self.known["noise"], None, {}
+        if self.own_noise is not None:
+            assert noise is not None  # see `needs_all_at_once`
+            shared["noise"], factors = evened(noise + self.own_noise)
+        spectrum = Spectrum.of(
+            kernel, self.counts, self.y, feature_kernel=self.feature_kernel, factors=factors
+        )
         penalty = self.penalty(self.free)
 
         def loss(theta: FloatArray) -> tuple[float, FloatArray]:
-            value, gradient = spectrum.log_likelihood(**self.values_at(theta))
+            value, gradient = spectrum.log_likelihood(**{**self.values_at(theta), **shared})
             less, slope = penalty(theta)
             return less - value, slope - gradient[[name in self.free for name in self.known]]
 
-        theta, least = _smallest(loss, self.logs, _grid_starts(self.logs, loss, self))
+        theta, least = smallest(loss, self.logs, grid_starts(self.logs, loss, self))
         log_likelihood = penalty(theta)[0] - least
         return Fit(kernel=kernel, **self.values_at(theta), log_likelihood=log_likelihood)
+
+    @property
+    def needs_all_at_once(self) -> bool:
+        """Whether `bogrape.joint_fitting` must fit it: no decomposition serves several steps."""
+        noise_differs = self.own_noise is not None and self.known["noise"] is None
+        return noise_differs or bool(self.kernel.hyperparameters())
 
     @cached_property
     def free(self) -> list[str]:
@@ -120,7 +157,7 @@ class Problem:
         return of
 
 
-def _smallest(loss: Loss, logs: FloatArray, starts: list[FloatArray]) -> tuple[FloatArray, float]:
+def smallest(loss: Loss, logs: FloatArray, starts: list[FloatArray]) -> tuple[FloatArray, float]:
     """Where the loss is smallest, and how small, by gradient descent from all starting points."""
     from scipy.optimize import minimize
 
@@ -131,7 +168,7 @@ def _smallest(loss: Loss, logs: FloatArray, starts: list[FloatArray]) -> tuple[F
             best, least = np.clip(result.x, logs[:, 0], logs[:, 1]), float(result.fun)
     if not len(logs):
         least = loss(best)[0]
-    if not least < _HOPELESS:
+    if not least < HOPELESS:
         raise FitError(
             "no hyperparameters give a finite likelihood; check the observations for extreme "
             "values, or raise noise"
@@ -139,7 +176,7 @@ def _smallest(loss: Loss, logs: FloatArray, starts: list[FloatArray]) -> tuple[F
     return best, least
 
 
-def _grid_starts(logs: FloatArray, loss: Loss, problem: Problem) -> list[FloatArray]:
+def grid_starts(logs: FloatArray, loss: Loss, problem: Problem) -> list[FloatArray]:
     """All ones as in the paper, the best points of a coarse grid, then random ones."""
     if not len(logs):
         return []
@@ -152,96 +189,107 @@ def _grid_starts(logs: FloatArray, loss: Loss, problem: Problem) -> list[FloatAr
     return starts[: max(1, problem.restarts)]
 
 
-# -- a kernel with hyperparameters of its own --------------------------------------------------
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Spectrum:
+    """Observations in a basis Q that makes the kernel of the graphs diagonal.
 
-
-def _joint_fit(problem: Problem) -> Fit:
-    """The kernel's hyperparameters, amplitudes and noise together."""
-    kernel, free = problem.kernel, problem.free
-    some = representative(problem.counts, problem.y, MOST_FITTED)
-    counts, y = problem.counts.rows(some), problem.y[some]
-    own, n_free = list(kernel.hyperparameters()), len(free)
-    check_gram(kernel, counts)  # before its values at many other points say less clearly why
-    logs = np.concatenate([problem.logs, np.log([kernel.hyperparameters()[n] for n in own])])
-    nodes = np.zeros((len(y), 0))
-    if problem.feature_kernel:
-        nodes = node_features(counts, counts.features.shape[1])
-    of_nodes = nodes @ nodes.T
-    is_free = [name in free for name in problem.known]
-    matrices, penalty = _matrices(kernel, counts), problem.penalty([*free, *own])
-
-    def at(theta: FloatArray) -> Kernel:
-        values = np.exp(theta[n_free:]).tolist()
-        return kernel.with_hyperparameters(dict(zip(own, values, strict=True)))
-
-    def likelihood(theta: FloatArray) -> tuple[float, FloatArray]:
-        """Value and derivatives, without those by the kernel's own if it offers no gradients."""
-        values = problem.values_at(theta[:n_free])
-        gram, gradients = matrices(at(theta))
-        alpha, beta, noise = values["alpha"], values["beta"], values["noise"]
-        parts = [alpha * gram, beta * of_nodes, noise * np.eye(len(y))]
-        known = [] if gradients is None else [alpha * gradients[name] for name in own]
-        by = [part for part, wanted in zip(parts, is_free, strict=True) if wanted]
-        return likelihood_of(sum(parts, np.zeros_like(of_nodes)), [*by, *known], y)
-
-    def loss(theta: FloatArray) -> tuple[float, FloatArray]:
-        try:
-            value, slope = likelihood(theta)
-            rest = range(len(slope), len(logs))  # the kernel offers no gradients
-            steps = [theta + _STEP * (np.arange(len(logs)) == i) for i in rest]
-            ahead = [likelihood(step)[0] for step in steps]
-        except FitError:
-            return _HOPELESS, np.zeros(len(logs))
-        differences = [(there - value) / _STEP for there in ahead]
-        less, more_slope = penalty(theta)
-        return less - value, more_slope - np.concatenate([slope, differences])
-
-    theta, least = _smallest(loss, logs, _joint_starts(problem, own, logs, loss))
-    fitted = at(theta)
-    if not isinstance(fitted, type(kernel)):
-        raise InvalidInputError(
-            f"kernel {kernel.name!r}: expected with_hyperparameters to return a kernel of the same "
-            f"class, got {type(fitted).__name__}"
-        )
-    values = problem.values_at(theta[:n_free])
-    return Fit(kernel=fitted, **values, log_likelihood=penalty(theta)[0] - least)
-
-
-def _matrices(kernel: Kernel, counts: Counts) -> Matrices:
-    """Kernel matrix and gradients at other hyperparameters; what these share is computed once."""
-    if not isinstance(kernel, RBF):
-        return lambda here: (
-            checked_cross(here, counts, counts),
-            checked_gradients(here, counts),
-        )
-    squares = kernel.squares(counts, counts)
-
-    def of(here: Kernel) -> tuple[FloatArray, Mapping[str, FloatArray]]:
-        assert isinstance(here, RBF)
-        values = here.of_squares(squares)
-        return values, here.gradients_of_squares(values, squares)
-
-    return of
-
-
-def _joint_starts(
-    problem: Problem, own: Sequence[str], logs: FloatArray, loss: Loss
-) -> list[FloatArray]:
-    """The usual values, those of the last fit, and good ones among random points.
-
-    Where all that is fitted has a prior, the first two are enough.
+    Build it with `Spectrum.of`. What lies outside the span of Q is the same for every amplitude:
+    so many directions in which there is only noise, and the length of ``y`` there.
     """
-    names = [*problem.free, *own]
-    usual = {name: prior.mean for name, prior in problem.priors.items()}
-    present = {name: math.log(getattr(problem.kernel, name)) for name in own}
-    starts = [np.array([{**usual, **present}.get(name, 0.0) for name in names])]
-    last = [problem.start.get(name) for name in names]
-    if all(isinstance(value, (int, float)) and 1e-300 < value < 1e300 for value in last):
-        starts.append(np.log(np.array(last, dtype=float)))
-    starts = [np.clip(start, logs[:, 0], logs[:, 1]) for start in starts][: problem.restarts]
-    if all(name in problem.priors for name in own):
-        return starts
-    rng = np.random.default_rng(problem.seed)
-    drawn = rng.uniform(logs[:, 0], logs[:, 1], (_RANDOM_EACH * problem.restarts, len(logs)))
-    order = np.argsort([loss(point)[0] for point in drawn], kind="stable")
-    return [*starts, *drawn[order[: problem.restarts - len(starts)]]]
+
+    eigenvalues: FloatArray  # (r,): the diagonal of Q' K_G Q
+    nodes: FloatArray  # (r, M): Q' Z_F
+    y: FloatArray  # (r,): Q' y
+    beyond: float  # |y - Q Q' y|^2
+    n_observations: int  # T
+    log_factors: float = 0.0  # sum of the logarithms of the factors of observations
+
+    @classmethod
+    def of(
+        cls,
+        kernel: Kernel,
+        counts: Counts,
+        y: FloatArray,
+        *,
+        feature_kernel: bool = True,
+        factors: FloatArray | None = None,
+    ) -> Spectrum:
+        """The spectrum of standardised observations; without ``feature_kernel``, Z_F is empty.
+
+        With ``factors``, each observation is multiplied by its own; the likelihood is still that of
+        the observations as they are.
+        """
+        rows = np.ones(len(y)) if factors is None else factors
+        n_nodes = counts.features.shape[1]
+        nodes = node_features(counts, n_nodes) if feature_kernel else np.zeros((len(y), 0))
+        nodes, y, log_factors = nodes * rows[:, None], y * rows, float(np.log(rows).sum())
+        paths = _different_columns(kernel, counts) if is_linear(kernel) else None
+        if paths is not None and paths.shape[1] + nodes.shape[1] < len(y):
+            return cls._in_weight_space(paths * rows[:, None], nodes, y, log_factors)
+        gram = cross_of(kernel, counts, counts) * np.outer(rows, rows)
+        eigenvalues, basis = np.linalg.eigh(gram)
+        # K_G has no negative eigenvalues: what there is of them is rounding
+        return cls(
+            eigenvalues=np.maximum(eigenvalues, 0.0),
+            nodes=basis.T @ nodes,
+            y=basis.T @ y,
+            beyond=0.0,
+            n_observations=len(y),
+            log_factors=log_factors,
+        )
+
+    @classmethod
+    def _in_weight_space(
+        cls, paths: FloatArray, nodes: FloatArray, y: FloatArray, log_factors: float
+    ) -> Spectrum:
+        n_paths, n = paths.shape[1], paths.shape[1] + nodes.shape[1]
+        triangle = triangular_factor(paths, nodes, y)
+        left, singular, _ = np.linalg.svd(triangle[:n, :n_paths])
+        eigenvalues = np.zeros(n)
+        eigenvalues[:n_paths] = singular**2
+        return cls(
+            eigenvalues=eigenvalues,
+            nodes=left.T @ triangle[:n, n_paths:n],
+            y=left.T @ triangle[:n, n],
+            beyond=float(triangle[n, n] ** 2),
+            n_observations=len(y),
+            log_factors=log_factors,
+        )
+
+    def log_likelihood(self, alpha: float, beta: float, noise: float) -> tuple[float, FloatArray]:
+        r"""The log marginal likelihood, and its derivatives by the logarithms of all three.
+
+        .. math:: L = -\tfrac12 y^\top K^{-1} y - \tfrac12 \log|K| - \tfrac T2 \log 2\pi,\quad
+            \partial_i L = \tfrac12 \mathrm{tr}((a a^\top - K^{-1})\, K_i),\; a = K^{-1}y
+        """
+        n_beyond = self.n_observations - len(self.y)
+        of_graphs = alpha * self.eigenvalues
+        b = of_graphs + noise
+        t = self.y / np.sqrt(b)  # B^{-1/2} y
+        w = math.sqrt(beta) * self.nodes / np.sqrt(b)[:, None]
+        p, s, _ = np.linalg.svd(w, full_matrices=False)
+        along, shrink = p.T @ t, s**2 / (1.0 + s**2)
+        # t' (I + W W')^{-1} t, as a sum of squares
+        across = t - p @ along
+        square = float(across @ across) + float(along**2 @ (1.0 / (1.0 + s**2)))
+        fit = square + self.beyond / noise
+        log_det = np.log(b).sum() + np.log1p(s**2).sum() + n_beyond * math.log(noise)
+        value = -0.5 * (fit + log_det + self.n_observations * math.log(2.0 * math.pi))
+        value += self.log_factors
+
+        a = (t - p @ (shrink * along)) / np.sqrt(b)
+        inverse = (1.0 - p**2 @ shrink) / b  # the diagonal of K^{-1} within Q
+        by_alpha = of_graphs @ a**2 - of_graphs @ inverse
+        by_beta = ((s / (1.0 + s**2)) ** 2) @ along**2 - shrink.sum()
+        by_noise = noise * (a @ a - inverse.sum()) + self.beyond / noise - n_beyond
+        return float(value), 0.5 * np.array([by_alpha, by_beta, by_noise])
+
+
+def _different_columns(kernel: GraphKernel, counts: Counts) -> FloatArray:
+    """The coordinates of a linear kernel that the data have, equal ones taken together."""
+    z = kernel.features(counts)
+    if z.ndim == 4 and np.array_equal(z, z.swapaxes(2, 3)):  # undirected: P_sab = P_sba
+        first, second = np.triu_indices(z.shape[2])
+        z = z[:, :, first, second] * np.where(first == second, 1.0, math.sqrt(2.0))
+    z = z.reshape(len(z), -1)
+    return np.asarray(z[:, z.any(axis=0)])

@@ -6,6 +6,7 @@ import logging
 import math
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal
 
@@ -15,15 +16,21 @@ from threadpoolctl import threadpool_limits
 
 from .arrays import BoolArray, FloatArray, IntArray
 from .checks import positive, whole
-from .counts import Counts, count, n_given
+from .counts import Counts, count
 from .errors import FitError, InvalidInputError, SamplingError
 from .fitting import Problem
 from .graph import Graph
 from .groups import groups_of
+from .joint_fitting import fit_jointly
 from .kernels import RBF, Kernel, KernelName, get_kernel, is_linear
+from .observed_values import (
+    checked_noise,
+    checked_observations,
+    standardise,
+    standardised_noise,
+)
 from .posterior import FittedModel, Posterior, posterior_of
 from .space import GraphSpace
-from .standardise import standardise
 from .subset import representative
 
 STUDY_CLIP = 1e3  # typical distances from the median: what a study takes for a slip
@@ -43,7 +50,8 @@ class GraphGP:
     Args:
         kernel: ``"ssp"``, ``"sp"``, ``"essp"``, ``"esp"``, ``"rbf"``, or one of your own
             (`bogrape.kernels.Kernel`), itself or by the name it was registered under.
-        noise: noise variance in units of the standardised observations, or ``"fit"``.
+        noise: noise variance in units of the standardised observations, or ``"fit"``. All
+            observations share it; variances that are known for single ones are given to `fit`.
         feature_kernel: whether to add ``beta k_F`` (labels and features of nodes). Not with
             ``"rbf"``, which compares them by itself.
         n_labels: number of labels L; by default that of the space, or one more than the largest
@@ -133,6 +141,7 @@ class GraphGP:
         graphs: Sequence[Graph],
         y: ArrayLike,
         *,
+        noise: ArrayLike | None = None,
         to_beat: ArrayLike | None = None,
         start: Mapping[str, float] | None = None,
     ) -> GraphGP:
@@ -150,19 +159,29 @@ class GraphGP:
         Args:
             graphs: the observed graphs.
             y: one value per graph.
+            noise: the variance of each value, where the measurement tells it: the square of its
+                standard deviation, in your units. NaN or None where it is unknown. These variances
+                *add* to the noise of the model, which stands for everything else: a value of
+                unknown variance has that noise alone.
             to_beat: which observations count as best value so far, for EI; by default all. Studies
-                leave out graphs outside their space, which no proposal can replace.
+                leave out graphs outside their space, which no proposal can replace. With fitted
+                or known noise, the value to beat is the smallest mean of their graphs.
             start: `hyperparameters` of an earlier fit, for a kernel that has some of its own: the
                 search for better ones begins there, too.
         """
         values = checked_observations(graphs, y)
-        standard = standardise(values, self.clip)
+        known_noise = checked_noise(noise, len(values))
+        standard = standardise(values, self.clip, known_noise)
+        own_noise = None
+        if known_noise is not None:
+            own_noise = standardised_noise(known_noise, standard.scale)
         beaten = None if to_beat is None else np.asarray(to_beat, dtype=bool)
         used, n_labels = self._chosen(graphs, standard.y, beaten)
         counts = self._count([graphs[i] for i in used], n_labels)
         y = standard.y[used]
+        own_noise = None if own_noise is None else own_noise[used]
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
-            fit = Problem(
+            problem = Problem(
                 kernel=self._scaled_kernel(counts),
                 counts=counts,
                 y=y,
@@ -171,7 +190,9 @@ class GraphGP:
                 restarts=self.restarts,
                 seed=self.seed,
                 start=start or {},
-            ).fit()
+                own_noise=own_noise,
+            )
+            fit = fit_jointly(problem) if problem.needs_all_at_once else problem.fit()
             model = FittedModel(
                 kernel=fit.kernel,
                 alpha=fit.alpha,
@@ -183,8 +204,12 @@ class GraphGP:
                 y_scale=standard.scale,
                 n_features=counts.features.shape[1],
                 to_beat=None if beaten is None else beaten[used],
+                own_noise=own_noise,
             )
             posterior = posterior_of(model)
+            if self._known["noise"] is None or own_noise is not None:
+                smoothed, _ = posterior.standard_mean_std(counts)
+                posterior = posterior_of(replace(model, smoothed=smoothed))
         self._posterior, self._likelihood = posterior, fit.log_likelihood
         self._directed = graphs[0].directed
         self._clipped = standard.clipped
@@ -260,9 +285,8 @@ class GraphGP:
     def describe(self) -> str:
         """The fitted model in words: what matters most to it, and how much it takes for noise."""
         model = self.posterior.model
-        return " ".join(
-            [*model.kernel.in_words(model.counts.n_labels), _noise_in_words(model.noise)]
-        )
+        fit = in_words(self.kernel, self.hyperparameters, model.counts.n_labels)
+        return " ".join([fit, *_own_noise_in_words(model)])
 
     @property
     def log_likelihood(self) -> float:
@@ -316,26 +340,29 @@ def scaled_to_space(kernel: RBF, space: GraphSpace) -> RBF | None:
     return kernel.scaled_to(count(graphs, space.n_labels, edges=True))
 
 
-def _noise_in_words(noise: float) -> str:
-    return f"Of the variance of the observed values, {100 * noise:.2g} % is taken for noise."
+def in_words(kernel: Kernel, hyperparameters: Mapping[str, float], n_labels: int) -> str:
+    """What `GraphGP.describe` says of a fit, from what was fitted."""
+    own = kernel.hyperparameters()
+    if isinstance(kernel, RBF) and not kernel.scales:  # it compares what it has length scales for
+        groups = [group for group in kernel.groups if f"length_{group}" in hyperparameters]
+        kernel = replace(kernel, scales=tuple((group, 1.0) for group in groups))
+    fitted = kernel.with_hyperparameters(
+        {name: hyperparameters[name] for name in own if name in hyperparameters}
+    )
+    noise = 100 * hyperparameters["noise"]
+    return " ".join(
+        [
+            *fitted.in_words(n_labels),
+            f"Of the variance of the observed values, {noise:.2g} % is taken for noise.",
+        ]
+    )
 
 
-def checked_observations(graphs: Sequence[Graph], y: ArrayLike) -> FloatArray:
-    """The values as an array, if there is a finite one for each graph, and at least two."""
-    try:
-        values = np.array(y, dtype=float)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInputError(f"y must be numbers, one per graph: {error}") from None
-    if values.ndim != 1 or len(values) != n_given(graphs):
-        raise InvalidInputError(
-            f"expected one value per graph, got {n_given(graphs)} graphs "
-            f"and y of shape {values.shape}"
-        )
-    if len(values) < 2:
-        raise InvalidInputError(f"expected at least two observations, got {len(values)}")
-    bad = np.flatnonzero(~np.isfinite(values))
-    if bad.size:
-        raise InvalidInputError(
-            f"y must be finite, but y[{bad[0]}] is {values[bad[0]]}; leave failed evaluations out"
-        )
-    return values
+def _own_noise_in_words(model: FittedModel) -> list[str]:
+    if model.own_noise is None:
+        return []
+    own = model.own_noise[model.own_noise > 0]
+    return [
+        f"To that, {len(own)} of {len(model.y)} observations add the noise given with them, "
+        f"{100 * float(np.median(own)):.2g} % in the median."
+    ]

@@ -23,18 +23,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import display
-from .arrays import BoolArray, FloatArray, IntArray, frozen
+from .arrays import BoolArray, FloatArray, IntArray
 from .errors import InvalidGraphError
 from .graph_arrays import (
-    LARGEST,
-    MAX_NODES,
     adjacency_matrix,
     edge_label_matrix,
     feature_matrix,
     label_vector,
 )
-
-_NAMES = "bogrape_names"  # attribute of networkx graphs
+from .graph_readers import NAMES, read_json, read_networkx
 
 
 class Graph:
@@ -79,16 +76,14 @@ class Graph:
             raise InvalidGraphError(f"directed must be True or False, got {directed!r}")
         matrix = adjacency_matrix(adjacency, bool(directed))
         n = len(matrix)
-        self._adjacency = frozen(matrix)
+        self._adjacency = matrix
         self._directed = bool(directed)
-        self._labels = frozen(label_vector(labels, n))
-        self._features = frozen(feature_matrix(features, n))
+        self._labels = label_vector(labels, n)
+        self._features = feature_matrix(features, n)
         self._label_names = _checked_names(label_names, int(self._labels.max(initial=0)))
         self._domain: str | None = None
         self._edge_labels = (
-            None
-            if edge_labels is None
-            else frozen(edge_label_matrix(edge_labels, matrix, bool(directed)))
+            None if edge_labels is None else edge_label_matrix(edge_labels, matrix, bool(directed))
         )
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -314,30 +309,7 @@ class Graph:
         >>> Graph.from_networkx(pair, edge_label="weight", ignore=["colour"])
         Graph(n_nodes=2, edges=[(0, 1)], edge_labels=[3])
         """
-        import networkx as nx  # late: half the time of `import bogrape`
-
-        if not isinstance(graph, nx.Graph):
-            raise InvalidGraphError(
-                f"expected a networkx graph, got {type(graph).__name__}; "
-                "for a matrix use Graph(adjacency)"
-            )
-        if graph.is_multigraph():
-            raise InvalidGraphError(
-                "expected a graph with at most one edge a pair, got a networkx multigraph; "
-                "convert it with nx.Graph(g) or nx.DiGraph(g)"
-            )
-        kind = "label" if edge_label is None else edge_label
-        _refuse_lost_attributes(graph, kind, ignore)
-        nodes = list(graph.nodes)
-        return cls(
-            nx.to_numpy_array(graph, nodelist=nodes, weight=None) if nodes else [],
-            _all_or_none([graph.nodes[v].get("label") for v in nodes], "node attribute 'label'"),
-            _all_or_none(
-                [graph.nodes[v].get("features") for v in nodes], "node attribute 'features'"
-            ),
-            graph.is_directed(),
-            edge_labels=_networkx_edge_labels(graph, nodes, kind, required=edge_label is not None),
-        ).with_names(**_read_names(graph.graph.get(_NAMES, "{}")))
+        return _rebuild(*read_networkx(graph, ignore, edge_label))
 
     def to_networkx(self) -> Any:
         """A networkx ``Graph`` or ``DiGraph`` that `from_networkx` reads back as an equal graph.
@@ -349,7 +321,7 @@ class Graph:
 
         out: Any = nx.DiGraph() if self._directed else nx.Graph()
         if self._names:
-            out.graph[_NAMES] = json.dumps(self._names)
+            out.graph[NAMES] = json.dumps(self._names)
         if self._edge_labels is not None:
             out.graph["edge_labels"] = True  # tells it from an unlabelled one if there is no edge
         for v in range(self.n_nodes):
@@ -389,20 +361,16 @@ class Graph:
 
         A text may hold a graph with up to 1,000 nodes.
         """
-        try:
-            data = json.loads(text)
-        except (ValueError, TypeError, RecursionError) as error:
-            raise InvalidGraphError(f"expected the JSON text of a graph: {error}") from None
-        return _graph_from_data(data)
+        return _rebuild(*read_json(text))
 
 
 def _rebuild(
-    adjacency: BoolArray,
-    labels: IntArray,
-    features: BoolArray,
+    adjacency: ArrayLike,
+    labels: ArrayLike | None,
+    features: ArrayLike | None,
     directed: bool,
-    edge_labels: IntArray | None,
-    label_names: tuple[str, ...] | None = None,  # pickles of earlier versions have no names
+    edge_labels: ArrayLike | None,
+    label_names: Sequence[str] | None = None,  # pickles of earlier versions have no names
     domain: str | None = None,
 ) -> Graph:
     made = Graph(adjacency, labels, features, directed, edge_labels=edge_labels)
@@ -418,127 +386,6 @@ def _checked_names(names: Sequence[str] | None, largest: int) -> tuple[str, ...]
             f"label_names must be a text for each of labels 0..{largest}, got {names!r:.100}"
         )
     return tuple(names)
-
-
-# -- networkx and JSON ------------------------------------------------------------------------
-
-
-def _all_or_none(values: list[Any], what: str) -> list[Any] | None:
-    missing = sum(value is None for value in values)
-    if missing == len(values):
-        return None
-    if missing:
-        raise InvalidGraphError(f"{what} must be given for all nodes or for none")
-    return values
-
-
-def _read_names(text: object) -> dict[str, Any]:
-    """What `to_networkx` wrote about names."""
-    try:
-        names = json.loads(text)  # type: ignore[arg-type]
-    except (ValueError, TypeError, RecursionError):
-        names = None
-    if not isinstance(names, dict) or not set(names) <= {"label_names", "domain"}:
-        raise InvalidGraphError(
-            f"graph attribute {_NAMES!r} must be what Graph.to_networkx wrote, got {text!r:.100}"
-        )
-    return names
-
-
-def _refuse_lost_attributes(graph: Any, edge_label: str, ignore: Sequence[str]) -> None:
-    """Attributes that a `Graph` has no place for must be left out on purpose."""
-    if isinstance(ignore, str):
-        raise InvalidGraphError(
-            f"ignore must be a list of attributes, got {ignore!r}; try [{ignore!r}]"
-        )
-    weights = {weight for _, _, weight in graph.edges(data="weight")}
-    known = {"label", "features", *ignore}
-    lost = {key for _, data in graph.nodes(data=True) for key in data} - known
-    where = "node"
-    if not lost:
-        known = {edge_label, *ignore, *(["weight"] if weights == {1} else [])}
-        lost = {key for _, _, data in graph.edges(data=True) for key in data} - known
-        where = "edge"
-    if lost:
-        name = min(lost, key=str)
-        keep = f"edge_label={name!r} reads positive integers as edge labels"
-        if where == "node":
-            keep = "only 'label' (an integer) and 'features' (0/1 values) are read"
-        raise InvalidGraphError(
-            f"{where} attribute {name!r} would be lost: a Graph has no place for it; {keep}, "
-            f"ignore=[{name!r}] leaves it out"
-        )
-
-
-def _networkx_edge_labels(
-    graph: Any, nodes: list[Any], name: str, *, required: bool
-) -> IntArray | None:
-    edges = list(graph.edges(data=name))
-    given = [label is not None for _, _, label in edges]
-    if not edges and (graph.graph.get("edge_labels") or required):
-        return np.zeros((len(nodes), len(nodes)), dtype=np.int64)
-    if not any(given) and not required:
-        return None
-    if not all(given):
-        raise InvalidGraphError(f"edge attribute {name!r} must be given for all edges or for none")
-    index = {node: i for i, node in enumerate(nodes)}
-    out = np.zeros((len(nodes), len(nodes)), dtype=np.int64)
-    for u, v, label in edges:
-        whole = isinstance(label, (int, np.integer)) and not isinstance(label, bool)
-        if not whole or not 1 <= label <= LARGEST:
-            raise InvalidGraphError(
-                f"edge attribute {name!r} must be an integer from 1 to {LARGEST}, got {label!r}"
-            )
-        out[index[u], index[v]] = label
-        if not graph.is_directed():
-            out[index[v], index[u]] = label
-    return out
-
-
-def _graph_from_data(data: Any) -> Graph:
-    if not isinstance(data, dict):
-        raise InvalidGraphError(f"expected a JSON object, got {type(data).__name__}")
-    allowed = {"n_nodes", "directed", "edges", "labels", "features", "edge_labels"}
-    allowed |= {"label_names", "domain"}
-    unknown = set(data) - allowed
-    if unknown or not {"n_nodes", "edges"} <= set(data):
-        raise InvalidGraphError(
-            "expected keys n_nodes and edges, optionally "
-            f"{sorted(allowed - {'n_nodes', 'edges'})}; got {sorted(map(str, data))}"
-        )
-    n, edges, directed = data["n_nodes"], data["edges"], data.get("directed", False)
-    if not isinstance(n, int) or isinstance(n, bool) or not 1 <= n <= MAX_NODES:
-        raise InvalidGraphError(
-            f"n_nodes must be an integer between 1 and {MAX_NODES}, got {n!r:.60}"
-        )
-    if not isinstance(edges, list) or not all(
-        isinstance(e, list) and len(e) == 2 and all(type(v) is int and 0 <= v < n for v in e)
-        for e in edges
-    ):
-        raise InvalidGraphError(f"edges must be a list of pairs of nodes 0..{n - 1}")
-    if len({tuple(e) if directed else tuple(sorted(e)) for e in edges}) != len(edges):
-        raise InvalidGraphError("edges must not repeat: parallel edges are not supported")
-    edge_labels = data.get("edge_labels")
-    if edge_labels is not None and (
-        not isinstance(edge_labels, list) or len(edge_labels) != len(edges)
-    ):
-        raise InvalidGraphError(f"edge_labels must be a list of {len(edges)} integers")
-    adjacency = np.zeros((n, n), dtype=np.int64)
-    for (u, v), label in zip(edges, edge_labels or [1] * len(edges), strict=True):
-        if type(label) is not int or not 1 <= label <= LARGEST:
-            raise InvalidGraphError(
-                f"edge_labels must be integers from 1 to {LARGEST}, got {label!r}"
-            )
-        adjacency[u, v] = label
-        if not directed:
-            adjacency[v, u] = label
-    return Graph(
-        adjacency > 0,
-        data.get("labels"),
-        data.get("features"),
-        directed,
-        edge_labels=adjacency if edge_labels is not None else None,
-    ).with_names(data.get("label_names"), data.get("domain"))
 
 
 # -- canonical order --------------------------------------------------------------------------

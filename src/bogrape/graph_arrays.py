@@ -1,11 +1,12 @@
-"""The arrays of a graph: what a caller gave, checked and brought to one form.
+"""The arrays of a graph: what a caller gave, checked, brought to one form and frozen.
 
-Every function returns a fresh array, or raises an error that says what was expected and what came.
+Every function returns a fresh array that cannot be written to, or raises an error that says what
+was expected and what came.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +16,13 @@ from .errors import InvalidGraphError
 
 LARGEST = 2**31 - 1  # of a label or an edge label
 MAX_NODES = 1000  # of graphs that come as text, checked before their matrices are made
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+
+def _frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
+    """The same array, which from now on cannot be written to."""
+    array.setflags(write=False)
+    return array
 
 
 def _numeric(values: ArrayLike, what: str) -> NDArray[Any]:
@@ -57,7 +65,7 @@ def adjacency_matrix(adjacency: ArrayLike, directed: bool) -> BoolArray:
             f"an undirected graph needs a symmetric adjacency, but entries ({u}, {v}) and "
             f"({v}, {u}) differ; pass directed=True for a directed graph"
         )
-    return matrix
+    return _frozen(matrix)
 
 
 def _asymmetry(matrix: NDArray[Any]) -> tuple[int, int] | None:
@@ -74,7 +82,7 @@ def _not_integers(array: NDArray[Any]) -> BoolArray:
 def label_vector(labels: ArrayLike | None, n: int) -> IntArray:
     """One integer a node, all zero when left out."""
     if labels is None:
-        return np.zeros(n, dtype=np.int64)
+        return _frozen(np.zeros(n, dtype=np.int64))
     array = _numeric(labels, "labels")
     if array.shape != (n,):
         raise InvalidGraphError(
@@ -84,13 +92,13 @@ def label_vector(labels: ArrayLike | None, n: int) -> IntArray:
         raise InvalidGraphError(
             f"labels must be integers >= 0 and at most {LARGEST}, got {array.tolist()}"
         )
-    return array.astype(np.int64)
+    return _frozen(array.astype(np.int64))
 
 
 def feature_matrix(features: ArrayLike | None, n: int) -> BoolArray:
     """One row a node; no columns when left out."""
     if features is None:
-        return np.zeros((n, 0), dtype=bool)
+        return _frozen(np.zeros((n, 0), dtype=bool))
     array = _numeric(features, "features")
     if array.ndim != 2 or array.shape[0] != n:
         raise InvalidGraphError(
@@ -100,7 +108,7 @@ def feature_matrix(features: ArrayLike | None, n: int) -> BoolArray:
     odd = array[(array != 0) & (array != 1)]
     if odd.size:
         raise InvalidGraphError(f"features must hold only 0 and 1, got {odd[0]!s}")
-    return array.astype(bool)
+    return _frozen(array.astype(bool))
 
 
 def edge_label_matrix(edge_labels: ArrayLike, matrix: BoolArray, directed: bool) -> IntArray:
@@ -127,4 +135,4 @@ def edge_label_matrix(edge_labels: ArrayLike, matrix: BoolArray, directed: bool)
             f"edge_labels of an undirected graph must be symmetric, but entries ({u}, {v}) and "
             f"({v}, {u}) are {array[u, v]} and {array[v, u]}"
         )
-    return array.astype(np.int64)
+    return _frozen(array.astype(np.int64))

@@ -75,9 +75,21 @@ def group_counts(counts: Counts, groups: Iterable[str]) -> dict[str, IntArray]:
             rows = _needed(counts.edges, "edges")
         else:
             if within is None:
-                within = np.cumsum(_needed(counts.pairs, "pairs"), axis=1)
+                within = _within(_needed(counts.pairs, "pairs"))
             rows = _path_counts(within, group)
         out[group] = rows.reshape(len(counts), -1)
+    return out
+
+
+def _within(pairs: IntArray) -> IntArray:
+    """Pairs within s = 0, 1, ... steps, from those at each distance (B, S, L, L).
+
+    As ``np.cumsum(pairs, axis=1)``, several times faster: searches spend their time here.
+    """
+    out = np.empty_like(pairs)
+    out[:, 0] = pairs[:, 0]
+    for s in range(1, pairs.shape[1]):
+        np.add(out[:, s - 1], pairs[:, s], out=out[:, s])
     return out
 
 

@@ -20,6 +20,20 @@ class LogNormal:
     deviation: float
 
 
+@dataclass(frozen=True, eq=False)
+class BoxBounds:
+    """What the values of a kernel lie between, for all graphs of some boxes of counts.
+
+    Attributes:
+        lowest, largest: one row per box, one column per graph that values are taken with.
+        diagonal: for each box, a number that no value of a graph with itself exceeds.
+    """
+
+    lowest: FloatArray
+    largest: FloatArray
+    diagonal: FloatArray
+
+
 class Kernel(ABC):
     """A positive semidefinite function of the counts of two graphs; derive from it for your own.
 
@@ -97,5 +111,20 @@ class Kernel(ABC):
         """A number that `diagonal` never exceeds, for any graph; ``None`` if there is none to tell.
 
         With it, proposals have a finite bound also in spaces too large for a proof.
+        """
+        return None
+
+    def box_bounds(
+        self,
+        low: Counts,  # noqa: ARG002
+        high: Counts,  # noqa: ARG002
+        observed: Counts,  # noqa: ARG002
+    ) -> BoxBounds | None:
+        """Bounds on the kernel between any graph of a box and each observed graph.
+
+        Row b of ``low`` and ``high`` is a box: all graphs with ``sizes[b]`` nodes none of whose
+        counts is below that of ``low`` or above that of ``high``. The closer the bounds come to the
+        values as a box shrinks, the larger the spaces that can be proved; in a box of one point
+        they should be the value itself. With ``None``, the default, there are no such proofs.
         """
         return None

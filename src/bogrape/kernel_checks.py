@@ -13,7 +13,7 @@ import numpy as np
 from .arrays import FloatArray
 from .counts import Counts
 from .errors import InvalidInputError
-from .kernels import Kernel, is_built_in
+from .kernel import BoxBounds, Kernel
 
 _ROUNDING = 1e-8  # of the largest value: what sums of floats may be off by
 _LOST_VARIANCE = 1e-4  # of the prior variance: what rounding may take from a posterior variance
@@ -21,15 +21,11 @@ _LOST_VARIANCE = 1e-4  # of the prior variance: what rounding may take from a po
 
 def checked_cross(kernel: Kernel, left: Counts, right: Counts) -> FloatArray:
     """``kernel.cross``, of the right shape and finite."""
-    if is_built_in(kernel):
-        return kernel.cross(left, right)
     return _numbers(kernel, "cross", kernel.cross(left, right), (len(left), len(right)))
 
 
 def checked_diagonal(kernel: Kernel, counts: Counts) -> FloatArray:
     """``kernel.diagonal``, of the right shape, finite and not negative."""
-    if is_built_in(kernel):
-        return kernel.diagonal(counts)
     out = _numbers(kernel, "diagonal", kernel.diagonal(counts), (len(counts),))
     largest = kernel.largest()
     if out.min(initial=0.0) < 0 or (largest is not None and out.max(initial=0.0) > largest):
@@ -55,8 +51,6 @@ def checked_gradients(kernel: Kernel, counts: Counts) -> Mapping[str, FloatArray
 
 def check_gram(kernel: Kernel, counts: Counts) -> None:
     """Raise unless the kernel of these graphs is symmetric, and positive up to rounding."""
-    if is_built_in(kernel):
-        return
     gram, diagonal = checked_cross(kernel, counts, counts), checked_diagonal(kernel, counts)
     room = _ROUNDING * max(float(np.abs(gram).max()), 1e-300)
     if not np.allclose(gram, gram.T, rtol=0, atol=room):
@@ -82,10 +76,56 @@ def check_gram(kernel: Kernel, counts: Counts) -> None:
         )
 
 
+def checked_box_bounds(kernel: Kernel, low: Counts, high: Counts, observed: Counts) -> BoxBounds:
+    """``kernel.box_bounds``, of the right shapes, finite, and none below the other."""
+    found = kernel.box_bounds(low, high, observed)
+    if not isinstance(found, BoxBounds):
+        raise _error(kernel, "box_bounds", "BoxBounds, as for other boxes", type(found).__name__)
+    shape = (len(low), len(observed))
+    lowest = _numbers(kernel, "box_bounds(...).lowest", found.lowest, shape)
+    largest = _numbers(kernel, "box_bounds(...).largest", found.largest, shape)
+    diagonal = _numbers(kernel, "box_bounds(...).diagonal", found.diagonal, shape[:1])
+    room = _ROUNDING * max(float(np.abs(largest).max(initial=0.0)), 1e-300)
+    if (lowest > largest + room).any():
+        b, i = np.argwhere(lowest > largest + room)[0]
+        raise _error(
+            kernel,
+            "box_bounds(...).lowest",
+            f"at most largest, {largest[b, i]:.6g}",
+            f"{lowest[b, i]:.6g}",
+        )
+    return BoxBounds(np.minimum(lowest, largest), largest, diagonal)
+
+
+def refuse_false_boxes(
+    kernel: Kernel, counts: Counts, low: Counts, high: Counts, observed: Counts
+) -> None:
+    """Raise if a graph, one in each box, has values that its box is said not to have."""
+    bounds = checked_box_bounds(kernel, low, high, observed)
+    values, own = checked_cross(kernel, counts, observed), checked_diagonal(kernel, counts)
+    room = _ROUNDING * max(float(np.abs(values).max(initial=0.0)), float(own.max(initial=0.0)))
+    false = (values < bounds.lowest - room) | (values > bounds.largest + room)
+    if false.any():
+        b, i = np.argwhere(false)[0]
+        raise _error(
+            kernel,
+            "box_bounds",
+            "bounds on the values of all graphs of a box",
+            f"{bounds.lowest[b, i]:.6g} to {bounds.largest[b, i]:.6g} where a graph has "
+            f"{values[b, i]:.6g}; mend it, or remove it to go without such proofs",
+        )
+    if (own > bounds.diagonal + room).any():
+        b = int(np.argmax(own - bounds.diagonal))
+        raise _error(
+            kernel,
+            "box_bounds(...).diagonal",
+            f"at least that of all graphs of a box, {own[b]:.6g}",
+            f"{bounds.diagonal[b]:.6g}",
+        )
+
+
 def check_variance(kernel: Kernel, variance: FloatArray, prior: FloatArray) -> None:
     """Raise if a posterior variance is below zero by more than rounding."""
-    if is_built_in(kernel):
-        return
     short = variance + _LOST_VARIANCE * np.maximum(prior, 1e-300)
     if short.min(initial=0.0) < 0:
         i = int(short.argmin())

@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, TypeGuard
 
@@ -36,6 +37,7 @@ from .counts import aligned as aligned  # for kernels of your own
 from .errors import InvalidInputError
 from .kernel import Kernel as Kernel
 from .kernel import LogNormal as LogNormal
+from .kernel_checks import checked_cross, checked_diagonal
 from .rbf import RBF as RBF
 
 KernelName = Literal["ssp", "sp", "essp", "esp", "rbf"]
@@ -109,6 +111,18 @@ def is_linear(kernel: Kernel) -> TypeGuard[GraphKernel]:
 def is_built_in(kernel: Kernel) -> bool:
     """Whether it is a kernel of this package, which needs no checks."""
     return is_published(kernel) or type(kernel) is RBF
+
+
+def cross_of(kernel: Kernel, left: Counts, right: Counts) -> FloatArray:
+    """``kernel.cross``, checked unless it is a kernel of this package."""
+    compute = kernel.cross if is_built_in(kernel) else partial(checked_cross, kernel)
+    return compute(left, right)
+
+
+def diagonal_of(kernel: Kernel, counts: Counts) -> FloatArray:
+    """``kernel.diagonal``, checked unless it is a kernel of this package."""
+    compute = kernel.diagonal if is_built_in(kernel) else partial(checked_diagonal, kernel)
+    return compute(counts)
 
 
 def register_kernel(kernel: Kernel) -> Kernel:

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, Unpack
 
 from .checks import whole
+from .console import status_line
 from .errors import (
     BudgetSpent,
     EvaluationNotStarted,
@@ -32,7 +33,6 @@ from .errors import (
 from .evaluate import Evaluator, Objective, Outcome, make_evaluator
 from .progress import in_words
 from .space import GraphSpace
-from .statusline import status_line
 from .storage import Storage
 from .study import Study
 from .study.ahead import Ahead
@@ -88,7 +88,8 @@ def minimize(
         progress: whether to show progress: a bar on a terminal, a line in a notebook, lines
             elsewhere (through `logging` if it is set up for INFO, or on standard error).
         settings: of the study: ``kernel``, ``seed``, ``time_limit`` for one proposal, and all
-            others that `StudySettings` describes.
+            others that `StudySettings` describes; or ``preset="paper"`` for those of the BoGrape
+            paper (kernel SSP, ``LCB(1.0)``, noise 1e-6) as far as they are not given.
 
     Returns:
         The study; see its ``best``, ``trials`` and ``dataset``.
@@ -226,7 +227,9 @@ class _Loop:
             self.durations.append(outcome.seconds)
         try:
             if outcome.value is not None and outcome.is_value:
-                return self.study.tell(trial, outcome.value, seconds=outcome.seconds)
+                return self.study.tell(
+                    trial, outcome.value, noise=outcome.noise, seconds=outcome.seconds
+                )
             reason = f"{outcome.kind}: {outcome.reason}"
             if outcome.is_started:
                 changed = self.study.fail(trial, reason, seconds=outcome.seconds)

@@ -1,7 +1,8 @@
 r"""The posterior of a Gaussian process over graphs, in two equal forms.
 
 Notation: ``y`` the T standardised observations, ``K = alpha K_G + beta K_F + noise I`` their
-covariance, ``z(x)`` the finite feature vector of the linear kernels,
+covariance, ``z(x)`` the finite feature vector of the linear kernels. Where observations have noise
+of their own, ``noise I`` is a diagonal matrix; scaled rows bring it back to this form (`noise`).
 
 .. math:: z(x) = (\sqrt\alpha\, D/n^2 \text{ or } \sqrt\alpha\, P/n^2,\; \sqrt{\beta/M}\, N/n).
 
@@ -33,8 +34,18 @@ from .arrays import BoolArray, FloatArray
 from .counts import Counts, concatenate, count
 from .errors import FitError, InvalidInputError
 from .graph import Graph
-from .kernel_checks import check_variance, checked_cross, checked_diagonal
-from .kernels import Kernel, feature_cross, feature_diagonal, is_linear, node_features
+from .kernel_checks import check_variance
+from .kernels import (
+    Kernel,
+    cross_of,
+    diagonal_of,
+    feature_cross,
+    feature_diagonal,
+    is_built_in,
+    is_linear,
+    node_features,
+)
+from .observed_values import evened
 
 logger = logging.getLogger(__name__)
 
@@ -72,24 +83,41 @@ class FittedModel:
     kernel: Kernel
     alpha: float
     beta: float  # 0 without the feature kernel
-    noise: float  # variance, in standardised units
+    noise: float  # variance that all observations share, in standardised units
     counts: Counts
     y: FloatArray  # standardised
     y_mean: float
     y_scale: float
     n_features: int  # M: number of labels plus further features, as fitted
     to_beat: BoolArray | None = None  # observations that count for `best`; None for all
+    smoothed: FloatArray | None = None  # means of the observed graphs, where these count for `best`
+    own_noise: FloatArray | None = None  # known variances, which add to `noise`; standardised
+
+    @property
+    def variances(self) -> FloatArray:
+        """The noise variance of each observation, standardised."""
+        shared = np.full(len(self.y), self.noise)
+        return shared if self.own_noise is None else shared + self.own_noise
+
+    def covariance(self) -> FloatArray:
+        """``K``: of the observations, noise included."""
+        return self.cross(self.counts) + np.diag(self.variances)
 
     @property
     def standard_best(self) -> float:
-        """Smallest observed value among those to beat, standardised."""
-        if self.to_beat is None or not self.to_beat.any():
-            return float(self.y.min())
-        return float(self.y[self.to_beat].min())
+        """The value to beat, standardised.
+
+        The smallest of the observed values that count or, where there is noise, of the means of
+        their graphs: a value that is low by luck would be hard to beat for ever.
+        """
+        values = self.y if self.smoothed is None else self.smoothed
+        if self.to_beat is not None and self.to_beat.any():
+            values = values[self.to_beat]
+        return float(values.min())
 
     @property
     def best(self) -> float:
-        """Smallest observed value among those to beat, in the objective's own units."""
+        """The value to beat, in the objective's own units."""
         return self.y_mean + self.y_scale * self.standard_best
 
     def in_units(self, mean: FloatArray, std: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -99,7 +127,7 @@ class FittedModel:
 
     def cross(self, counts: Counts) -> FloatArray:
         """``k(x, X_i)`` for each query (rows) and observation (columns)."""
-        out = self.alpha * checked_cross(self.kernel, counts, self.counts)
+        out = self.alpha * cross_of(self.kernel, counts, self.counts)
         if self.beta:
             # Labels the data lack meet only zeros, so their columns can be left out.
             known = counts.with_labels(self.counts.n_labels)
@@ -108,7 +136,7 @@ class FittedModel:
 
     def diagonal(self, counts: Counts) -> FloatArray:
         """``k(x, x)`` for each query."""
-        out = self.alpha * checked_diagonal(self.kernel, counts)
+        out = self.alpha * diagonal_of(self.kernel, counts)
         if self.beta:
             out = out + self.beta * feature_diagonal(counts, self.n_features)
         return out
@@ -125,11 +153,15 @@ def _believed(posterior: Posterior, graphs: Sequence[Graph]) -> FittedModel:
         model,
         counts=concatenate(model.counts, extra),
         y=np.concatenate([model.y, mean]),
+        smoothed=None if model.smoothed is None else np.concatenate([model.smoothed, mean]),
         to_beat=None
         if model.to_beat is None
         else np.concatenate([model.to_beat, np.ones(len(mean), dtype=bool)]),
         # M belongs to the fitted model: labels met later must not rescale the feature kernel
         n_features=model.n_features,
+        own_noise=None
+        if model.own_noise is None
+        else np.concatenate([model.own_noise, np.zeros(len(mean))]),
     )
 
 
@@ -140,8 +172,7 @@ class FunctionPosterior:
         from scipy.linalg import cho_solve
 
         self._model = model
-        covariance = model.cross(model.counts) + model.noise * np.eye(len(model.y))
-        self._factor = cholesky(covariance)
+        self._factor = cholesky(model.covariance())
         self._weights = cho_solve((self._factor, True), model.y)
 
     @property
@@ -171,7 +202,8 @@ class FunctionPosterior:
         v = solve_triangular(self._factor, k.T, lower=True, check_finite=False)
         prior = self._model.diagonal(counts)
         variance = prior - np.einsum("ij,ij->j", v, v)
-        check_variance(self._model.kernel, variance, prior)
+        if not is_built_in(self._model.kernel):
+            check_variance(self._model.kernel, variance, prior)
         # The weights are near 1/noise, so the sum cancels: add up row by row, in an order that does
         # not depend on the number of rows, for a value that does not depend on the batch.
         mean = np.einsum("ij,j->i", k, self._weights)
@@ -179,7 +211,7 @@ class FunctionPosterior:
 
     @property
     def norm(self) -> float:
-        """At least the norm of the mean: ``a' (K + noise I) a`` with ``a`` the weights."""
+        """At least the norm of the mean: ``a' K a``, noise included, with ``a`` the weights."""
         return math.sqrt(max(0.0, float(self._model.y @ self._weights)))
 
     def condensed(self) -> FunctionPosterior:
@@ -196,7 +228,7 @@ class WeightPosterior:
 
     Attributes:
         basis: ``V'``, orthonormal rows spanning the observed z.
-        shrink: ``noise / (s^2 + noise)`` a row: the share of prior variance that is left there.
+        shrink: ``noise / (s^2 + noise)`` for each row: the share of prior variance left there.
         weights: ``w``, over the coordinates of `features`.
     """
 
@@ -209,7 +241,8 @@ class WeightPosterior:
         self._model = model
         self._kernel = model.kernel
         self.path_shape: tuple[int, ...] = self._kernel.features(model.counts).shape[1:]
-        z, y = self.features(model.counts), model.y
+        noise, factors = evened(model.variances)
+        z, y = self.features(model.counts) * factors[:, None], model.y * factors
         if len(z) > z.shape[1]:  # many observations: their inner products are all that counts
             triangle = triangular_factor(z, y)
             z, y = triangle[:-1, :-1], triangle[:-1, -1]
@@ -217,8 +250,8 @@ class WeightPosterior:
         keep = s > s[0] * 1e-12 if s[0] > 0 else np.zeros(len(s), dtype=bool)
         u, s, vt = u[:, keep], s[keep], vt[keep]
         self.basis: FloatArray = vt
-        self.shrink: FloatArray = model.noise / (s**2 + model.noise)
-        self.weights: FloatArray = vt.T @ (s / (s**2 + model.noise) * (u.T @ y))
+        self.shrink: FloatArray = noise / (s**2 + noise)
+        self.weights: FloatArray = vt.T @ (s / (s**2 + noise) * (u.T @ y))
 
     @property
     def model(self) -> FittedModel:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .display import printable
+from .display import gap_in_words, printable
 from .errors import StudyError
 from .study import Study
 from .trial import Trial
@@ -34,8 +34,8 @@ def _times(trial: Trial) -> dict[str, str]:
     certificate = trial.certificate
     out = {}
     if certificate:
-        gap = certificate.get("gap")
-        out["gap"] = "–" if gap is None else f"{gap:.2g} sd"
+        of_logs = certificate.get("log_value") is not None
+        out["gap"] = gap_in_words(certificate.get("gap"), of_logs=of_logs)
         out["fit"] = f"{certificate.get('fit_seconds') or 0.0:.2g}s"
         out["propose"] = f"{certificate.get('seconds') or 0.0:.2g}s"
     seconds = trial.evaluation_seconds

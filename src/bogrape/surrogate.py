@@ -1,17 +1,19 @@
 """Surrogates of your own: anything that fits observed graphs and predicts others.
 
 A surrogate has ``fit(graphs, y)`` and ``predict(graphs) -> (mean, std)``: a random forest, an
-ensemble of graph neural networks, a scikit-learn pipeline (`RegressorSurrogate`). Proposals see it
+ensemble of graph neural networks, a scikit-learn pipeline (`RegressorSurrogate`). One whose ``fit``
+has a parameter ``noise`` is given the variances of the values, too. Proposals see a surrogate
 through a `FittedSurrogate`, which checks what it predicts and remembers what it was fitted to.
 See ``docs/extending/own-surrogate.md``.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from inspect import signature
 from typing import Any, Protocol, runtime_checkable
 
@@ -21,10 +23,11 @@ from numpy.typing import ArrayLike
 from .arrays import BoolArray, FloatArray
 from .counts import count
 from .errors import InvalidInputError, UnsupportedError
-from .gp import checked_observations
 from .graph import Graph
 from .kernels import node_features, path_features
-from .standardise import Standardised, standardise
+from .observed_values import Standardised, checked_noise, checked_observations, standardise
+
+logger = logging.getLogger(__name__)
 
 
 @runtime_checkable
@@ -57,6 +60,23 @@ def unfitted(surrogate: SurrogateLike) -> Surrogate:
     return deepcopy(surrogate)
 
 
+def _takes_noise(surrogate: Surrogate) -> bool:
+    try:
+        parameters = signature(surrogate.fit).parameters
+    except (TypeError, ValueError):  # of a function in C
+        return False
+    return "noise" in parameters
+
+
+@cache
+def _say_noise_is_unused(name: str) -> None:
+    logger.warning(
+        "the surrogate %s does not see the noise that is known of some values: its fit has no "
+        "parameter noise, a list of variances with NaN where they are unknown",
+        name,
+    )
+
+
 def _no_surrogate(thing: object) -> InvalidInputError:
     return InvalidInputError(
         "expected a surrogate with fit(graphs, y) and predict(graphs) -> (mean, std), or a "
@@ -75,6 +95,7 @@ class FittedSurrogate:
     graphs: tuple[Graph, ...]
     y: FloatArray  # in the objective's own units
     to_beat: BoolArray | None = None  # observations that count for `best`; None for all
+    noise: FloatArray | None = None  # variances of y, NaN where unknown; None if none is known
 
     def __post_init__(self) -> None:
         if not isinstance(self.surrogate, Surrogate) or isinstance(self.surrogate, type):
@@ -91,14 +112,27 @@ class FittedSurrogate:
         graphs: Sequence[Graph],
         y: ArrayLike,
         *,
+        noise: ArrayLike | None = None,
         to_beat: ArrayLike | None = None,
     ) -> FittedSurrogate:
-        """Fit a copy of a surrogate, or a new one if a class or function is given."""
+        """Fit a copy of a surrogate, or a new one if a class or function is given.
+
+        ``noise`` (variances of y, NaN where unknown) is passed on to a surrogate whose ``fit`` has
+        a parameter of that name; others cannot use it, and a warning says so.
+        """
         values = checked_observations(graphs, y)
         model = unfitted(surrogate)
-        model.fit(list(graphs), values.copy())
+        known = None
+        if checked_noise(noise, len(values)) is not None:
+            known = np.array(noise, dtype=float)
+        if known is None or not _takes_noise(model):
+            if known is not None:
+                _say_noise_is_unused(type(model).__name__)
+            model.fit(list(graphs), values.copy())
+        else:
+            model.fit(list(graphs), values.copy(), noise=known.copy())  # type: ignore[call-arg]
         beaten = None if to_beat is None else np.asarray(to_beat, dtype=bool)
-        return cls(model, tuple(graphs), values, beaten)
+        return cls(model, tuple(graphs), values, beaten, known)
 
     @property
     def name(self) -> str:
@@ -134,9 +168,11 @@ class FittedSurrogate:
         beaten = self.to_beat
         if beaten is not None:
             beaten = np.concatenate([beaten, np.ones(len(graphs), dtype=bool)])
-        every = [*self.graphs, *graphs]
+        every, noise = [*self.graphs, *graphs], self.noise
+        if noise is not None:
+            noise = np.concatenate([noise, np.full(len(graphs), np.nan)])
         return FittedSurrogate.fit(
-            self.surrogate, every, np.concatenate([self.y, mean]), to_beat=beaten
+            self.surrogate, every, np.concatenate([self.y, mean]), noise=noise, to_beat=beaten
         )
 
     def _numbers(self, values: Any, n: int) -> FloatArray:

@@ -14,6 +14,7 @@ final, and so is ``failed`` unless somebody asks for another attempt.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -39,6 +40,7 @@ class Trial:
         graph: the graph to evaluate.
         state: ``queued``, ``pending``, ``complete`` or ``failed``.
         value: what the objective gave, in your units; ``None`` unless complete.
+        noise: variance of the value, in your units squared; ``None`` where it is not known.
         origin: ``initial`` (the space-filling design), ``random`` (too little is known, or too
             little left), ``proposal``, ``queued`` (by `Study.enqueue`), ``added`` (by `Study.add`)
             or ``repeat``.
@@ -48,8 +50,9 @@ class Trial:
         seed: of the design or proposal that made it.
         certificate: the proposal's ``value``, ``bound``, ``gap``, ``status``, ``seconds``,
             ``method`` and ``n_evaluations``; value and bound in your units, ``bound`` is ``None``
-            when there is none. Also the prediction, ``mean`` and ``std`` (see `predicted`),
-            ``fit_seconds``, and of the ``n_observations`` the number the model used, ``n_used``.
+            when there is none; for EI also ``log_value`` and ``log_bound``. Also the prediction,
+            ``mean`` and ``std`` (see `predicted`), ``fit_seconds``, and of the ``n_observations``
+            the number the model used, ``n_used``.
         hyperparameters: fitted ``alpha``, ``beta``, ``noise`` and those of the kernel's own.
         details: what else is known, as JSON can hold it: ``evaluation_seconds``; ``not_started``,
             how often an evaluation could not be started; ``failures``, the earlier failures of a
@@ -64,6 +67,7 @@ class Trial:
     graph: Graph
     state: State
     value: float | None = None
+    noise: float | None = None
     origin: Origin = "proposal"
     worker: str | None = None
     attempts: int = 0
@@ -130,6 +134,12 @@ class Trial:
 def observed(trials: Iterable[Trial]) -> list[float]:
     """Values of the complete ones among the trials."""
     return [trial.value for trial in trials if trial.value is not None]
+
+
+def observed_noise(trials: Iterable[Trial]) -> list[float]:
+    """Variances of the values of the complete ones among the trials; NaN where one is unknown."""
+    complete = [trial for trial in trials if trial.value is not None]
+    return [math.nan if trial.noise is None else trial.noise for trial in complete]
 
 
 def now() -> str:

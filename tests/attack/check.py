@@ -401,7 +401,18 @@ class _Attack:
                 raise Wrong(f"not optimal: {told}")
             if proposal.gap != 0 or value - bound > near:
                 raise Wrong(f"optimal with gap {proposal.gap} and bound {bound:.12g}: {told}")
-        elif abs(proposal.gap - (value - bound)) > near * 1e-3 + digits + 1e-6 * abs(bound):
+        elif abs(proposal.gap - _apart(proposal, value - bound)) > (
+            near * 1e-3 + digits + 1e-6 * abs(bound)
+        ):
             raise Wrong(f"gap {proposal.gap} with bound {bound:.12g}: {told}")
         elif self.case.method != "mip" and not self.case.cut_off:
             raise Wrong(f"left open with gap {proposal.gap:.3g}: {told}")
+
+
+def _apart(proposal: Proposal, otherwise: float) -> float:
+    """How far value and bound are apart: by a factor, for EI."""
+    if proposal.log_value is None or proposal.log_bound is None:
+        return otherwise
+    if not math.isclose(math.exp(proposal.log_value), -proposal.value, rel_tol=1e-6):
+        raise Wrong(f"the logarithm {proposal.log_value} of another value than {proposal.value}")
+    return proposal.log_bound - proposal.log_value

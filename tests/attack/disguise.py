@@ -18,7 +18,7 @@ from bogrape.encoding import GraphEncoding, Structure
 from bogrape.graph import Graph
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.local.search import Elite
-from bogrape.propose.request import Request
+from bogrape.propose.proposal import Request
 
 _EXACT = "bogrape.propose.exact.proof"
 _FEW = 100  # evaluations

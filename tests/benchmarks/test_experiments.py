@@ -34,7 +34,7 @@ from bogrape.errors import InvalidInputError
 from bogrape.problems import problem_names
 from places import ROOT
 
-CURVES = ("synthetic", "molecules", "exploration", "samples", "proof", "limits")
+CURVES = ("synthetic", "molecules", "exploration", "samples", "proof", "limits", "optimum")
 
 
 def bench(*arguments: Any) -> Result:
@@ -64,7 +64,8 @@ def test_problems_and_optimisers_of_every_plan_exist(name: str) -> None:
 def test_the_paper_s_protocol_is_the_default(name: str) -> None:
     plan = get_experiment(name).plan
     assert (plan.n_initial, plan.n_iterations, plan.replications) == (10, 50, 10)
-    assert plan.time_limit == 600.0
+    assert plan.time_limit == (10.0 if name == "optimum" else 600.0)  # which is not the paper's
+    assert plan.search == "exact"
 
 
 def test_kernel_tables_have_all_kernels_of_the_paper_and_of_ours() -> None:
@@ -78,7 +79,7 @@ def test_tasks_go_replication_by_replication() -> None:
     experiment = get_experiment("synthetic")
     tasks = experiment.tasks(replace(experiment.plan, replications=2))
     assert [task.seed for task in tasks] == sorted(task.seed for task in tasks)
-    assert len({task.key for task in tasks}) == len(tasks) == 2 * 6 * 8
+    assert len({task.key for task in tasks}) == len(tasks) == 2 * 6 * 10
 
 
 def test_settings_in_the_name_of_a_method_reach_the_optimiser() -> None:
@@ -93,8 +94,25 @@ def test_settings_in_the_name_of_a_method_reach_the_optimiser() -> None:
     assert "time_limit" not in settings("synthetic", "wl-rand")
     assert settings("synthetic", "esp:growing")["kappa"] == "growing"
     assert "kappa" not in settings("synthetic", "esp")
+    assert settings("optimum", "rbf:weak")["n_evaluations"] == 2_500
+    assert settings("optimum", "rbf-lcb:exact")["time_limit"] == 10.0
     with pytest.raises(InvalidInputError, match="seconds"):
         settings("limits", "ssp")
+    with pytest.raises(InvalidInputError, match="weak, local, exact"):
+        settings("optimum", "rbf:strong")
+
+
+def test_a_search_counted_in_evaluations_replaces_the_time_limit_of_ours_and_of_no_other() -> None:
+    found = get_experiment("synthetic")
+    plan = replace(found.plan, search="weak")
+    assert found.settings(plan, "rbf") == {
+        "n_initial": 10,
+        "n_iterations": 50,
+        "n_evaluations": 2_500,
+    }
+    assert "n_evaluations" not in found.settings(plan, "wl-evol")
+    with pytest.raises(InvalidInputError, match="search"):
+        replace(found.plan, search="strong")
 
 
 def test_names_that_do_not_exist_or_exist_twice_are_refused() -> None:
@@ -128,9 +146,9 @@ def test_the_growing_schedule_counts_proposals_not_observations(
 
     seen: dict[str, Any] = {}
 
-    def fake(name: str, space: Any, *, kappa: Any, n_candidates: int) -> Any:
+    def fake(name: str, space: Any, *, kappa: Any, **others: Any) -> Any:
         seen["kappa"] = kappa
-        raise LookupError(name, space, n_candidates)
+        raise LookupError(name, space, others)
 
     monkeypatch.setattr(module, "get_optimiser", fake)
     with pytest.raises(LookupError):

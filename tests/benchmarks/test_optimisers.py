@@ -11,7 +11,7 @@ from benchmarks.optimisers import get_optimiser, optimiser_names, register
 from benchmarks.optimisers.evolution import mutants
 from benchmarks.optimisers.sampling import RandomOptimiser, fresh_graphs
 from benchmarks.surrogates import get_surrogate
-from bogrape import Graph, GraphGP, GraphSpace
+from bogrape import EI, LCB, Graph, GraphGP, GraphSpace, propose
 from bogrape.errors import InvalidInputError, SearchSpaceExhausted
 from bogrape.problems import get_problem
 
@@ -26,7 +26,7 @@ KEYS = {graph.canonical_key() for graph in GRAPHS}
 def test_the_papers_optimisers_are_there() -> None:
     paper = {"random", "rw-rand", "wl-rand", "wl-evol", "ssp", "sp", "essp", "esp"}
     search = {"ssp-search", "sp-search", "essp-search", "esp-search"}
-    assert paper | search <= set(optimiser_names())
+    assert paper | search | {"rbf", "rbf-lcb"} <= set(optimiser_names())
 
 
 @pytest.mark.parametrize("name", optimiser_names())
@@ -58,6 +58,39 @@ def test_bogrape_finds_the_lowest_bound_of_the_whole_space(kernel: str) -> None:
     mean, std = GraphGP(kernel, n_labels=2).fit(GRAPHS, VALUES).predict(new)
     assert choice.status == "optimal"
     assert choice.value == pytest.approx(float(np.min(mean - 0.7 * std)), abs=1e-6)
+
+
+@pytest.mark.parametrize(("name", "acquisition"), [("rbf", EI()), ("rbf-lcb", LCB(0.7))])
+def test_rbf_is_fitted_with_noise_and_finds_the_best_graph_of_the_whole_space(
+    name: str, acquisition: EI | LCB
+) -> None:
+    choice = get_optimiser(name, SPACE, kappa=0.7).next(GRAPHS, VALUES, seed=1, time_limit=60.0)
+    new = [graph for graph in SPACE.enumerate() if graph.canonical_key() not in KEYS]
+    gp = GraphGP("rbf", "fit", space=SPACE).fit(GRAPHS, VALUES)
+    values = acquisition(*gp.predict(new), min(VALUES))
+    assert choice.status == "optimal"
+    assert choice.value == pytest.approx(float(values.min()), abs=1e-6)
+
+
+def test_a_number_of_evaluations_replaces_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    def spy(*arguments: Any, **named: Any) -> Any:
+        seen.append(propose(*arguments, **named))
+        return seen[-1]
+
+    monkeypatch.setattr("benchmarks.optimisers.shortest_path.propose", spy)
+    space = GraphSpace(8, labels=3)
+    graphs = space.sample(8, seed=0, distinct=True)
+    values = [float(graph.n_edges) for graph in graphs]
+    few, many = (
+        get_optimiser("rbf", space, n_evaluations=n).next(graphs, values, seed=5, time_limit=1e-9)
+        for n in (2_500, 20_000)
+    )
+    assert [proposal.method for proposal in seen] == ["search", "search"]
+    assert seen[0].n_evaluations < 9_000 < seen[1].n_evaluations < 27_000  # rounds of 4,000
+    assert many.value <= few.value
+    assert few.status == many.status == "heuristic"
 
 
 @pytest.mark.parametrize("name", ["rw", "wl"])
@@ -138,6 +171,7 @@ def test_the_last_graphs_are_found_and_then_there_are_none() -> None:
         ({"kappa": -1.0}, "kappa"),
         ({"kappa": "growing"}, "kappa"),
         ({"n_candidates": 0}, "n_candidates"),
+        ({"n_evaluations": 0}, "n_evaluations"),
     ],
 )
 def test_bad_settings_are_refused(wrong: dict[str, Any], message: str) -> None:

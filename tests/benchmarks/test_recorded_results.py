@@ -10,29 +10,43 @@ import pytest
 from click.testing import CliRunner, Result
 
 from benchmarks.command import main
-from benchmarks.experiments import experiment_names
+from benchmarks.experiments import experiment_names, get_experiment
+from benchmarks.plain_tables import NO_RESULTS, PLAIN_TABLES
 from places import ROOT
 
 RESULTS = ROOT / "docs" / "results"
-SECTIONS = dict(
-    re.findall(
-        r"^<!-- bench (\S+) -->\n(.*?)^<!-- end -->$",
-        (ROOT / "docs" / "results.md").read_text(encoding="utf-8"),
-        flags=re.DOTALL | re.MULTILINE,
-    )
-)
+PAGES = ("results.md", "benchmarks.md")
+
+
+def sections(page: str) -> dict[str, str]:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    pattern = r"^<!-- bench (\S+) -->\n(.*?)^<!-- end -->$"
+    return dict(re.findall(pattern, text, flags=re.DOTALL | re.MULTILINE))
+
+
+SECTIONS = {name: text for page in PAGES for name, text in sections(page).items()}
 
 
 def bench(*arguments: str | Path) -> Result:
     return CliRunner().invoke(main, [*map(str, arguments)])
 
 
-def test_the_page_has_a_section_for_every_experiment() -> None:
-    assert set(SECTIONS) == set(experiment_names())
+@pytest.mark.parametrize("page", PAGES)
+def test_the_page_has_a_section_for_every_experiment_that_it_shows(page: str) -> None:
+    shown = {name for name in experiment_names() if get_experiment(name).page == page}
+    assert set(sections(page)) - set(PLAIN_TABLES) == shown
 
 
-@pytest.mark.parametrize("name", sorted(SECTIONS))
+@pytest.mark.parametrize("name", sorted(PLAIN_TABLES))
+def test_plain_tables_on_the_page_are_those_of_the_recorded_results(name: str) -> None:
+    assert SECTIONS[name] == f"{PLAIN_TABLES[name](RESULTS)}\n"
+
+
+@pytest.mark.parametrize("name", sorted(set(SECTIONS) - set(PLAIN_TABLES)))
 def test_tables_on_the_page_are_those_of_the_recorded_results(name: str) -> None:
+    if not (RESULTS / f"{name}.jsonl").exists():
+        assert SECTIONS[name] == f"{NO_RESULTS}\n"
+        return
     shown = bench("show", name, "--out", RESULTS)
     assert shown.exit_code == 0, shown.output
     assert SECTIONS[name].endswith(shown.output)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import many_observations
+from benchmarks.records import read
 from benchmarks.study_overhead import flush_ms, measure
 
 
@@ -27,3 +28,19 @@ def test_the_benchmark_of_many_observations_measures_seconds_and_memory(
     assert 0 < found["first"] < 60
     assert 0 < found["second"] < 60
     assert 10 < found["peak_mb"] < 10_000
+
+
+def test_fits_are_timed_with_fitted_noise_and_all_observations() -> None:
+    found = many_observations.fit_seconds("rbf", 12)
+    assert found["n_used"] == 12
+    assert 0 < found["cpu_seconds"] < 20
+
+
+def test_the_fits_on_record_keep_their_targets() -> None:
+    seconds = {
+        (record["method"], record["problem"]): record["cpu_seconds"]
+        for record in read(many_observations.RESULTS)
+    }
+    assert seconds["ssp", "2000 observations"] < 5
+    assert seconds["sp", "2000 observations"] < 5
+    assert seconds["rbf", "1000 observations"] < 10

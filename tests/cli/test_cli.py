@@ -29,6 +29,7 @@ storage = "sqlite:///study.db"
 n_nodes = 5
 labels = 2
 [search]
+preset = "paper"
 n_initial = 4
 n_iterations = 2
 method = "sample"

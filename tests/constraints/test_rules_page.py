@@ -36,9 +36,9 @@ def test_the_page_and_its_molecules_are_up_to_date() -> None:
     assert (DOCS / "rules.md").read_text(encoding="utf-8") == PAGE["page"](), REMEDY
     for example in PAGE["MOLECULES"]:
         space = example.make_space()
-        assert space.violations(molecules.from_smiles(example.allowed)) == []
+        assert space.violations(molecules.from_smiles(example.allowed, space)) == []
         if example.refused is not None:
-            (broken,) = space.violations(molecules.from_smiles(example.refused))
+            (broken,) = space.violations(molecules.from_smiles(example.refused, space))
             assert broken.startswith(example.name)
         # RDKit draws a little differently from version to version: that there is a picture is all
         assert "<svg" in (DOCS / "rules" / f"{example.name}.svg").read_text(encoding="utf-8")

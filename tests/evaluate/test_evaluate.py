@@ -25,6 +25,7 @@ import numpy as np
 import pytest
 
 from bogrape import Graph, GraphSpace, Study, minimize
+from bogrape.console import status_line
 from bogrape.errors import (
     EvaluationNotStarted,
     InvalidInputError,
@@ -42,7 +43,6 @@ from bogrape.evaluate import (
 )
 from bogrape.evaluate.outcome import evaluate_json
 from bogrape.optimize import run
-from bogrape.statusline import status_line
 
 SPACE = GraphSpace(n_nodes=4)
 PATH = Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])

@@ -19,8 +19,7 @@ from bogrape import constraints
 from bogrape.errors import SearchSpaceExhausted
 from bogrape.propose import portfolio
 from bogrape.propose.criterion import Criterion
-from bogrape.propose.proposal import Proposal
-from bogrape.propose.request import Request
+from bogrape.propose.proposal import Proposal, Request
 
 from attack import disguise
 from attack.check import attack

@@ -32,18 +32,19 @@ from bogrape.molecules import molecule_space
 from bogrape.posterior import WeightPosterior
 from bogrape.propose import Method, evaluation
 from bogrape.propose.criterion import Criterion
-from bogrape.propose.evaluation import evaluate
 from bogrape.propose.exact.proof import partition as pieces
+from bogrape.propose.exact.proof.engine import choose
 from bogrape.propose.exact.proof.partition import open_pieces
 from bogrape.propose.exact.proof.piece import Open, Piece
-from bogrape.propose.exact.proof.strategies import choose, linear
+from bogrape.propose.exact.proof.strategies import linear
 from bogrape.propose.jobs import pool as worker
 from bogrape.propose.local import search as local_search
 from bogrape.propose.local.landmarks import landmarks
 from bogrape.propose.local.moves import REWIRE, MoveTable
 from bogrape.propose.local.search import Elite, find_any, search
 from bogrape.propose.local.ties import break_tie
-from bogrape.propose.request import Request
+from bogrape.propose.proposal import Request
+from bogrape.propose.values import evaluate
 from bogrape.space import graph_space, sampler
 from bogrape.space.construct import OutOfTime, Recipe, build
 from bogrape.study import design as design_module

@@ -13,7 +13,7 @@ from bogrape import EI, LCB, GraphGP, GraphSpace, constraints, propose
 from bogrape.errors import UnsupportedError
 from bogrape.kernels import Kernel
 from bogrape.propose.criterion import Criterion
-from bogrape.propose.exact.proof.strategies import choose
+from bogrape.propose.exact.proof.engine import choose
 from bogrape.propose.exact.proof.strategies.own import OwnHistograms, can_be_sent
 from exhaustive import dataset
 from own_parts import (

@@ -19,9 +19,8 @@ from bogrape.errors import EngineError, InvalidInputError
 from bogrape.propose import portfolio
 from bogrape.propose import recheck as module
 from bogrape.propose.criterion import Criterion
-from bogrape.propose.proposal import Proposal
+from bogrape.propose.proposal import Proposal, Request
 from bogrape.propose.recheck import recheck
-from bogrape.propose.request import Request
 from exhaustive import everything, fitted
 
 SPACE = GraphSpace(5, labels=2, rules=[DegreeRange(maximum=3)])

@@ -20,10 +20,10 @@ from bogrape.constraints import CycleRange, DegreeRange, ForbiddenAdjacency, Lab
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.distances.extremes import prove as prove_fact
 from bogrape.propose.exact.distances.facts import Fact, known_facts
+from bogrape.propose.exact.proof.engine import choose
 from bogrape.propose.exact.proof.partition import open_pieces
 from bogrape.propose.exact.proof.piece import Answer
-from bogrape.propose.exact.proof.solve_piece import SolvePiece
-from bogrape.propose.exact.proof.strategies import choose
+from bogrape.propose.exact.proof.strategy import SolvePiece
 from exact_cases import solve_piece
 from exhaustive import fitted, random_graph
 

@@ -1,4 +1,4 @@
-"""A gap counts standard deviations of the observed values, wherever it is shown."""
+"""A gap counts standard deviations of the observed values, or of EI times as much."""
 
 from __future__ import annotations
 
@@ -21,13 +21,60 @@ CERTIFICATE = {
 }
 
 
+OF_EI = {**CERTIFICATE, "value": -0.0, "bound": -0.0, "log_value": -808.3, "log_bound": -807.99}
+
+
+def study_with(certificate: dict[str, object]) -> Study:
+    """A study whose proposals have this certificate."""
+    acquisition = "ei" if "log_value" in certificate else "lcb"
+    out = Study(SPACE, kernel="ssp", n_initial=10, acquisition=acquisition)
+    done = study_of(SPACE, 14).trials
+    out._ledger.append([replace(t, certificate=certificate, origin="proposal") for t in done])
+    return out
+
+
 @pytest.fixture(scope="module")
 def study() -> Study:
     """A study whose proposals have a gap of 0.31."""
-    out = Study(SPACE, kernel="ssp", n_initial=10)
-    done = study_of(SPACE, 14).trials
-    out._ledger.append([replace(t, certificate=CERTIFICATE, origin="proposal") for t in done])
-    return out
+    return study_with(CERTIFICATE)
+
+
+@pytest.fixture(scope="module")
+def of_ei() -> Study:
+    """A study with EI too small for a number."""
+    return study_with(OF_EI)
+
+
+def test_a_running_study_says_how_many_times_as_much_ei_may_be(of_ei: Study) -> None:
+    assert "gap ×1.4" in in_words(of_ei, of_ei.trials[-1])
+
+
+def test_a_report_tells_the_logarithm_of_what_is_too_small_for_a_number(of_ei: Study) -> None:
+    pytest.importorskip("matplotlib")
+    page = report_html(of_ei)
+    assert "the largest gap is a factor of 1.4" in page
+    assert ">×1.4<" in page
+    assert ">log EI −808.3<" in page
+    assert "within a factor of 1.4." in page
+
+
+def test_a_notebook_tells_it_too(of_ei: Study) -> None:
+    assert "acquisition log EI −808.3" in notebook_html(of_ei.trials[-1])
+    proposal = Proposal(
+        graph=SPACE.sample(1)[0],
+        value=-0.0,
+        bound=-0.0,
+        status="time_limit",
+        seconds=1.0,
+        method="search+cp-sat",
+        standard_gap=0.31,
+        log_value=-808.3,
+        log_bound=-807.99,
+    )
+    shown = notebook_html(proposal)
+    assert "×1.36" in shown
+    assert "log EI −808.3" in shown
+    assert "log EI −807.99" in shown
 
 
 def test_a_running_study_says_so(study: Study) -> None:
@@ -38,7 +85,7 @@ def test_a_report_says_so(study: Study) -> None:
     pytest.importorskip("matplotlib")
     page = report_html(study)
     assert "the largest gap is 0.31 standard deviations" in page
-    assert "Gap (sd)" in page
+    assert ">0.31 sd<" in page
     assert "31%" not in page
     assert "31 %" not in page
 

@@ -179,7 +179,7 @@ def test_nothing_is_overwritten_and_foreign_files_are_refused(file: Path, tmp_pa
     assert not (tmp_path / "x.db").exists()
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3])
 def test_files_of_every_schema_can_be_rescued(version: int, tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     connection = sqlite3.connect(path)
@@ -188,7 +188,28 @@ def test_files_of_every_schema_can_be_rescued(version: int, tmp_path: Path) -> N
     connection.close()
     study = only(rescue(path))
     assert study.lost == ()
-    assert study.trials == Study.load(f"sqlite:///{path}", "kept").trials
+    migrated = Study.load(f"sqlite:///{path}", "kept")
+    assert study.trials == migrated.trials
+    migrated.tell(migrated.ask(worker="me"), 4.0, noise=2.0)
+    assert only(rescue(path)).trials == migrated.trials
+
+
+def test_a_file_that_version_2_made_is_rescued_after_its_migration(tmp_path: Path) -> None:
+    """Its columns are in another order than those of a file that came from version 1."""
+    path = tmp_path / "old.db"
+    study = Study(SPACE, f"sqlite:///{path}", n_initial=9)
+    study.tell(study.ask(), 3.0)
+    study.storage.close()  # type: ignore[attr-defined]
+    connection = sqlite3.connect(path)
+    connection.execute("ALTER TABLE bogrape_trials DROP COLUMN noise")
+    connection.execute("UPDATE bogrape_schema SET version = 2")
+    connection.commit()
+    connection.close()
+    migrated = Study.load(f"sqlite:///{path}")
+    assert only(rescue(path)).trials == migrated.trials
+    migrated.tell(migrated.ask(), 4.0, noise=2.0)
+    assert only(rescue(path)).trials == migrated.trials
+    assert migrated.trials[1].noise == 2.0
 
 
 def test_changes_that_are_only_in_the_log_are_rescued(tmp_path: Path) -> None:

@@ -31,7 +31,10 @@ names = pytest.mark.parametrize("name", ["ssp", "sp", "essp", "esp"])
 exponential = pytest.mark.parametrize("name", ["essp", "esp"])
 SPACE = GraphSpace(6, labels=2)
 MOST = 24
-SETTINGS: Any = {"kernel": "essp", "method": "search", "most_observations": MOST}
+SETTINGS: Any = {
+    **{"preset": "paper", "kernel": "essp", "method": "search"},
+    "most_observations": MOST,
+}
 
 
 def observations(n: int, space: GraphSpace = SPACE) -> list[tuple[Graph, float]]:

@@ -17,26 +17,28 @@ from bogrape.cli.config import read_study_file
 from bogrape.errors import InvalidInputError, SettingsDiffer, StudyError
 from bogrape.propose.mip import MipOptions
 from bogrape.study import InMemoryStorage, StudySettings
-from bogrape.study.settings import FIXED, SETTING_NAMES, StudyOptions
+from bogrape.study.settings import FIXED, PRESETS, SETTING_NAMES, Preset, StudyOptions
 from own_parts import Neighbours
 
 SPACE = GraphSpace(5, labels=2)
+PAPER: dict[str, Any] = {**PRESETS["paper"], "acquisition": "lcb"}
 # A value other than the default for each setting, with what it needs beside it.
 OTHER: dict[str, dict[str, Any]] = {
     "kernel": {"kernel": "esp"},
     "surrogate": {"surrogate": Neighbours},
-    "noise": {"noise": "fit"},
-    "feature_kernel": {"feature_kernel": False},
+    "noise": {"noise": 0.01},
+    "feature_kernel": {"feature_kernel": False, "kernel": "sp"},
     "alpha": {"alpha": 2.5},
-    "beta": {"beta": 0.25},
+    "beta": {"beta": 0.25, "kernel": "sp"},
     "restarts": {"restarts": 2},
     "clip": {"clip": None},
     "most_observations": {"most_observations": 40},
     "acquisition": {"acquisition": EI(0.5)},
     "method": {"method": "search"},
-    "solver": {"solver": "gurobi", "method": "mip"},
-    "options": {"options": {"gap": 0.01, "symmetry": False}, "method": "mip"},
+    "solver": {"solver": "gurobi", "method": "mip", **PAPER},
+    "options": {"options": {"gap": 0.01, "symmetry": False}, "method": "mip", **PAPER},
     "time_limit": {"time_limit": 7.5},
+    "n_evaluations": {"n_evaluations": 2000},
     "n_initial": {"n_initial": 3},
     "seed": {"seed": 11},
     "direction": {"direction": "maximize"},
@@ -81,7 +83,7 @@ def test_every_choice_of_a_fit_and_of_a_proposal_is_a_setting(function: Any) -> 
 def test_keyword_arguments_and_settings_have_the_same_names_and_types() -> None:
     settings = get_type_hints(StudySettings)
     assert settings.pop("space") is GraphSpace
-    assert get_type_hints(StudyOptions) == settings
+    assert get_type_hints(StudyOptions) == {**settings, "preset": Preset | None}
     assert tuple(OTHER) == SETTING_NAMES  # what follows is about all of them
 
 
@@ -122,7 +124,9 @@ def test_every_setting_reaches_the_fit_and_the_proposal(
 
 
 def test_amplitudes_that_are_given_are_not_fitted() -> None:
-    study = observed(Study(SPACE, n_initial=2, method="sample", alpha=2.5, beta=0.25))
+    study = observed(
+        Study(SPACE, n_initial=2, method="sample", preset="paper", alpha=2.5, beta=0.25)
+    )
     assert study.ask().hyperparameters == {"alpha": 2.5, "beta": 0.25, "noise": 1e-6}
     study.change(alpha=None, beta=None, feature_kernel=False)
     found = study.ask().hyperparameters
@@ -249,7 +253,11 @@ def test_a_study_names_the_nearest_argument(wrong: dict[str, Any], near: str) ->
         ({"restarts": 0}, "expected restarts to be an integer >= 1, got 0"),
         ({"most_observations": 2}, "expected most_observations to be an integer >= 4"),
         ({"feature_kernel": "no"}, "feature_kernel must be True or False, got 'no'"),
-        ({"feature_kernel": False, "beta": 1.0}, "leave one of them out"),
+        ({"kernel": "sp", "feature_kernel": False, "beta": 1.0}, "leave one of them out"),
+        ({"beta": 1.0}, "beta is the amplitude of the feature kernel, got 1.0 with .* 'rbf'"),
+        ({"n_evaluations": 0}, "expected n_evaluations to be an integer >= 1, got 0"),
+        ({"preset": "papr"}, "unknown preset 'papr'; choose one of paper, or None"),
+        ({"preset": ["paper"]}, "unknown preset"),
         ({"solver": "scip"}, "solver is a choice of method 'mip', got 'scip' with method 'auto'"),
         ({"options": {}, "method": "exact"}, "options is a choice of method 'mip'"),
         ({"options": {"gap": 1, "gab": 2}, "method": "mip"}, "unknown option 'gab'"),
@@ -340,6 +348,7 @@ positive = st.floats(1e-6, 1e6)
             "acquisition": st.builds(LCB, positive) | st.builds(EI, positive) | st.just("ei"),
             "method": st.sampled_from(["auto", "search"]),
             "time_limit": positive | st.just(float("inf")),
+            "n_evaluations": st.integers(1, 10**9) | st.none(),
             "n_initial": st.integers(2, 99),
             "seed": st.integers(0, 2**40),
             "direction": st.sampled_from(["minimize", "maximize"]),
@@ -348,6 +357,8 @@ positive = st.floats(1e-6, 1e6)
     )
 )
 def test_settings_come_back_from_json_as_they_were(chosen: dict[str, Any]) -> None:
+    if chosen.get("beta") is not None:
+        chosen = {"kernel": "ssp", **chosen}  # rbf has no such amplitude
     settings = StudySettings(space=SPACE, **chosen)
     text = json.dumps(settings.to_dict(), allow_nan=False)
     assert StudySettings.from_dict(json.loads(text)) == settings

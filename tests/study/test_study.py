@@ -69,7 +69,7 @@ def test_every_trial_records_where_it_comes_from(storage: Any) -> None:
     assert trial.certificate["bound"] is None
     assert trial.certificate["seconds"] > 0
     assert trial.certificate["fit_seconds"] > 0
-    assert set(trial.hyperparameters) == {"alpha", "beta", "noise"}
+    assert {"alpha", "beta", "noise", "length_labels"} <= set(trial.hyperparameters)
     assert trial.seed is not None
     assert trial.version
     assert trial.attempts == 1

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from bogrape import GraphSpace, Study, propose
-from bogrape import statusline as statuslines
+from bogrape import GraphSpace, Study, console, propose
 from bogrape.constraints import NumberOfEdges
 from bogrape.errors import InvalidInputError
 from bogrape.gp import GraphGP
@@ -192,7 +191,7 @@ def test_whoever_waits_sees_what_for(
 def test_a_bar_stays_away_from_quick_work(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    line = statuslines.status_line("work", 3, delay=60.0)
+    line = console.status_line("work", 3, delay=60.0)
     line.show(0, "thinking")
     line.show(3, "done")
     line.close()
@@ -207,7 +206,7 @@ class Terminal(io.StringIO):
 def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    line = statuslines.status_line("work", 3)
+    line = console.status_line("work", 3)
     line.show(0, "thinking")
     line.show(3, "done")
     line.close()
@@ -217,7 +216,7 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_log_gets_every_line(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "bogrape"):
-        line = statuslines.status_line("work", 3)
+        line = console.status_line("work", 3)
         line.show(1, "one")
         line.show(2, "two")
         line.close()

@@ -18,7 +18,7 @@ SPACE = GraphSpace(5, labels=2)
 @pytest.fixture(params=["memory", "sqlite"])
 def study(request: Any, tmp_path: Path) -> Study:
     storage = None if request.param == "memory" else f"sqlite:///{tmp_path}/study.db"
-    made = Study(SPACE, storage, n_initial=4, method="search", time_limit=1)
+    made = Study(SPACE, storage, n_initial=4, preset="paper", method="search", time_limit=1)
     for trial in made.ask(4):  # type: ignore[union-attr]
         made.tell(trial, float(trial.graph.n_edges))
     return made

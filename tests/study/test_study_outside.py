@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -158,7 +159,8 @@ def test_a_prediction_needs_two_observations_and_readable_graphs() -> None:
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
 def test_a_proposed_trial_stores_what_the_model_predicts(direction: str, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/study.db"
-    study = Study(SPACE, url, n_initial=2, direction=direction, time_limit=5)  # type: ignore[arg-type]
+    settings: Any = {"n_initial": 2, "preset": "paper", "direction": direction, "time_limit": 5}
+    study = Study(SPACE, url, **settings)
     study.add_all(observations(8, seed=5))
     mean, std = study.predict([graph := study.ask().graph])
     stored = Study.load(url).trials[-1]

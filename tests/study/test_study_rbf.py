@@ -107,7 +107,7 @@ def test_a_report_of_paper_kernels_says_nothing_of_length_scales() -> None:
 
 
 def test_other_settings_in_a_report_include_it() -> None:
-    study = Study(SPACE, kernel="ssp")
+    study = Study(SPACE, preset="paper")
     rng = np.random.default_rng(0)
     study.add_all([(g, float(rng.normal())) for g in SPACE.sample(8, seed=2, distinct=True)])
     assert {("rbf", 1e-6), ("rbf", "fit")} <= {(s.kernel, s.noise) for s in Survey(study).scores}

@@ -18,7 +18,7 @@ from ..errors import InvalidInputError, SettingsDiffer, StudyError
 from ..space import GraphSpace
 from ..storage.protocol import check_name
 from ..study import Study, StudySettings
-from ..study.settings import SETTING_NAMES, unknown_name
+from ..study.settings import SETTING_NAMES, for_new_study, unknown_name
 from .formats import Format, get_format
 from .import_folder import import_from
 
@@ -33,7 +33,7 @@ _SPACE = (
 _MOLECULES = ("molecules", "n_atoms", "bounds", "scaffold", "keep_rings", "rules")
 _SEARCH = (
     *(name for name in SETTING_NAMES if name != "direction"),
-    *("n_iterations", "kappa", "xi"),
+    *("n_iterations", "kappa", "xi", "preset"),
 )
 _NONE = "none"  # how a study file turns a setting off: TOML has no null
 _OBJECTIVE = ("command", "function", "format")
@@ -49,6 +49,7 @@ class StudyFile:
     name: str
     storage: str
     settings: StudySettings
+    given: frozenset[str]  # settings that it names; the others have their defaults
     n_iterations: int
     command: str | tuple[str, ...] | None
     function: str | None
@@ -68,13 +69,17 @@ class StudyFile:
     def open(self) -> Study:
         """The study, made if it does not exist yet."""
         try:
-            return Study.open(self.storage, self.name, self.settings)
+            return Study.open(self.storage, self.name, self.settings, given=self.given)
         except SettingsDiffer as error:
             raise StudyError(
                 f"{self.path}: the study was made with other settings ({', '.join(error.names)}); "
                 f"go on with those of the file by 'bogrape change {self.path}', or give the study "
                 "another name"
             ) from None
+
+    def change(self, study: Study) -> None:
+        """Let a study go on with what the file says; what it does not say stays."""
+        study.adopt(self.settings.as_made(study.settings, self.given))
 
     def load(self) -> Study:
         """The study as it was made; an error if it does not exist yet."""
@@ -115,6 +120,10 @@ def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
         for name, value in search.items()
         if name in SETTING_NAMES and name != "acquisition"
     }
+    settings |= _acquisition(search)
+    if "preset" in search:
+        settings["preset"] = search["preset"]
+    settings = for_new_study(settings)
     if "direction" in data:
         settings["direction"] = data["direction"]
     command, function = objective.get("command"), objective.get("function")
@@ -137,7 +146,8 @@ def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
         path=path,
         name=check_name(data.get("name", "study")),
         storage=_storage(data.get("storage", "sqlite:///study.db"), path),
-        settings=StudySettings(space=space, acquisition=_acquisition(search), **settings),
+        settings=StudySettings(space=space, **settings),
+        given=frozenset(settings),
         n_iterations=whole(search.get("n_iterations", 50), "[search] n_iterations", 0),
         command=tuple(command) if isinstance(command, list) else command,
         function=function,
@@ -208,14 +218,18 @@ def _molecules(space: dict[str, Any], rules: tuple[Rule, ...]) -> GraphSpace:
     return molecules.molecule_space(space["molecules"], size, rules, bounds)
 
 
-def _acquisition(search: dict[str, Any]) -> Any:
-    name = search.get("acquisition", "lcb")
+def _acquisition(search: dict[str, Any]) -> dict[str, Any]:
+    """The acquisition, if there is one: by its name, or by ``kappa`` or ``xi``, which have one."""
     for key, owner in (("kappa", "lcb"), ("xi", "ei")):
-        if key in search and name != owner:
+        if key in search and search.get("acquisition", owner) != owner:
             raise InvalidInputError(f"[search] {key} belongs to acquisition = '{owner}'")
+    if "kappa" in search and "xi" in search:
+        raise InvalidInputError("[search] must have kappa (of lcb) or xi (of ei), got both")
     if "kappa" in search:
-        return LCB(search["kappa"])
-    return EI(search["xi"]) if "xi" in search else name
+        return {"acquisition": LCB(search["kappa"])}
+    if "xi" in search:
+        return {"acquisition": EI(search["xi"])}
+    return {"acquisition": search["acquisition"]} if "acquisition" in search else {}
 
 
 def _storage(url: Any, path: Path) -> str:

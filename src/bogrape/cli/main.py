@@ -16,12 +16,13 @@ import click
 from ..errors import InvalidInputError
 from ..optimize import run as run_study
 from ..study import Trial
+from ..study.settings import PRESETS
 from ..trial import package_version
 from .bench import bench
 from .config import read_study_file
 from .errors import explained, stop
 from .objective import make_file_evaluator
-from .observations import kind_of, read_observations
+from .observations import Columns, kind_of, read_observations
 from .output import print_json, print_preview, print_status, print_trial, trial_data
 from .report import report
 from .rescue import rescue
@@ -48,7 +49,15 @@ set_option = click.option(
     multiple=True,
     help="A setting of [search] instead of that in the file, e.g. --set noise=fit.",
 )
+preset_option = click.option(
+    "--preset",
+    type=click.Choice(list(PRESETS)),
+    help="Settings of the BoGrape paper (SSP, LCB(1.0), noise 1e-6), as far as the file has none.",
+)
 trial_argument = click.argument("trial", type=click.IntRange(0))
+noise_option = click.option(
+    "--noise", type=float, help="Variance of the value, where it is known: its deviation squared."
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EXIT_CODES)
@@ -85,6 +94,7 @@ def init(path: Path) -> None:
 @click.option("--retry-failed", is_flag=True, help="Evaluate failed trials again, first of all.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @set_option
+@preset_option
 @json_option
 @explained
 def run(
@@ -94,6 +104,7 @@ def run(
     retry_failed: bool,
     quiet: bool,
     instead: tuple[str, ...],
+    preset: str | None,
     as_json: bool,
 ) -> None:
     """Evaluate graphs until the budget of the study is spent.
@@ -101,7 +112,7 @@ def run(
     Stop it with Ctrl-C at any time; run it again to go on. Several runners may work on one study,
     on one machine or many, if each has a --worker name of its own.
     """
-    file = read_study_file(study_file, instead)
+    file = read_study_file(study_file, _with_preset(instead, preset))
     evaluator = make_file_evaluator(file)
     study = file.open()
     if retry_failed:
@@ -140,6 +151,7 @@ def run(
 )
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @set_option
+@preset_option
 @json_option
 @explained
 def ask(
@@ -149,13 +161,14 @@ def ask(
     time_limit: float | None,
     quiet: bool,
     instead: tuple[str, ...],
+    preset: str | None,
     as_json: bool,
 ) -> None:
     """Print the next graph to evaluate, its trial number and what the model predicts.
 
     Ctrl-C ends a proof that takes too long: the best graph so far is printed.
     """
-    file = read_study_file(study_file, instead)
+    file = read_study_file(study_file, _with_preset(instead, preset))
     study = file.open()
     asked = study.ask(n, worker=worker, time_limit=time_limit, progress=not quiet)
     for trial in [asked] if isinstance(asked, Trial) else asked:
@@ -166,22 +179,31 @@ def ask(
 @study_argument
 @trial_argument
 @click.argument("value", type=float)
+@noise_option
 @json_option
 @explained
-def tell(study_file: Path, trial: int, value: float, as_json: bool) -> None:
+def tell(study_file: Path, trial: int, value: float, noise: float | None, as_json: bool) -> None:
     """Record the VALUE of a TRIAL. Telling it again does no harm."""
     file = read_study_file(study_file)
-    print_trial(file.load().tell(trial, value), file.format, as_json)
+    print_trial(file.load().tell(trial, value, noise=noise), file.format, as_json)
 
 
 @main.command(context_settings={"ignore_unknown_options": True})  # values may be negative
 @study_argument
 @trial_argument
 @click.argument("value")
+@noise_option
 @click.option("--reason", help="Why, for the record.")
 @json_option
 @explained
-def correct(study_file: Path, trial: int, value: str, reason: str | None, as_json: bool) -> None:
+def correct(
+    study_file: Path,
+    trial: int,
+    value: str,
+    noise: float | None,
+    reason: str | None,
+    as_json: bool,
+) -> None:
     """Replace the value of a finished TRIAL; the old one stays on record.
 
     VALUE is a number, or 'none' to withdraw the old value.
@@ -191,24 +213,26 @@ def correct(study_file: Path, trial: int, value: str, reason: str | None, as_jso
         number = None if value.lower() == "none" else float(value)
     except ValueError:
         raise InvalidInputError(f"VALUE must be a number or 'none', got {value!r:.60}") from None
-    print_trial(file.load().correct(trial, number, reason=reason), file.format, as_json)
+    changed = file.load().correct(trial, number, noise=noise, reason=reason)
+    print_trial(changed, file.format, as_json)
 
 
 @main.command()
 @study_argument
 @set_option
+@preset_option
 @json_option
 @explained
-def change(study_file: Path, instead: tuple[str, ...], as_json: bool) -> None:
+def change(study_file: Path, instead: tuple[str, ...], preset: str | None, as_json: bool) -> None:
     """Go on with the settings of the study file, after you have edited it, or with --set.
 
     All settings of [search] but the seed may be changed, and rules may be added. Trials so far
     stay as they are, and the change is recorded.
     """
-    file = read_study_file(study_file, instead)
+    file = read_study_file(study_file, _with_preset(instead, preset))
     study = file.load()
     before = len(study.changes)
-    study.adopt(file.settings)
+    file.change(study)
     made = study.changes[before:]
     if as_json:
         print_json(made)
@@ -275,10 +299,12 @@ def export(study_file: Path, output: str, kind: str | None) -> None:
 @click.option("--format", "kind", type=click.Choice(["csv", "jsonl"]), help="By default as named.")
 @click.option("--graph-column", help="Column of the graph or text, if it has another name.")
 @click.option("--value-column", default="value", show_default=True, help="Column of the value.")
+@click.option("--noise-column", help="Column of variances of the values; by default 'noise'.")
 @click.option("--preview", is_flag=True, help="Show what would be imported; change nothing.")
 @click.option("--skip-bad-rows", is_flag=True, help="Import the others all the same.")
 @click.option("--refuse-outside", is_flag=True, help="Graphs outside the space are mistakes.")
 @set_option
+@preset_option
 @json_option
 @explained
 def import_(
@@ -287,10 +313,12 @@ def import_(
     kind: str | None,
     graph_column: str | None,
     value_column: str,
+    noise_column: str | None,
     preview: bool,
     skip_bad_rows: bool,
     refuse_outside: bool,
     instead: tuple[str, ...],
+    preset: str | None,
     as_json: bool,
 ) -> None:
     """Add observations from SOURCE (.csv or .jsonl with graph and value), all or none.
@@ -298,14 +326,14 @@ def import_(
     Graphs outside the space (of other sizes, or breaking rules) train the model, and are never
     proposed. Rows that cannot be used are all named, with their line numbers.
     """
-    file = read_study_file(study_file, instead)
+    file = read_study_file(study_file, _with_preset(instead, preset))
     rows = read_observations(
         source,
         file.format,
         kind_of(str(source), kind),
         file.settings.space,
         outside="refuse" if refuse_outside else "accept",
-        columns=(graph_column, value_column),
+        columns=Columns(graph=graph_column, value=value_column, noise=noise_column),
     )
     if preview:
         print_preview(rows, file.format, as_json)
@@ -318,7 +346,11 @@ def import_(
         )
         lines = [f"line {row.line}: {row.problem}" for row in bad]
         raise InvalidInputError("\n  ".join([head, *lines]))
-    good = [(r.graph, r.value) for r in rows if r.graph is not None and r.value is not None]
+    good = [
+        (row.graph, row.value, row.noise)
+        for row in rows
+        if row.graph is not None and row.value is not None
+    ]
     added = file.open().add_all(good)
     if as_json:
         print_json([trial_data(trial, file.format) for trial in added])
@@ -338,7 +370,7 @@ def import_(
     show_default=True,
     help="The picture to write.",
 )
-@click.option("--seed", type=click.IntRange(0), default=5, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=2, show_default=True)
 @click.option("--iterations", type=click.IntRange(0), default=20, show_default=True)
 @explained
 def demo(output: Path, seed: int, iterations: int) -> None:
@@ -346,6 +378,11 @@ def demo(output: Path, seed: int, iterations: int) -> None:
     from .demo import run as run_demo
 
     run_demo(output, seed, iterations, echo=click.echo)
+
+
+def _with_preset(instead: tuple[str, ...], preset: str | None) -> tuple[str, ...]:
+    """Settings given on the command line, the preset among them."""
+    return instead if preset is None else (*instead, f"preset={preset}")
 
 
 main.add_command(report)

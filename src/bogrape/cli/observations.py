@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -33,12 +33,22 @@ def kind_of(path: str, given: str | None) -> Kind:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Columns:
+    """Names of the columns of a file of observations."""
+
+    graph: str | None = None  # JSON or text such as SMILES; by default as the study writes them
+    value: str = "value"
+    noise: str | None = None  # variances of values; by default those of "noise", if it is there
+
+
+@dataclass(frozen=True, kw_only=True)
 class ImportedRow:
     """A row of a file of observations: what it holds, or what is wrong with it."""
 
     line: int  # of the file, from 1
     graph: Graph | None = None
     value: float | None = None
+    noise: float | None = None  # variance of the value, if the row tells it
     outside: tuple[str, ...] = ()  # what the graph breaks, if it is outside the space
     problem: str | None = None
 
@@ -50,12 +60,11 @@ def read_observations(
     space: GraphSpace,
     *,
     outside: Outside = "accept",
-    columns: tuple[str | None, str] = (None, "value"),
+    columns: Columns | None = None,
 ) -> list[ImportedRow]:
     """All rows of a file, good and bad; those of unfinished and failed trials are passed over.
 
-    ``columns`` names those of the graph (JSON, or a text such as SMILES) and of the value; by
-    default what `render` wrote will do.
+    By default the columns are those that `render` wrote.
     """
     out = []
     try:
@@ -63,11 +72,12 @@ def read_observations(
             rows = _csv_rows(file) if kind == "csv" else _json_rows(file)
             for line, row in rows:
                 try:
-                    found = None if _is_unfinished(row) else _observation(row, form, columns)
+                    known = columns or Columns()
+                    found = None if _is_unfinished(row) else _observation(row, form, known)
                     if found is not None:
-                        graph, value = checked_observation(space, found, outside)
-                        broken = tuple(space.violations(graph))
-                        out.append(ImportedRow(line=line, graph=graph, value=value, outside=broken))
+                        good = checked_observation(space, found, outside)
+                        broken = tuple(space.violations(good.graph))
+                        out.append(ImportedRow(line=line, outside=broken, **good._asdict()))
                 except BoGrapeError as error:
                     out.append(ImportedRow(line=line, problem=str(error)))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
@@ -80,25 +90,39 @@ def _is_unfinished(row: object) -> bool:
 
 
 def _observation(
-    row: object, form: Format, columns: tuple[str | None, str]
-) -> tuple[Graph, float | str]:
+    row: object, form: Format, columns: Columns
+) -> tuple[Graph, float | None, float | None]:
     if not isinstance(row, dict):
         raise InvalidInputError(str(row))
-    found, value_column = columns
-    graph_column = found or (form.name if form.name != "json" and form.name in row else "graph")
-    graph, value = row.get(graph_column), row.get(value_column)
+    own_text = form.name if form.name != "json" and form.name in row else "graph"
+    graph_column, value_column = columns.graph or own_text, columns.value
     empty = [name for name in (graph_column, value_column) if row.get(name) in (None, "")]
     if empty:
         raise InvalidInputError(
             f"expected {graph_column} and {value_column}, got nothing in {' and '.join(empty)}; "
             f"the columns are {', '.join(map(str, row))[:200]}"
         )
-    if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            raise InvalidInputError(f"expected a number as {value_column}, got {value!r}") from None
-    return form.from_plain(graph), value  # type: ignore[return-value]  # checked by the caller
+    noise_column = columns.noise or "noise"
+    if columns.noise is not None and columns.noise not in row:
+        raise InvalidInputError(
+            f"expected a column {columns.noise!r} of noise; the columns are "
+            f"{', '.join(map(str, row))[:200]}"
+        )
+    graph = form.from_plain(row[graph_column])
+    return graph, _number(row, value_column), _number(row, noise_column)
+
+
+def _number(row: Mapping[str, Any], column: str) -> float | None:
+    """The number of a cell; one that is no text is for the caller to check."""
+    cell = row.get(column)
+    if not isinstance(cell, str):
+        return cell
+    if not cell.strip():
+        return None
+    try:
+        return float(cell)
+    except ValueError:
+        raise InvalidInputError(f"expected a number as {column}, got {cell!r}") from None
 
 
 def _json_rows(file: io.TextIOBase) -> Iterator[tuple[int, Any]]:

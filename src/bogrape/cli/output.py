@@ -10,6 +10,8 @@ from typing import Any
 import click
 
 from ..display import finite, printable
+from ..gp import in_words
+from ..kernels import get_kernel
 from ..study import Study, Trial
 from .config import StudyFile
 from .formats import Format
@@ -22,6 +24,7 @@ def trial_data(trial: Trial, form: Format) -> dict[str, Any]:
         "id": trial.id,
         "state": trial.state,
         "value": trial.value,
+        "noise": trial.noise,
         "graph": form.plain(trial.graph),
         "origin": trial.origin,
         "worker": trial.worker,
@@ -56,6 +59,8 @@ def print_trial(trial: Trial, form: Format, as_json: bool) -> None:
     words = [f"trial {trial.id}", trial.state]
     if trial.value is not None:
         words.append(f"value {trial.value:g}")
+        if trial.noise is not None:
+            words.append(f"noise {trial.noise:g}")
     elif trial.reason:
         words.append(f"({_line(trial.reason)})")
     if trial.predicted is not None:
@@ -76,6 +81,7 @@ def status_data(study: Study, file: StudyFile) -> dict[str, Any]:
         "n_trials": file.n_trials,
         "states": dict(Counter(trial.state for trial in trials)),
         "best": trial_data(study.best, file.format) if complete else None,
+        "model": _model(study),
         "pending": [
             {"id": trial.id, "worker": trial.worker, "asked": trial.asked}
             for trial in trials
@@ -107,6 +113,8 @@ def print_status(study: Study, file: StudyFile, as_json: bool) -> None:
     if best is not None:
         click.echo(f"  best value {best['value']:g} (trial {best['id']})")
         click.echo(f"  best {study.space.nouns.graph} {file.format.encode(study.best.graph)}")
+    if data["model"] is not None:
+        click.echo(f"  model {data['model']}")
     if seconds["evaluate"]:
         click.echo("  seconds " + ", ".join(f"{k} {v:.3g}" for k, v in seconds.items()))
     for trial in data["pending"]:
@@ -114,6 +122,14 @@ def print_status(study: Study, file: StudyFile, as_json: bool) -> None:
         click.echo(f"  pending: trial {trial['id']}, worker {worker}, {asked}")
     for reason, n in data["failures"].items():
         click.echo(f"  failed {n} times: {_line(reason)[:200]}")
+
+
+def _model(study: Study) -> str | None:
+    """What mattered to the model of the last proposal; ``None`` without one, or for your own."""
+    fitted = [trial.hyperparameters for trial in study.trials if "noise" in trial.hyperparameters]
+    if study.settings.surrogate is not None or not fitted:
+        return None
+    return _line(in_words(get_kernel(study.settings.kernel), fitted[-1], study.space.n_labels))
 
 
 def _line(text: object) -> str:
@@ -130,6 +146,7 @@ def print_preview(rows: Sequence[ImportedRow], form: Format, as_json: bool) -> N
                     "line": row.line,
                     "graph": None if row.graph is None else form.plain(row.graph),
                     "value": row.value,
+                    "noise": row.noise,
                     "outside": list(row.outside),
                     "problem": row.problem,
                 }
@@ -142,7 +159,8 @@ def print_preview(rows: Sequence[ImportedRow], form: Format, as_json: bool) -> N
             click.echo(f"line {row.line}  bad  {_line(row.problem)}")
             continue
         fate = f"outside ({'; '.join(row.outside)})" if row.outside else "inside"
-        click.echo(f"line {row.line}  {row.value:g}  {form.encode(row.graph)}  {_line(fate)}")
+        value = f"{row.value:g}" if row.noise is None else f"{row.value:g} (noise {row.noise:g})"
+        click.echo(f"line {row.line}  {value}  {form.encode(row.graph)}  {_line(fate)}")
     bad = sum(row.problem is not None for row in rows)
     outside = sum(bool(row.outside) for row in rows)
     click.echo(

@@ -53,7 +53,8 @@ from .node_kind import NodeKind
 from .paths import Acyclic, CycleRange, DiameterRange
 from .registry import PLACE, find_rule, register_rule
 from .rows import Atom, Aux, Edge, EdgeLabel, HasFeature, HasLabel, Row, Shape, Within, edge, within
-from .rule import NamedLabel, NamedNode, Rule, in_words
+from .rule import NamedLabel, NamedNode, Rule
+from .words import in_words
 
 __all__ = [
     "RULES",

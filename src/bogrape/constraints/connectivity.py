@@ -19,7 +19,8 @@ from ..graph import Graph
 from .edges_and_labels import NamedPair
 from .flows import MOST_NODES_FOR_CUTS, Demand, cut_rows, residual
 from .rows import Aux, Row, Shape, never, within
-from .rule import Excess, Rule, amount
+from .rule import Excess, Rule
+from .words import amount
 
 
 class _ByDemands(Rule):

@@ -27,17 +27,8 @@ from .rows import (
     never,
     total,
 )
-from .rule import (
-    Excess,
-    Label,
-    Node,
-    Rule,
-    amount,
-    called,
-    capitalised,
-    over,
-    with_article,
-)
+from .rule import Excess, Label, Node, Rule, over
+from .words import amount, called, capitalised, with_article
 
 _MOST_LISTED = 12  # edges or labels of a subgraph that are said in words
 

@@ -17,7 +17,8 @@ import numpy as np
 from ..batch import Batch
 from ..domain import GRAPHS, Nouns
 from .rows import Atom, HasFeature, HasLabel, Row, Shape, bounded, edge
-from .rule import Excess, Label, Node, Rule, at_least_or_most, over
+from .rule import Excess, Label, Node, Rule, over
+from .words import at_least_or_most
 
 # The scaled sum stays far inside 64-bit integers, also after a solver has multiplied it further.
 LARGEST_SUM = 10**12

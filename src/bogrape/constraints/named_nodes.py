@@ -12,7 +12,8 @@ from ..batch import Batch
 from ..domain import GRAPHS, Nouns
 from ..graph import Graph
 from .rows import HasLabel, Row, Shape, total
-from .rule import Excess, Label, Rule, called
+from .rule import Excess, Label, Rule
+from .words import called
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,7 +16,8 @@ from ..arrays import IntArray
 from ..batch import Batch
 from ..domain import GRAPHS, Nouns
 from .rows import Aux, Edge, Row, Shape, bounded, never, total, within
-from .rule import Excess, Rule, amount, over
+from .rule import Excess, Rule, over
+from .words import amount
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from difflib import get_close_matches
 from typing import Any, ClassVar, NoReturn, Self
@@ -98,7 +98,7 @@ class Rule:
 
         A rule that gives its meaning here is asked only about graphs that are in a space otherwise.
         """
-        if self.one_by_one:
+        if type(self).excess is Rule.excess:
             self.refuse("holds(graph) or excess(batch)", "neither", "to define one of them")
         return bool(self.excess(Batch.of([graph]))[0] == 0)
 
@@ -108,7 +108,7 @@ class Rule:
 
     @property
     def one_by_one(self) -> bool:
-        """Whether the rule has `holds` only: a space asks it last, about few graphs."""
+        """Whether a space asks it last, about few graphs: by default, if it has `holds` only."""
         return type(self).excess is Rule.excess
 
     @property
@@ -389,53 +389,6 @@ class Rule:
         if not is_number(value) or math.isinf(value):
             self.refuse(f"{what} to be a finite number", repr(value), f"{what} as int or float")
         return int(value) if is_whole(value) else float(value)
-
-
-def in_words(rules: Iterable[Rule], nouns: Nouns = GRAPHS) -> str:
-    """What rules say, one sentence after another; those without words of their own are left out."""
-    spoken = (rule for rule in rules if type(rule).describe is not Rule.describe)
-    return " ".join(dict.fromkeys(rule.describe(nouns) for rule in spoken))
-
-
-def at_least_or_most(low: float | None, high: float | None) -> str:
-    """A range in words; ``None`` on a side without a bound.
-
-    >>> at_least_or_most(None, 3), at_least_or_most(2.5, None), at_least_or_most(2, 2)
-    ('at most 3', 'at least 2.5', 'exactly 2')
-    """
-    lowest, highest = (str(x) if isinstance(x, int) else f"{x or 0:g}" for x in (low, high))
-    if low is None:
-        return f"at most {highest}"
-    if high is None:
-        return f"at least {lowest}"
-    return f"exactly {lowest}" if low == high else f"{lowest} to {highest}"
-
-
-def amount(low: int, high: int | None, one: str, many: str) -> str:
-    """How many of something, e.g. ``at most 3 edges``."""
-    span = at_least_or_most(None if low == 0 and high else low, high)
-    return f"{span} {one if (low if high is None else high) == 1 else many}"
-
-
-def called(thing: Label | Node) -> str:
-    """A label or a node as people call it: by its name, or its number."""
-    return thing.name if isinstance(thing, _Named) else str(thing)
-
-
-def with_article(noun: str) -> str:
-    """The noun after "a" or "an", by its sound as far as its spelling tells.
-
-    >>> with_article("edge"), with_article("bond"), with_article("O"), with_article("C")
-    ('an edge', 'a bond', 'an O', 'a C')
-    """
-    first = noun[:1]
-    vowel = first.upper() in "AEFHILMNORSX" if len(noun) == 1 else first.lower() in tuple("aeiou")
-    return f"{'an' if vowel else 'a'} {noun}"
-
-
-def capitalised(sentence: str) -> str:
-    """The sentence with a capital letter."""
-    return f"{sentence[:1].upper()}{sentence[1:]}"
 
 
 def over(value: NDArray[Any], low: float, high: float | None) -> Excess:

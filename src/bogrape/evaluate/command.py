@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, final
 
 from ..errors import EvaluationNotStarted, InvalidInputError
 from ..graph import Graph
+from ..study.values import Measurement
 from . import supervisor
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ class CommandObjective:
         time_limit: seconds before the program, and all it has started, is killed.
         directory: where it runs; where we are, by default.
 
-    The last line the program prints must be a number; an exit code other than 0 is a failure.
+    The last line the program prints must be a number, or two: the value and its noise variance. An
+    exit code other than 0 is a failure.
     """
 
     command: str | Sequence[str]
@@ -60,8 +62,8 @@ class CommandObjective:
             )
         object.__setattr__(self, "command", tuple(words))
 
-    def __call__(self, graph: Graph) -> float:
-        """The number the program prints for the graph."""
+    def __call__(self, graph: Graph) -> float | Measurement:
+        """The number the program prints for the graph, or the two: value and noise variance."""
         import subprocess  # late: `import bogrape` need not pay for it
 
         process, report = self._start()
@@ -88,10 +90,12 @@ class CommandObjective:
             )
         last = _last_line(out)
         try:
-            return float(last)
-        except ValueError:
+            value, *noise = map(float, last.split(maxsplit=2))
+            return Measurement(value, *noise) if noise else value
+        except (ValueError, TypeError):  # no numbers, or more than two
             raise CommandError(
-                f"the last line {self.command[0]!r} prints must be a number, got {last!r}"
+                f"the last line {self.command[0]!r} prints must be a number, or a value and its "
+                f"noise variance, got {last!r}"
             ) from None
 
     def _start(self) -> tuple[subprocess.Popen[str], int]:

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from ..errors import EvaluationNotStarted, InvalidInputError
 from ..graph import Graph
-from ..study.values import as_value
+from ..study.values import Measurement, as_noise, as_value
 
 Kind = Literal[
     "value",
@@ -42,6 +42,7 @@ class Outcome:
     value: float | None = None
     reason: str | None = None
     seconds: float | None = field(default=None, compare=False)
+    noise: float | None = None  # variance of the value, where the objective tells it
 
     @property
     def is_value(self) -> bool:
@@ -62,7 +63,13 @@ class Outcome:
         """Read what `to_json` wrote; anything else is an evaluation that was lost."""
         try:
             data = json.loads(text)
-            outcome = cls(data["kind"], data["value"], data["reason"], data.get("seconds"))
+            outcome = cls(
+                data["kind"],
+                data["value"],
+                data["reason"],
+                data.get("seconds"),
+                as_noise(data.get("noise")),
+            )
             if outcome.kind not in get_args(Kind):
                 raise ValueError(f"unknown kind {outcome.kind!r}")
             if outcome.is_value:
@@ -96,7 +103,8 @@ def _call(objective: Objective, graph: Graph) -> Outcome:
     except BaseException as error:  # whatever it is, the study goes on
         return Outcome("exception", reason=f"{type(error).__name__}: {_safe_text(error)}")
     try:
-        return Outcome("value", as_value(value))
+        measured = value if isinstance(value, Measurement) else Measurement(value)
+        return Outcome("value", as_value(measured.value), noise=as_noise(measured.noise))
     except InvalidInputError as error:
         return Outcome("not a value", reason=str(error))
     except Exception as error:  # a value whose own methods raise

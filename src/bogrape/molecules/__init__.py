@@ -15,6 +15,9 @@ except ImportError:
         "molecules need RDKit, which is not installed; try pip install 'bogrape[molecules]'"
     ) from None
 
+from .alerts import StructuralAlerts, alert_smarts
+from .aromatic_valence import AromaticValence
+from .charge import NetCharge
 from .composition import (
     BondCount,
     DataSetBounds,
@@ -27,16 +30,19 @@ from .diversity import mean_similarity
 from .domain import MOLECULES
 from .drawing import draw
 from .oracles import Oracle, load_oracle
+from .properties import PROPERTIES, Property, drug_like
 from .rings import LargestRing, SmallestRing
 from .scaffold import Scaffold
-from .smarts import ForbiddenSubstructure, RequiredSubstructure
 from .smiles import from_mol, from_smiles, to_mol, to_smiles
 from .space import molecule_space, scaffold
+from .substructure import ForbiddenSubstructure, RequiredSubstructure
 from .valence import Valence
 
 __all__ = [
     "MOLECULES",
+    "PROPERTIES",
     "RULES",
+    "AromaticValence",
     "BondCount",
     "DataSetBounds",
     "Dataset",
@@ -44,13 +50,18 @@ __all__ = [
     "HeteroatomCount",
     "LargestRing",
     "MolecularWeight",
+    "NetCharge",
     "NoAdjacentHeteroatoms",
     "Oracle",
+    "Property",
     "RequiredSubstructure",
     "Scaffold",
     "SmallestRing",
+    "StructuralAlerts",
     "Valence",
+    "alert_smarts",
     "draw",
+    "drug_like",
     "from_mol",
     "from_smiles",
     "load_oracle",
@@ -67,6 +78,7 @@ RULES: dict[str, type[Rule]] = {
     kind.__name__: kind
     for kind in (
         Valence,
+        AromaticValence,
         BondCount,
         DataSetBounds,
         HeteroatomCount,
@@ -77,5 +89,8 @@ RULES: dict[str, type[Rule]] = {
         ForbiddenSubstructure,
         SmallestRing,
         LargestRing,
+        NetCharge,
+        Property,
+        StructuralAlerts,
     )
 }

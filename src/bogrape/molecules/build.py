@@ -19,7 +19,7 @@ from .composition import BondCount, DataSetBounds
 from .draft import Draft, drafts
 from .rings import LargestRing, SmallestRing
 from .scaffold import Scaffold
-from .smarts import RequiredSubstructure
+from .substructure import RequiredSubstructure
 
 _DRAFTS = 64  # different drafts in a batch
 _REDRAWS = 20  # rounds of redrawing elements whose counts are out of range
@@ -32,7 +32,8 @@ def build(
     n = shape.n_nodes
     rules = list(_at(rules, n))
     scaffolds = [rule for rule in rules if isinstance(rule, Scaffold)]
-    required = [rule for rule in rules if isinstance(rule, RequiredSubstructure)]
+    sketches = [rule.sketch() for rule in rules if isinstance(rule, RequiredSubstructure)]
+    required = [sketch for sketch in sketches if sketch is not None]
     low, high = _label_range(rules, shape)
     made = drafts(
         scaffolds, required, valences=valences, most=high, n=n, k=min(k, _DRAFTS), rng=rng
@@ -44,7 +45,7 @@ def build(
     fewest, most = _range(rules, CycleRange, n // 2)
     kept = [scaffold for scaffold in scaffolds if scaffold.keep_rings]
     site.close_rings(fewest, most, *_ring_sizes(rules, n), kept)
-    for order in range(2, shape.n_edge_labels + 1):
+    for order in range(2, min(shape.n_edge_labels, 3) + 1):
         few, many = _range([r for r in rules if _counts(r, order)], BondCount, n // 2)
         site.raise_bonds(order, few, many)
     return site.labels, site.order

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
 from math import ceil, floor, isfinite
@@ -25,9 +25,11 @@ from ..constraints import (
     edge,
 )
 from ..constraints.rows import bounded, total
-from ..constraints.rule import Excess, Label, amount, at_least_or_most, over
+from ..constraints.rule import Excess, Label, over
+from ..constraints.words import amount, at_least_or_most
 from ..domain import Nouns
-from .elements import DATA_SETS, MASSES
+from .elements import DATA_SETS, KINDS, MASSES
+from .identity import AROMATIC
 from .molecule_rule import BOND_NAMES, NOUNS, MoleculeRule, bond, orders
 
 _HYDROGENS = 4  # the first of the five hydrogen features
@@ -36,7 +38,7 @@ _UNIT = 1000  # weights are summed in thousandths of a unit, so without rounding
 
 @dataclass(frozen=True, repr=False)
 class BondCount(MoleculeRule):
-    """``minimum <= number of bonds of this order <= maximum``."""
+    """``minimum <= number of bonds of this order <= maximum``; 4 stands for aromatic bonds."""
 
     order: int
     minimum: int = 0
@@ -44,8 +46,8 @@ class BondCount(MoleculeRule):
 
     def __post_init__(self) -> None:
         self._check_whole("order")
-        if not 1 <= self.order <= 3:
-            self.refuse("order 1, 2 or 3", repr(self.order), "order=2")
+        if not 1 <= self.order <= AROMATIC:
+            self.refuse("order 1, 2 or 3, or 4 for aromatic", repr(self.order), "order=2")
         self._check_range()
 
     def describe(self, nouns: Nouns = NOUNS) -> str:
@@ -78,10 +80,19 @@ class HeteroatomCount(MoleculeRule):
     minimum: int = 0
     maximum: int | None = None
     carbon: Label = "C"
+    ions: Any = field(default=(), compare=False)  # other labels of carbon, set by `bind`
 
     def __post_init__(self) -> None:
         self._check_range()
         self._check_label("carbon")
+
+    def parameters(self) -> dict[str, Any]:
+        """Without the ions, which the space knows."""
+        return _without_ions(super().parameters())
+
+    def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
+        """With the labels of carbon ions."""
+        return super(HeteroatomCount, replace(self, ions=_carbon_ions(labels))).bind(labels, shape)
 
     def describe(self, nouns: Nouns = NOUNS) -> str:
         """The rule as a sentence."""
@@ -90,15 +101,26 @@ class HeteroatomCount(MoleculeRule):
 
     def excess(self, batch: Batch) -> Excess:
         """Heteroatoms too few or too many."""
-        count = (batch.labels != self.index(self.carbon)).sum(axis=1)
+        count = (~np.isin(batch.labels, [self.index(self.carbon), *self.ions])).sum(axis=1)
         return over(count, self.minimum, self.maximum)
 
     def rows(self, shape: Shape) -> Iterator[Row]:
         """``n - maximum <= sum_v f_vC <= n - minimum``."""
         n = shape.n_nodes
-        terms = total(HasLabel(v, self.index(self.carbon)) for v in range(n))
+        carbons = [self.index(self.carbon), *self.ions]
+        terms = total(HasLabel(v, label) for v in range(n) for label in carbons)
         least = None if self.maximum is None else n - self.maximum
         yield from bounded("carbon atoms", terms, least, n - self.minimum)
+
+
+def _carbon_ions(labels: Mapping[str, int]) -> tuple[int, ...]:
+    """The labels of carbon with a charge."""
+    kinds = {i: KINDS[name] for name, i in labels.items() if name in KINDS}
+    return tuple(i for i, kind in kinds.items() if kind.element == "C" and kind.charge)
+
+
+def _without_ions(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in parameters.items() if key != "ions"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,9 +130,19 @@ class NoAdjacentHeteroatoms(MoleculeRule):
     label_fields: ClassVar[tuple[str, ...]] = ("carbon",)
 
     carbon: Label = "C"
+    ions: Any = field(default=(), compare=False)  # other labels of carbon, set by `bind`
 
     def __post_init__(self) -> None:
         self._check_label("carbon")
+
+    def parameters(self) -> dict[str, Any]:
+        """Without the ions, which the space knows."""
+        return _without_ions(super().parameters())
+
+    def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
+        """With the labels of carbon ions."""
+        named = replace(self, ions=_carbon_ions(labels))
+        return super(NoAdjacentHeteroatoms, named).bind(labels, shape)
 
     def describe(self, nouns: Nouns = NOUNS) -> str:
         """The rule as a sentence."""
@@ -118,15 +150,15 @@ class NoAdjacentHeteroatoms(MoleculeRule):
 
     def excess(self, batch: Batch) -> Excess:
         """Bonds between heteroatoms."""
-        other = batch.labels != self.index(self.carbon)
+        other = ~np.isin(batch.labels, [self.index(self.carbon), *self.ions])
         between = batch.adjacency & other[:, :, None] & other[:, None, :]
         return np.asarray(between.sum(axis=(1, 2)) // 2, dtype=float)
 
     def rows(self, shape: Shape) -> Iterator[Row]:
         """``e_uv <= f_uC + f_vC``."""
-        carbon = self.index(self.carbon)
+        carbons = [self.index(self.carbon), *self.ions]
         for u, v in shape.pairs():
-            ends = ((HasLabel(u, carbon), -1), (HasLabel(v, carbon), -1))
+            ends = tuple((HasLabel(end, label), -1) for end in (u, v) for label in carbons)
             yield Row(f"a carbon in bond[{u},{v}]", ((Edge(u, v), 1), *ends), high=0)
 
 
@@ -142,13 +174,13 @@ class MolecularWeight(MoleculeRule):
     masses: Any = ()
 
     def __post_init__(self) -> None:
-        for field in ("minimum", "maximum"):
-            value = getattr(self, field)
+        for name in ("minimum", "maximum"):
+            value = getattr(self, name)
             if value is None:
                 continue
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             if not number or not isfinite(value) or not 0 <= value <= 1e6:
-                self.refuse(f"{field} to be a weight in g/mol", repr(value), f"{field}=100")
+                self.refuse(f"{name} to be a weight in g/mol", repr(value), f"{name}=100")
         if self.minimum is None and self.maximum is None:
             self.refuse("a minimum or a maximum", "neither", "maximum=150")
         if None not in (self.minimum, self.maximum) and self.minimum > self.maximum:  # type: ignore[operator]
@@ -168,10 +200,10 @@ class MolecularWeight(MoleculeRule):
         """With the masses of the labels."""
         rule = self
         if not self.masses:
-            missing = [name for name in labels if name not in MASSES]
+            missing = [name for name in labels if name not in KINDS]
             if not labels or missing:
                 self.refuse("labels that are elements", repr(missing), "masses=(12.011, ...)")
-            rule = replace(self, masses=[MASSES[name] for name in labels])
+            rule = replace(self, masses=[MASSES[KINDS[name].element] for name in labels])
         if len(rule.masses) != shape.n_labels:
             self.refuse(f"{shape.n_labels} masses", f"{len(rule.masses)}", "one a label")
         return super(MolecularWeight, rule).bind(labels, shape)

@@ -7,7 +7,7 @@ from typing import Any
 from ..domain import Domain, TextFormat
 from ..graph import Graph
 from .drawing import svg
-from .elements import VALENCES
+from .elements import LABELS
 from .molecule_rule import BOND_NAMES, NOUNS
 from .smiles import from_smiles, to_smiles
 
@@ -19,12 +19,12 @@ def _read(text: str, space: Any) -> Graph:
 MOLECULES = Domain(
     name="molecules",
     nouns=NOUNS,
-    label_names=tuple(symbol for symbol in VALENCES if symbol != "H"),
+    label_names=LABELS,
     edge_label_names=BOND_NAMES,
     feature_phrases=(
         *("with 1 neighbour", *(f"with {n} neighbours" for n in (2, 3, 4))),
         *("without hydrogen", "with 1 hydrogen", *(f"with {n} hydrogens" for n in (2, 3, 4))),
-        *("in a double bond", "in a triple bond"),
+        *("in a double bond", "in a triple bond", "in an aromatic bond"),
     ),
     draw=svg,
     text=TextFormat(name="SMILES", write=to_smiles, read=_read),

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import BoolArray, IntArray
 from .scaffold import Scaffold
-from .smarts import Pattern, RequiredSubstructure
+from .smarts import Pattern
 
 _TRIES = 8  # searches for a place of one substructure
 _STEPS = 400  # atoms tried on in one search
@@ -71,7 +71,7 @@ class Draft:
 
 def drafts(
     scaffolds: Sequence[Scaffold],
-    required: Sequence[RequiredSubstructure],
+    required: Sequence[Pattern],
     *,
     valences: Sequence[int],
     most: IntArray,
@@ -92,7 +92,7 @@ def drafts(
     for _ in range(k):
         draft = first
         for i in rng.permutation(len(required)):
-            draft = _with(draft, required[i].pattern, scaffolds, valences, most, rng) or draft
+            draft = _with(draft, required[i], scaffolds, valences, most, rng) or draft
         out.append(draft)
     return out
 

@@ -14,7 +14,7 @@ from ..domain import Nouns
 NOUNS = Nouns(
     graph="molecule", graphs="molecules", node="atom", nodes="atoms", edge="bond", edges="bonds"
 )
-BOND_NAMES = ("single bond", "double bond", "triple bond")  # of orders 1, 2, 3
+BOND_NAMES = ("single bond", "double bond", "triple bond", "aromatic bond")  # 1, 2, 3, 4
 
 
 class MoleculeRule(Rule):
@@ -28,10 +28,13 @@ class MoleculeRule(Rule):
 
 
 def orders(batch: Batch) -> IntArray:
-    """Bond orders ``(B, n, n)``; graphs without edge labels have single bonds."""
+    """Kinds of bonds ``(B, n, n)``: orders 1, 2, 3, or 4 for aromatic; 0 where there is none.
+
+    Graphs without edge labels have single bonds.
+    """
     return batch.adjacency.astype(np.int64) if batch.edge_labels is None else batch.edge_labels
 
 
 def bond(u: int, v: int, k: int) -> EdgeLabel:
-    """The atom "u and v are joined by a bond of order k"."""
+    """The atom "u and v are joined by a bond of kind k"."""
     return EdgeLabel(min(u, v), max(u, v), k)

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdkit import rdBase
 from rdkit.Chem import QED, rdMolDescriptors
 
 from ..graph import Graph
+from .alerts import n_alerts
 from .elements import Elements
+from .properties import synthetic_accessibility as accessibility_of
 from .smiles import read_smiles, to_mol
 
 
@@ -48,7 +49,15 @@ def molecular_weight(molecule: Graph | str, elements: Elements | None = None) ->
 
 def synthetic_accessibility(molecule: Graph | str, elements: Elements | None = None) -> float:
     """Synthetic accessibility, 1 (easy) to 10 (hard), by Ertl and Schuffenhauer 2009."""
-    from rdkit.Contrib.SA_Score import sascorer
+    return accessibility_of(_mol(molecule, elements))
 
-    with rdBase.BlockLogs():
-        return float(sascorer.calculateScore(_mol(molecule, elements)))
+
+def structural_alerts(
+    molecule: Graph | str, elements: Elements | None = None, catalogue: str = "BRENK"
+) -> float:
+    """How many alerts of one of RDKit's catalogues occur: a penalty, where a rule is too strict.
+
+    >>> structural_alerts("CC=O"), structural_alerts("CCO")
+    (1.0, 0.0)
+    """
+    return float(n_alerts(_mol(molecule, elements), catalogue))

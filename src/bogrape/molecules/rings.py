@@ -27,7 +27,8 @@ from ..arrays import IntArray
 from ..batch import Batch
 from ..constraints import Atom, Aux, Edge, Row, Shape, within
 from ..constraints.rows import Terms, total
-from ..constraints.rule import Excess, amount
+from ..constraints.rule import Excess
+from ..constraints.words import amount
 from ..domain import Nouns
 from .molecule_rule import NOUNS, MoleculeRule
 from .smarts import ANY_ORDER, Pattern, nowhere

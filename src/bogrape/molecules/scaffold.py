@@ -13,8 +13,8 @@ more single bond at most, in place of a hydrogen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Self
 
@@ -25,9 +25,13 @@ from ..arrays import BoolArray, IntArray
 from ..batch import Batch
 from ..constraints import Atom, Aux, Edge, HasLabel, Row, Shape, edge, within
 from ..constraints.rows import never, total
-from ..constraints.rule import Excess, Label, called
+from ..constraints.rule import Excess, Label
+from ..constraints.words import called
 from ..counts import distances_batch
 from ..domain import Nouns
+from .aromaticity import perceived
+from .elements import VALENCES
+from .identity import AROMATIC
 from .molecule_rule import NOUNS, MoleculeRule, bond, orders
 
 
@@ -42,6 +46,8 @@ class Scaffold(MoleculeRule):
         keep_rings: whether its ring system stays as it is: no ring that reaches beyond the scaffold
             has a ring atom, or two atoms, of the scaffold.
 
+    In spaces with aromatic bonds, those of the fragment alone are aromatic in the molecule too.
+
     `scaffold` makes one from SMILES.
     """
 
@@ -49,6 +55,7 @@ class Scaffold(MoleculeRule):
     bonds: Any
     open: Any
     keep_rings: bool = False
+    aromatic: Any = field(default=(), compare=False)  # pairs of atoms, set by `bind`
 
     def __post_init__(self) -> None:
         if not isinstance(self.labels, (list, tuple)) or not self.labels:
@@ -76,6 +83,25 @@ class Scaffold(MoleculeRule):
             self.refuse("keep_rings to be True or False", repr(self.keep_rings), "keep_rings=True")
         if self.keep_rings and not nx.is_connected(_skeleton(self.n_atoms, self.bonds)):
             self.refuse("one connected fragment to keep rings of", "several", "keep_rings=False")
+
+    def parameters(self) -> dict[str, Any]:
+        """Without the aromatic bonds, which follow from the others."""
+        return {key: value for key, value in super().parameters().items() if key != "aromatic"}
+
+    def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
+        """With aromatic bonds, where the space has them: those of the fragment alone."""
+        rule = self
+        names = {index: name for name, index in labels.items()}
+        atoms = [names.get(label, label) for label in self.labels]
+        if shape.n_edge_labels == AROMATIC and all(name in VALENCES for name in atoms):
+            rule = replace(self, aromatic=_aromatic_bonds(tuple(atoms), self.bonds))
+        return super(Scaffold, rule).bind(labels, shape)
+
+    def kinds(self) -> tuple[tuple[int, int, int], ...]:
+        """Its bonds as edge labels of the space: orders, or 4 for aromatic ones."""
+        return tuple(
+            (u, v, AROMATIC if (u, v) in self.aromatic else order) for u, v, order in self.bonds
+        )
 
     @property
     def n_atoms(self) -> int:
@@ -107,8 +133,8 @@ class Scaffold(MoleculeRule):
         if n < k:
             return np.full(len(batch), float(k - n))
         wanted = np.zeros((k, k), dtype=np.int64)
-        for u, v, order in self.bonds:
-            wanted[u, v] = wanted[v, u] = order
+        for u, v, kind in self.kinds():
+            wanted[u, v] = wanted[v, u] = kind
         labels = [self.index(label) for label in self.labels]
         out = (batch.labels[:, :k] != labels).sum(axis=1)
         out = out + (orders(batch)[:, :k, :k] != wanted).sum(axis=(1, 2)) // 2
@@ -171,8 +197,8 @@ class Scaffold(MoleculeRule):
             yield never(f"scaffold of {k} atoms")
             return
         parts: list[Atom] = [HasLabel(v, self.index(label)) for v, label in enumerate(self.labels)]
-        for u, v, order in self.bonds:
-            parts.append(bond(u, v, order) if shape.n_edge_labels else edge(u, v, False))
+        for u, v, kind in self.kinds():
+            parts.append(bond(u, v, kind) if shape.n_edge_labels else edge(u, v, False))
         for part in parts:
             yield Row(f"scaffold: {part}", ((part, 1),), low=1)
         bonded = {pair[:2] for pair in self.bonds}
@@ -209,6 +235,17 @@ class Scaffold(MoleculeRule):
                 for root in roots if x != w else ():
                     same = ((branch(w, root), 1), (branch(x, root), -1), (edge(w, x, False), 1))
                     yield Row(f"scaffold: same root[{w},{x},{root}]", same, high=1)
+
+
+@cache
+def _aromatic_bonds(
+    names: tuple[str, ...], bonds: tuple[tuple[int, int, int], ...]
+) -> tuple[tuple[int, int], ...]:
+    """The bonds that are aromatic in the molecule that these atoms and bonds make."""
+    used = [sum(order for *ends, order in bonds if v in ends) for v in range(len(names))]
+    hydrogens = tuple(max(0, VALENCES[name] - n) for name, n in zip(names, used, strict=True))
+    found = perceived(tuple(range(len(names))), bonds, hydrogens, names)
+    return tuple((u, v) for u, v, kind in found if kind == AROMATIC)
 
 
 def _skeleton(n_atoms: int, bonds: tuple[tuple[int, int, int], ...]) -> Any:

@@ -1,34 +1,32 @@
-"""Substructures: patterns written as SMARTS, required or forbidden.
+"""Patterns written as SMARTS, in the Kekulé reading.
 
-SMARTS is read on the Kekulé structure of a molecule, which is what a graph holds: ``C`` is any
-carbon atom, ``-``, ``=``, ``#`` and ``~`` are bonds of order 1, 2, 3 and of any order. An atom is
-an element, a list ``[N,O]``, ``[!C]`` or ``*``, and may ask for hydrogens: ``[OH]``, ``[N;H0,H1]``.
-Aromatic letters, charges, ring marks and recursion are refused.
+SMARTS is read on the Kekulé structure of a molecule, which is what a graph without aromatic bonds
+holds: ``C`` is any carbon atom, ``-``, ``=``, ``#`` and ``~`` are bonds of order 1, 2, 3 and of any
+order. An atom is an element, a list ``[N,O]``, ``[!C]`` or ``*``, and may ask for hydrogens:
+``[OH]``, ``[N;H0,H1]``. Aromatic letters, charges, ring marks and recursion are not understood: see
+`bogrape.molecules.smarts_query`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from rdkit import Chem, rdBase
 
 from ..arrays import IntArray
 from ..batch import Batch
-from ..constraints import Atom, Aux, HasFeature, HasLabel, Row, Shape, edge
+from ..constraints import Atom, HasFeature, HasLabel, Row, Shape, edge
 from ..constraints.rows import never, total
-from ..constraints.rule import Excess
-from ..domain import Nouns
-from .elements import VALENCES
-from .molecule_rule import NOUNS, MoleculeRule, bond, orders
+from .elements import KINDS, MASSES
+from .molecule_rule import bond, orders
 
 _HYDROGENS = 4  # the first of the five hydrogen features
-_MOST_PLACES = 300_000  # ways to place a pattern for which rows are written
 ANY_ORDER = (1, 2, 3)
 _SYMBOL = re.compile(r"(!?)(?:#(\d+)|([A-Z][a-z]?)|(\*))")
 
@@ -186,109 +184,15 @@ def _atom(
             negated, number, symbol, _ = match.groups()
             if number:
                 symbol = Chem.GetPeriodicTable().GetElementSymbol(int(number))
-            if symbol and symbol not in VALENCES:
+            if symbol and symbol not in MASSES:
                 raise ValueError(f"the atom {text!r}")
-            these = {i for i, e in enumerate(elements) if symbol in (None, e)}
+            these = {i for i, e in enumerate(elements) if symbol in (None, KINDS[e].element)}
             chosen |= set(range(len(elements))) - these if negated else these
         labels &= chosen
     return (
         None if len(labels) == len(elements) else tuple(sorted(labels)),
         None if len(hydrogens) == 5 else tuple(sorted(hydrogens)),
     )
-
-
-@dataclass(frozen=True, repr=False)
-class _Substructure(MoleculeRule):
-    """Common ground of the two rules: a SMARTS text, and the elements of the space."""
-
-    smarts: str
-    elements: Any = ()
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.smarts, str) or not self.smarts:
-            self.refuse("a SMARTS text", repr(self.smarts), "smarts='[OH]'")
-        self._set("elements", tuple(self.elements))
-        try:
-            read_smarts(self.smarts, self.elements or tuple(VALENCES))
-        except (ValueError, RuntimeError) as error:
-            self.refuse(
-                "elements, lists of them, hydrogen counts and the bonds - = # ~",
-                str(error),
-                "Kekulé bonds instead of aromatic ones, see bogrape.molecules.smarts",
-            )
-
-    def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
-        """With the elements of the space."""
-        rule = self if self.elements else replace(self, elements=tuple(labels))
-        if not rule.elements:
-            self.refuse("labels that are elements", "labels without names", "molecule_space")
-        if len(rule.elements) != shape.n_labels:
-            self.refuse(f"{shape.n_labels} elements", f"{len(rule.elements)}", "one a label")
-        if any(hydrogens is not None for hydrogens in rule.pattern.hydrogens):
-            rule._check_features(shape.n_features)
-        ways = np.prod([float(shape.n_nodes - i) for i in range(len(rule.pattern))])
-        if ways / len(rule.pattern.symmetry()) > _MOST_PLACES:
-            self.refuse(
-                f"a pattern with at most {_MOST_PLACES} places on {shape.n_nodes} atoms",
-                f"{len(rule.pattern)} atoms",
-                "a smaller pattern, or Scaffold",
-            )
-        return super(_Substructure, rule).bind(labels, shape)
-
-    @property
-    def pattern(self) -> Pattern:
-        """The pattern over the labels of the space."""
-        if not self.elements:
-            self.refuse("a space that names elements", "the rule alone", "space.violations(graph)")
-        return read_smarts(self.smarts, self.elements)
-
-
-@dataclass(frozen=True, repr=False)
-class ForbiddenSubstructure(_Substructure):
-    """The pattern lies nowhere in the molecule."""
-
-    def describe(self, nouns: Nouns = NOUNS) -> str:  # noqa: ARG002
-        """The rule as a sentence."""
-        return f"The substructure {self.smarts} does not occur."
-
-    def excess(self, batch: Batch) -> Excess:
-        """How many ways there are to find it."""
-        return self.pattern.count(batch) / len(self.pattern.symmetry())
-
-    def rows(self, shape: Shape) -> Iterator[Row]:
-        """For every place: not all its statements are true."""
-        yield from nowhere(self.pattern, shape, self.smarts)
-
-
-@dataclass(frozen=True, repr=False)
-class RequiredSubstructure(_Substructure):
-    """The pattern lies somewhere in the molecule."""
-
-    def describe(self, nouns: Nouns = NOUNS) -> str:  # noqa: ARG002
-        """The rule as a sentence."""
-        return f"The substructure {self.smarts} occurs."
-
-    def excess(self, batch: Batch) -> Excess:
-        """1 where it does not."""
-        return np.asarray(self.pattern.count(batch) == 0, dtype=float)
-
-    def rows(self, shape: Shape) -> Iterator[Row]:
-        """``here_p = 1`` exactly when all statements of place p are true; one of them is."""
-        if len(self.pattern) > shape.n_nodes:
-            yield never(f"{self.smarts} somewhere")
-            return
-        helpers = []
-        for place in self.pattern.places(shape):
-            here = Aux(f"{self.name}.here{list(place)}")
-            helpers.append(here)
-            lists = self.pattern.statements(place, shape)
-            for one_of in lists:
-                name = f"{self.smarts} at {place}: {one_of}"
-                yield Row(name, (*total(one_of), (here, -1)), low=0)
-            every = total(atom for one_of in lists for atom in one_of)
-            high = len(lists) - 1
-            yield Row(f"{self.smarts} at {place}", (*every, (here, -1)), high=high)
-        yield Row(f"{self.smarts} somewhere", total(helpers), low=1)
 
 
 def nowhere(pattern: Pattern, shape: Shape, name: str) -> Iterator[Row]:

@@ -1,10 +1,10 @@
 """SMILES and RDKit molecules in and out.
 
-What a `Graph` cannot hold is refused with the reason, never dropped in silence: charges, radicals,
-isotopes, stereo marks, atom maps, several fragments, odd valences. Two things are put in another
-form: explicit hydrogens are counted, and aromatic rings become alternating double bonds
-(kekulisation). Of the Kekulé forms of a molecule, one that a given space contains is taken, else
-RDKit's choice.
+What a `Graph` cannot hold is refused with the reason, never dropped in silence: radicals, isotopes,
+atom maps, several fragments, odd valences, and stereo marks unless they are to be ignored. Explicit
+hydrogens are counted. Aromatic rings become alternating double bonds (kekulisation), or stay
+aromatic where the graph is to have aromatic bonds. Of the Kekulé forms of a molecule, one that a
+given space contains is taken, else RDKit's choice.
 """
 
 from __future__ import annotations
@@ -15,36 +15,46 @@ from typing import Any, NoReturn
 import numpy as np
 from rdkit import Chem, rdBase
 
+from ..arrays import IntArray
 from ..errors import InvalidGraphError, InvalidInputError
 from ..graph import Graph
 from ..space import GraphSpace
-from .elements import VALENCES, Elements, elements_of
-from .identity import BONDS, unchecked_mol
+from .aromatic_valence import N_AROMATIC_FEATURES, AromaticValence, aromatic_features
+from .aromaticity import read_bonds
+from .elements import KINDS, LABEL_OF, LABELS, VALENCES, AtomKind, Elements, elements_of
+from .identity import AROMATIC, BONDS, unchecked_mol, valences_of
 from .scaffold import Scaffold
 from .valence import N_FEATURES, Valence, features
 
 _LONGEST = 2_000  # characters
 _LARGEST = 200  # heavy atoms
 _FORMS = 64  # Kekulé forms that are looked at
+_NO_STEREO = "stereo='ignore', or the SMILES without @, / and \\"
 _ORDERS = {kind: order for order, kind in BONDS.items()}
 
 
-def from_smiles(smiles: str, elements: Elements = "qm7") -> Graph:
+def from_smiles(
+    smiles: str, elements: Elements = "qm7", *, aromatic: bool = False, stereo: str = "refuse"
+) -> Graph:
     """The molecule a SMILES text stands for, as a graph.
 
     Args:
-        smiles: one uncharged closed-shell molecule, without stereo marks.
-        elements: what labels 0, 1, ... stand for: "qm7", "qm9", a list of symbols or the space.
-            With a space, a Kekulé form that the space contains is taken, if there is one, and the
-            atoms of a scaffold come first.
+        smiles: one closed-shell molecule.
+        elements: what labels 0, 1, ... stand for: "qm7", "qm9", "organic" (common elements, ions
+            and valences), a list of labels or the space. With a space, a Kekulé form that the space
+            contains is taken, if there is one, and the atoms of a scaffold come first.
+        aromatic: whether aromatic bonds are a kind of their own, edge label 4, so that a molecule
+            has one graph; else it becomes a Kekulé form. A space decides it by itself.
+        stereo: "refuse" texts with stereo marks (@, /), or "ignore" these marks.
 
     >>> graph = from_smiles("CC=O")
     >>> graph.labels.tolist(), graph.edge_labels[1].tolist()
     ([0, 0, 2], [1, 0, 2])
+    >>> to_smiles(from_smiles("C[N+](=O)[O-]", "organic"))
+    'C[N+](=O)[O-]'
     """
     mol = read_smiles(smiles)
-    symbols = elements_of(elements)
-    graph = from_mol(mol, symbols, f"{smiles!r:.80}")
+    graph = from_mol(mol, elements, f"{smiles!r:.80}", aromatic=aromatic, stereo=stereo)
     return _fitted(graph, mol, elements) if isinstance(elements, GraphSpace) else graph
 
 
@@ -93,20 +103,24 @@ def _symbols(graph: Graph, elements: Elements | None) -> tuple[str, ...]:
 
 def _check(graph: Graph, symbols: tuple[str, ...]) -> None:
     """The graph is a molecule of these elements, with the features that follow from its bonds."""
-    if graph.directed or graph.edge_labels is None or graph.n_features != N_FEATURES:
+    aromatic = graph.n_features == N_AROMATIC_FEATURES
+    known = aromatic or graph.n_features == N_FEATURES
+    if graph.directed or graph.edge_labels is None or not known:
         raise InvalidGraphError(
             f"expected the graph of a molecule: undirected, with bond orders as edge labels and "
-            f"{N_FEATURES} features, got {graph!r:.100}; try a graph of molecule_space"
+            f"{N_FEATURES} features ({N_AROMATIC_FEATURES} with aromatic bonds), got "
+            f"{graph!r:.100}; try a graph of molecule_space"
         )
     if graph.labels.max() >= len(symbols):
         raise InvalidGraphError(
             f"expected labels of {', '.join(symbols)}, got label {graph.labels.max()}; "
             "try elements=space, the space the graph comes from"
         )
-    if graph.edge_labels.max() > 3:
-        raise InvalidGraphError(f"expected bond orders 1..3, got {graph.edge_labels.max()}")
-    valences = [VALENCES[symbol] for symbol in symbols]
-    if graph.n_nodes > 1 and not Valence(valences).holds(graph):
+    most = AROMATIC if aromatic else max(BONDS)
+    if graph.edge_labels.max() > most:
+        raise InvalidGraphError(f"expected bond orders 1..{most}, got {graph.edge_labels.max()}")
+    rule = AromaticValence(symbols) if aromatic else Valence(valences_of(symbols))
+    if graph.n_nodes > 1 and not rule.holds(graph):
         raise InvalidGraphError(
             f"expected bonds and features that fit the valences of {', '.join(symbols)}, got "
             "others; try elements=space, the space the graph comes from"
@@ -115,38 +129,100 @@ def _check(graph: Graph, symbols: tuple[str, ...]) -> None:
         raise InvalidGraphError("expected one connected molecule, got several fragments")
 
 
-def from_mol(mol: Any, elements: Elements = "qm7", name: str = "the molecule") -> Graph:
-    """The graph of an RDKit ``Mol``; refused, with the reason, if a graph cannot hold it."""
+def from_mol(
+    mol: Any,
+    elements: Elements = "qm7",
+    name: str = "the molecule",
+    *,
+    aromatic: bool = False,
+    stereo: str = "refuse",
+) -> Graph:
+    """The graph of an RDKit ``Mol``; refused, with the reason, if a graph cannot hold it.
+
+    The arguments are those of `from_smiles`; ``name`` is what messages call the molecule.
+    """
     symbols = elements_of(elements)
     if not isinstance(mol, Chem.Mol):
         raise InvalidInputError(f"expected an RDKit Mol, got {type(mol).__name__}")
-    mol = _plain(mol, name)
-    n = mol.GetNumAtoms()
+    if not isinstance(aromatic, bool):
+        raise InvalidInputError(f"expected aromatic to be True or False, got {aromatic!r:.60}")
+    if stereo not in ("refuse", "ignore"):
+        raise InvalidInputError(f"expected stereo to be 'refuse' or 'ignore', got {stereo!r:.60}")
+    if isinstance(elements, GraphSpace):
+        aromatic = elements.n_edge_labels == AROMATIC
+    plain = _plain(mol, name, stereo)
+    n = plain.GetNumAtoms()
     order = np.zeros((n, n), dtype=np.int64)
-    for bond in mol.GetBonds():
+    for bond in plain.GetBonds():
         if bond.GetBondType() not in _ORDERS:
             _refuse(name, f"a bond of kind {bond.GetBondType()}", "single, double, triple bonds")
         u, v = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
         order[u, v] = order[v, u] = _ORDERS[bond.GetBondType()]
-    labels = np.zeros(n, dtype=np.int64)
-    for atom in mol.GetAtoms():
-        v, symbol = atom.GetIdx(), atom.GetSymbol()
-        if symbol not in symbols:
-            known = symbol in VALENCES
-            remedy = f"elements={(*symbols, symbol)}" if known else "other elements"
-            _refuse(name, f"element {symbol} besides {', '.join(symbols)}", remedy)
-        valence = order[v].sum() + atom.GetTotalNumHs()
-        if valence != VALENCES[symbol]:
-            _refuse(
-                name,
-                f"{symbol} (atom {v}) with valence {valence}",
-                f"{symbol} with valence {VALENCES[symbol]}",
-            )
-        labels[v] = symbols.index(symbol)
-    valences = [VALENCES[symbol] for symbol in symbols]
-    bits = features(labels[None], order[None], valences)[0]
-    graph = Graph(order > 0, labels, bits, edge_labels=order)
+    labels = np.array([_label(atom, order, symbols, name) for atom in plain.GetAtoms()])
+    hydrogens = np.array([atom.GetTotalNumHs() for atom in plain.GetAtoms()])
+    for v in np.flatnonzero((hydrogens > 4) | ((order > 0).sum(axis=1) > 4)).tolist():
+        _refuse(name, f"more than four neighbours or hydrogens at atom {v}", "a smaller one")
+    if aromatic:
+        graph = _with_aromatic_bonds(mol, order, labels, hydrogens, symbols, name)
+    else:
+        bits = features(labels, order, valences_of(symbols))
+        graph = Graph(order > 0, labels, bits, edge_labels=order)
     return graph.with_names(symbols, Valence.domain)
+
+
+def _label(atom: Any, order: IntArray, symbols: tuple[str, ...], name: str) -> int:
+    """The label of an atom: its element, charge and valence together."""
+    v, symbol, charge = atom.GetIdx(), atom.GetSymbol(), atom.GetFormalCharge()
+    valence = int(order[v].sum()) + atom.GetTotalNumHs()
+    label = LABEL_OF.get(AtomKind(symbol, charge, valence))
+    if label not in symbols:
+        _refuse_atom(atom, label, valence, symbols, name)
+    return symbols.index(label)
+
+
+def _refuse_atom(
+    atom: Any, label: str | None, valence: int, symbols: tuple[str, ...], name: str
+) -> NoReturn:
+    v, symbol, charge = atom.GetIdx(), atom.GetSymbol(), atom.GetFormalCharge()
+    where = f"{symbol} (atom {v})"
+    among = f"besides {', '.join(symbols)}"
+    if label is not None and label in LABELS:
+        if label == symbol:
+            got = f"element {label} {among}"
+        elif charge:
+            got = f"a charge of {charge:+d} on {where}, label {label} {among}"
+        else:
+            got = f"valence {valence} of {where}, label {label} {among}"
+        _refuse(name, got, f"elements={(*symbols, label)}")
+    if symbol == "H" or symbol not in VALENCES:
+        _refuse(name, f"element {symbol} {among}", "other elements")
+    ion = f" and charge {charge:+d}" if charge else ""
+    known = [text for text, kind in KINDS.items() if kind.element == symbol]
+    each = ", ".join(f"{text} with valence {KINDS[text].valence}" for text in known)
+    _refuse(name, f"{where} with valence {valence}{ion}", each)
+
+
+def _with_aromatic_bonds(
+    mol: Any,
+    order: IntArray,
+    labels: IntArray,
+    hydrogens: IntArray,
+    symbols: tuple[str, ...],
+    name: str,
+) -> Graph:
+    kinds = order.copy()
+    for u, v, kind in read_bonds(mol):
+        if kind == AROMATIC:
+            kinds[u, v] = kinds[v, u] = kind
+    bits = aromatic_features((order > 0).sum(axis=1), kinds, hydrogens)
+    graph = Graph(order > 0, labels, bits, edge_labels=kinds)
+    if graph.n_nodes > 1 and not AromaticValence(symbols).holds(graph):
+        _refuse(
+            name,
+            "aromatic bonds that RDKit would perceive otherwise if it read them again",
+            "aromatic=False, which keeps a Kekulé form",
+        )
+    return graph
 
 
 def read_smiles(smiles: object) -> Any:
@@ -181,8 +257,11 @@ def read_smiles(smiles: object) -> Any:
             _refuse(name, str(error)[:200], "another way to write it")
 
 
-def _plain(mol: Any, name: str) -> Any:
+def _plain(mol: Any, name: str, stereo: str) -> Any:
     """A copy with single, double and triple bonds only, after everything else was refused."""
+    if stereo == "ignore":
+        mol = Chem.Mol(mol)
+        Chem.RemoveStereochemistry(mol)
     n = mol.GetNumAtoms()
     if n == 0:
         _refuse(name, "no atoms", "'CCO'")
@@ -194,8 +273,6 @@ def _plain(mol: Any, name: str) -> Any:
         where = f"{atom.GetSymbol()} (atom {atom.GetIdx()})"
         if atom.GetAtomicNum() == 0:
             _refuse(name, f"a placeholder '*' (atom {atom.GetIdx()})", "an element")
-        if atom.GetFormalCharge():
-            _refuse(name, f"a charge of {atom.GetFormalCharge():+d} on {where}", "neutral ones")
         if atom.GetNumRadicalElectrons():
             _refuse(name, f"a radical at {where}", "closed shells; hydrogens missing in []?")
         if atom.GetIsotope():
@@ -203,10 +280,10 @@ def _plain(mol: Any, name: str) -> Any:
         if atom.GetAtomMapNum():
             _refuse(name, f"atom map number {atom.GetAtomMapNum()}", "no map numbers")
         if atom.GetChiralTag() != Chem.ChiralType.CHI_UNSPECIFIED:
-            _refuse(name, f"stereo marks at {where}", "the SMILES without @, / and \\")
+            _refuse(name, f"stereo marks at {where}", _NO_STEREO)
     for bond in mol.GetBonds():
         if bond.GetStereo() not in (Chem.BondStereo.STEREONONE, Chem.BondStereo.STEREOANY):
-            _refuse(name, "stereo marks at a double bond", "the SMILES without @, / and \\")
+            _refuse(name, "stereo marks at a double bond", _NO_STEREO)
     mol = Chem.Mol(mol)
     try:
         Chem.Kekulize(mol, clearAromaticFlags=True)
@@ -220,8 +297,10 @@ def _fitted(graph: Graph, mol: Any, space: GraphSpace) -> Graph:
     first = _scaffold_first(graph, space)
     if space.contains(first):
         return first
+    if space.n_edge_labels == AROMATIC:
+        return first
     for form in _kekule_forms(mol):
-        other = _scaffold_first(from_mol(form, space), space)
+        other = _scaffold_first(from_mol(form, space, stereo="ignore"), space)
         if space.contains(other):
             return other
     return first
@@ -275,7 +354,7 @@ def _scaffold_first(graph: Graph, space: GraphSpace) -> Graph:
 
 
 def _both(scaffold: Scaffold) -> list[tuple[int, int, int]]:
-    return [*scaffold.bonds, *((v, u, order) for u, v, order in scaffold.bonds)]
+    return [*scaffold.kinds(), *((v, u, kind) for u, v, kind in scaffold.kinds())]
 
 
 def _ordered(graph: Graph, first: list[int]) -> Graph:

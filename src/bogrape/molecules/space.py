@@ -9,9 +9,11 @@ from rdkit import Chem, rdBase
 from ..constraints import Rule
 from ..errors import InvalidInputError, InvalidSpaceError
 from ..space import GraphSpace
+from .aromatic_valence import N_AROMATIC_FEATURES, AromaticValence
 from .composition import DataSetBounds, limits
 from .domain import MOLECULES
-from .elements import VALENCES, Elements, elements_of
+from .elements import DATA_SETS, LABELS, Elements, elements_of
+from .identity import AROMATIC, BONDS, valences_of
 from .scaffold import Scaffold
 from .smiles import from_mol, read_smiles
 from .valence import N_FEATURES, Valence
@@ -22,15 +24,20 @@ def molecule_space(
     n_atoms: int | tuple[int, int] = 10,
     rules: Iterable[Rule] = (),
     bounds: bool = True,
+    *,
+    aromatic: bool = False,
 ) -> GraphSpace:
     """All molecules of some elements and numbers of heavy atoms that satisfy some rules.
 
     Args:
-        elements: "qm7" (C, N, O, S), "qm9" (C, N, O, F) or a list of symbols.
+        elements: "qm7" (C, N, O, S), "qm9" (C, N, O, F), "organic" (common elements, ions and
+            valences) or a list of labels: C, N+, O-, S(6) and so on.
         n_atoms: number of heavy atoms, at least 2, or ``(smallest, largest)``.
         rules: further rules, of this package or of `bogrape.constraints`.
         bounds: whether "qm7" and "qm9" bring the paper's bounds on composition, rings and
-            multiple bonds. Lists of elements have none.
+            multiple bonds. Other alphabets have none.
+        aromatic: whether aromatic bonds are a kind of their own, edge label 4, so that a molecule
+            and its Kekulé forms are one graph; see `AromaticValence`.
 
     >>> molecule_space("qm7", n_atoms=3).count()
     33
@@ -46,16 +53,18 @@ def molecule_space(
             f"expected molecules of 2 heavy atoms or more, got n_atoms={n_atoms!r}; "
             "a single atom has no number of neighbours"
         )
-    own: list[Rule] = [Valence([VALENCES[symbol] for symbol in symbols])]
-    if bounds and isinstance(elements, str):
+    if not isinstance(aromatic, bool):
+        raise InvalidSpaceError(f"expected aromatic to be True or False, got {aromatic!r:.60}")
+    own: list[Rule] = [AromaticValence() if aromatic else Valence(valences_of(symbols))]
+    if bounds and isinstance(elements, str) and elements in DATA_SETS:
         fixed = isinstance(n_atoms, int) and not isinstance(n_atoms, bool)
         own += limits(elements, n_atoms) if fixed else [DataSetBounds(elements)]
     return GraphSpace(
         n_atoms,
         labels=symbols,
-        features=N_FEATURES,
+        features=N_AROMATIC_FEATURES if aromatic else N_FEATURES,
         rules=(*own, *rules),
-        edge_labels=3,
+        edge_labels=AROMATIC if aromatic else max(BONDS),
         domain=MOLECULES,
     )
 
@@ -105,11 +114,10 @@ def scaffold(smiles: str, *, keep_rings: bool = False) -> Scaffold:
                 f"scaffold {smiles!r:.80}: without its '*' it is no molecule ({error}); try "
                 "Kekulé bonds, as in 'C1=CC=CC=C1*'"
             ) from None
-    symbols = tuple(dict.fromkeys(atom.GetSymbol() for atom in fragment.GetAtoms()))
-    graph = from_mol(fragment, elements_of(symbols), f"scaffold {smiles!r:.80}")
+    graph = from_mol(fragment, LABELS, f"scaffold {smiles!r:.80}")
     assert graph.edge_labels is not None
     return Scaffold(
-        labels=tuple(symbols[label] for label in graph.labels),
+        labels=tuple(LABELS[label] for label in graph.labels),
         bonds=[(u, v, int(graph.edge_labels[u, v])) for u, v in graph.edges()],
         open=sorted(renamed[v] for v in marked) if stars else list(range(len(renamed))),
         keep_rings=keep_rings,

@@ -26,11 +26,12 @@ from ..domain import Nouns
 from ..graph import Graph
 from .build import build
 from .elements import VALENCES
-from .identity import BONDS, canonical_smiles
+from .identity import BONDS, HYDROGENS, canonical_smiles, valences_of
 from .molecule_rule import NOUNS, MoleculeRule, bond, orders
 
 N_FEATURES = 11
-NEIGHBOURS, HYDROGENS, DOUBLE, TRIPLE = 0, 4, 9, 10  # where each block of features begins
+NEIGHBOURS, DOUBLE, TRIPLE = 0, 9, 10  # where the other blocks of features begin
+_MOST = 6  # the largest valence
 
 
 def features(labels: IntArray, order: IntArray, valences: Sequence[int]) -> BoolArray:
@@ -51,6 +52,38 @@ def features(labels: IntArray, order: IntArray, valences: Sequence[int]) -> Bool
     )
 
 
+def atom_rows(v: int, shape: Shape, valences: Sequence[int], further: Terms = ()) -> Iterator[Row]:
+    """For atom v: one-hot blocks, degree, bond flags, valence.
+
+    ``further`` are terms, with the factor -1, for what else takes up valence.
+    """
+    others = [u for u in range(shape.n_nodes) if u != v]
+    near = [HasFeature(v, NEIGHBOURS + i) for i in range(4)]
+    hydrogens = [HasFeature(v, HYDROGENS + i) for i in range(5)]
+    yield Row(f"one number of neighbours[{v}]", total(near), 1, 1)
+    yield Row(f"one number of hydrogens[{v}]", total(hydrogens), 1, 1)
+    counted: Terms = tuple((atom, -i) for i, atom in enumerate(near, start=1))
+    edges = total(edge(u, v, False) for u in others)
+    yield Row(f"neighbours[{v}]", (*edges, *counted), 0, 0)
+    multiple: dict[int, Terms] = {}
+    for k, flag in ((2, DOUBLE), (3, TRIPLE)):
+        bonds = total(bond(u, v, k) for u in others) if k <= shape.n_edge_labels else ()
+        multiple[k] = bonds
+        says = HasFeature(v, flag)
+        for atom, _ in bonds:
+            yield Row(f"flag {k}[{v}] is set", ((says, 1), (atom, -1)), low=0)
+        yield Row(f"flag {k}[{v}] has a bond", (*bonds, (says, -1)), low=0)
+        room: Terms = tuple((HasLabel(v, label), -(c // k)) for label, c in enumerate(valences))
+        if bonds:  # implied by the last row; it tightens relaxations
+            yield Row(f"bonds of order {k}[{v}]", (*bonds, *room), high=0)
+    valence: Terms = tuple((HasLabel(v, t), c) for t, c in enumerate(valences))
+    used = tuple((atom, -i) for i, atom in enumerate(hydrogens) if i)
+    double = tuple((atom, -1) for atom, _ in multiple[2])
+    triple = tuple((atom, -2) for atom, _ in multiple[3])
+    terms = (*valence, *counted, *used, *double, *triple, *further)
+    yield Row(f"valence[{v}]", terms, 0, 0)
+
+
 @dataclass(frozen=True, repr=False)
 class Valence(MoleculeRule):
     """Atoms have as many bonds as their element's valence, and the features say which.
@@ -69,8 +102,8 @@ class Valence(MoleculeRule):
         if not isinstance(self.valences, (list, tuple)) or not self.valences:
             self.refuse("one valence a label", repr(self.valences), "valences=(4, 3, 2)")
         made = tuple(self._whole(c, "a valence") for c in self.valences)
-        if not all(1 <= c <= 4 for c in made):
-            self.refuse("valences 1..4", repr(made), "other elements")
+        if not all(1 <= c <= _MOST for c in made):
+            self.refuse(f"valences 1..{_MOST}", repr(made), "other elements")
         self._set("valences", made)
 
     def parameters(self) -> dict[str, Any]:
@@ -121,43 +154,18 @@ class Valence(MoleculeRule):
         """Bonds too many, summed over the atoms, + features that say otherwise."""
         labels = np.minimum(batch.labels, len(self.valences) - 1)  # others are the space's concern
         order = orders(batch)
-        missing = order.sum(axis=2) - np.asarray(self.valences)[labels]
+        overload = order.sum(axis=2) - np.asarray(self.valences)[labels]
         wrong = features(labels, order, self.valences) != batch.features
         alone = ~batch.adjacency.any(axis=2)
         degree = batch.adjacency.sum(axis=2)
-        out = np.maximum(missing, 0) + wrong.sum(axis=2) + alone + np.maximum(degree - 4, 0)
+        out = np.maximum(overload, 0) + wrong.sum(axis=2) + alone + np.maximum(degree - 4, 0)
+        out += np.maximum(-overload - 4, 0)  # more hydrogens than there are features for
         return np.asarray(out.sum(axis=1), dtype=float)
 
     def rows(self, shape: Shape) -> Iterator[Row]:
         """For every atom, in this order: one-hot blocks, degree, bond flags, valence."""
-        n = shape.n_nodes
-        for v in range(n):
-            others = [u for u in range(n) if u != v]
-            near = [HasFeature(v, NEIGHBOURS + i) for i in range(4)]
-            hydrogens = [HasFeature(v, HYDROGENS + i) for i in range(5)]
-            yield Row(f"one number of neighbours[{v}]", total(near), 1, 1)
-            yield Row(f"one number of hydrogens[{v}]", total(hydrogens), 1, 1)
-            counted: Terms = tuple((atom, -i) for i, atom in enumerate(near, start=1))
-            edges = total(edge(u, v, False) for u in others)
-            yield Row(f"neighbours[{v}]", (*edges, *counted), 0, 0)
-            multiple: dict[int, Terms] = {}
-            for k, flag in ((2, DOUBLE), (3, TRIPLE)):
-                bonds = total(bond(u, v, k) for u in others) if k <= shape.n_edge_labels else ()
-                multiple[k] = bonds
-                says = HasFeature(v, flag)
-                for atom, _ in bonds:
-                    yield Row(f"flag {k}[{v}] is set", ((says, 1), (atom, -1)), low=0)
-                yield Row(f"flag {k}[{v}] has a bond", (*bonds, (says, -1)), low=0)
-                room: Terms = tuple(
-                    (HasLabel(v, label), -(c // k)) for label, c in enumerate(self.valences)
-                )
-                if bonds:  # implied by the last row; it tightens relaxations
-                    yield Row(f"bonds of order {k}[{v}]", (*bonds, *room), high=0)
-            valence: Terms = tuple((HasLabel(v, t), c) for t, c in enumerate(self.valences))
-            used = tuple((atom, -i) for i, atom in enumerate(hydrogens) if i)
-            double = tuple((atom, -1) for atom, _ in multiple[2])
-            triple = tuple((atom, -2) for atom, _ in multiple[3])
-            yield Row(f"valence[{v}]", (*valence, *counted, *used, *double, *triple), 0, 0)
+        for v in range(shape.n_nodes):
+            yield from atom_rows(v, shape, self.valences)
 
     def node_kinds(self, shape: Shape) -> tuple[NodeKind, ...]:
         """Every element with every number of bonds of each order that its valence has room for."""
@@ -173,7 +181,7 @@ class Valence(MoleculeRule):
 
     def derive(self, batch: Batch) -> Batch:
         """Multiple bonds of overloaded atoms reduced, then all features set to what follows."""
-        order = _relieved(batch.labels, orders(batch), np.asarray(self.valences))
+        order = relieved(batch.labels, orders(batch), np.asarray(self.valences))
         bits = features(batch.labels, order, self.valences)
         return replace(batch, features=bits, edge_labels=order)
 
@@ -199,13 +207,14 @@ def _is_molecule(graph: Graph, elements: tuple[str, ...]) -> bool:
         return False
     if labels.max() >= len(elements) or order.max() > max(BONDS):
         return False
-    valences = [VALENCES[symbol] for symbol in elements]
-    if (order.sum(axis=1) > np.asarray(valences)[labels]).any():
+    valences = valences_of(elements)
+    hydrogens = np.asarray(valences)[labels] - order.sum(axis=1)
+    if (hydrogens < 0).any() or (hydrogens > 4).any():
         return False
     return bool((features(labels, order, valences) == graph.features).all())
 
 
-def _relieved(labels: IntArray, order: IntArray, valences: IntArray) -> IntArray:
+def relieved(labels: IntArray, order: IntArray, valences: IntArray) -> IntArray:
     """Orders with multiple bonds at overloaded atoms lowered until none is left to lower."""
     order = order.copy()
     room = valences[labels]

@@ -1,7 +1,6 @@
 """How the next graph is found: one file a method, one `Proposal` type, one `propose` function."""
 
 from .portfolio import MOST_STARTS, Method, propose
-from .proposal import Proposal
-from .request import Stage
+from .proposal import Proposal, Stage
 
 __all__ = ["MOST_STARTS", "Method", "Proposal", "Stage", "propose"]

@@ -2,7 +2,8 @@
 
 A `Criterion` belongs to a Gaussian process, which sees counts; a `GraphCriterion`, in a module of
 its own, to a surrogate of your own, which sees graphs. Values are standardised
-(`bogrape.propose.units`): LCB and EI are functions of the standardised mean and deviation. An
+(`bogrape.propose.values`): LCB and EI are functions of the standardised mean and deviation. The
+value of EI is minus its logarithm, so that graphs are told apart however little they promise. An
 acquisition function of your own is called in the objective's own units, and its values are then
 standardised by those at the observed graphs.
 """
@@ -17,7 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from ..acquisition import EI, LCB, Acquisition, check_monotone, checked_values, is_monotone
+from ..acquisition import (
+    EI,
+    LCB,
+    Acquisition,
+    check_monotone,
+    checked_values,
+    is_monotone,
+    name_of,
+)
 from ..arrays import FloatArray, IntArray
 from ..batch import Batch
 from ..counts import Counts
@@ -26,11 +35,10 @@ from ..graph import Graph
 from ..kernels import RBF
 from ..posterior import Posterior
 from ..space import GraphSpace
-from .evaluation import CountObjective
 from .proposal import Proposal, Status
-from .units import Observed, Units
+from .values import CERTAIN, PROOF, CountObjective, LogUnits, Observed, Units, room
 
-_LARGEST_XI = 1e300  # in standard deviations: no graph improves by as much
+_LARGEST_XI = 1e100  # in standard deviations: no graph improves by as much
 _GRID = 24  # means, and deviations, at which a declared monotonicity is checked
 
 
@@ -47,7 +55,7 @@ class AnyCriterion(ABC):
 
     @abstractmethod
     def evaluate(self, batch: Batch, deadline: float = math.inf) -> tuple[FloatArray, IntArray]:
-        """See `bogrape.propose.evaluation.Searchable`."""
+        """See `bogrape.propose.values.Searchable`."""
 
     @abstractmethod
     def n_at_a_time(self, n: int) -> int:
@@ -80,7 +88,7 @@ class AnyCriterion(ABC):
         if isinstance(self.acquisition, LCB):
             return Units(observed.mean, observed.scale)
         if isinstance(self.acquisition, EI):  # an improvement, which has no zero to choose
-            return Units(0.0, observed.scale)
+            return LogUnits(0.0, observed.scale)
         known = self._in_own_units(*self._at_observations())
         known = known[np.isfinite(known)]  # it may divide by a deviation that is zero there
         if not len(known):
@@ -92,7 +100,10 @@ class AnyCriterion(ABC):
         """Acquisition values at standardised means and deviations."""
         if self.standard_acquisition is None:
             return self.units.standard(self._in_own_units(mean, std))
-        return self.standard_acquisition(mean, std, self.observed.standard_best)
+        best = self.observed.standard_best
+        if isinstance(self.standard_acquisition, EI):
+            return -self.standard_acquisition.log(mean, np.maximum(std, CERTAIN), best)
+        return self.standard_acquisition(mean, std, best)
 
     def lower_bound(self, mean: float, std: float) -> float:
         """A bound on all values, given one on all means and one on all deviations.
@@ -134,6 +145,8 @@ class AnyCriterion(ABC):
     ) -> Proposal:
         """The answer in the objective's own units, from standardised values."""
         units = self.units
+        if isinstance(units, LogUnits):
+            rest |= {"log_value": units.log(value), "log_bound": units.log(bound)}
         return Proposal(
             graph=graph,
             value=units.value(value),
@@ -199,6 +212,39 @@ class Criterion(CountObjective, AnyCriterion):
 
     def _at_observations(self) -> tuple[FloatArray, FloatArray]:
         return self.posterior.standard_mean_std(self.posterior.model.counts)
+
+    @property
+    def largest_deviation(self) -> float:
+        """No graph has a larger standardised deviation; infinite if the kernel does not tell."""
+        fitted = self.posterior.model
+        top = fitted.kernel.largest()
+        if top is None:
+            return math.inf
+        of_features = fitted.beta * (1 + self.space.n_features) / max(1, fitted.n_features)
+        return math.sqrt(fitted.alpha * top + of_features)
+
+    def weakest_bound(self) -> float:
+        """A lower bound on the values of all graphs there are, whatever the kernel.
+
+        With f the posterior mean as a function in its Hilbert space, ``mean(x) >= -|f| sqrt(k(x,
+        x))`` and ``std(x) <= sqrt(k(x, x))``.
+        """
+        norm = self.posterior.norm * (1 + 1e-3)
+        largest = self.largest_deviation
+        if largest == math.inf:
+            return -math.inf
+        return self.lower_bound(-largest * norm, largest)
+
+    def refuse_false_bound(self, bound: float, value: float) -> None:
+        """Raise if a graph is below a bound on all graphs: what was declared cannot be true."""
+        if value >= bound - room(PROOF, bound):
+            return
+        raise InvalidInputError(
+            f"acquisition {name_of(self.acquisition)} (monotone = True) and kernel "
+            f"{self.posterior.model.kernel.name!r} (largest) declare that no value is below "
+            f"{self.units.value(bound):.6g}, but a graph has {self.units.value(value):.6g}; "
+            "remove the declaration that is not true"
+        )
 
     def condensed(self) -> Criterion:
         """The same without data that values can do without: far smaller, for other processes."""

@@ -17,7 +17,7 @@ from ..graph import Graph
 from ..space import GraphSpace
 from ..surrogate import FittedSurrogate
 from .criterion import AnyCriterion
-from .units import Observed
+from .values import Observed
 
 _CALL_SECONDS = 0.3  # for one call of `predict`, as far as can be foreseen
 _FIRST_CALL, _LARGEST_CALL = 64, 4096  # graphs in one call
@@ -71,7 +71,7 @@ class GraphCriterion(AnyCriterion):
         return values
 
     def evaluate(self, batch: Batch, deadline: float = math.inf) -> tuple[FloatArray, IntArray]:
-        """See `bogrape.propose.evaluation.Searchable`; outside the space, values are infinite."""
+        """See `bogrape.propose.values.Searchable`; outside the space, values are infinite."""
         joined = batch.counts(self.space.n_labels, pairs=False).lengths.sum(axis=1)
         values = np.full(len(batch), np.inf)
         keys = {i: batch.raw(i) for i in np.flatnonzero(self.space.excess(batch) == 0).tolist()}

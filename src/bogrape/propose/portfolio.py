@@ -8,6 +8,7 @@ Riche and Carraro, 2010).
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -25,14 +26,14 @@ from ..posterior import FunctionPosterior, Posterior, WeightPosterior
 from ..space import GraphSpace
 from ..surrogate import FittedSurrogate, Surrogate
 from .criterion import AnyCriterion, Criterion
+from .exact.proof.first_search import FirstSearch
 from .graph_criterion import GraphCriterion
 from .local.evolution import propose_evolve
 from .local.sampling import propose_sample
 from .local.search import find_any, search
 from .local.ties import break_tie
-from .proposal import Proposal
+from .proposal import Proposal, Request, Stage
 from .recheck import recheck
-from .request import Request, Stage
 
 Proposer = Callable[[AnyCriterion, Request], Proposal]
 Method = Literal["auto", "exact", "mip", "search", "sample", "evolve"]
@@ -40,6 +41,7 @@ Method = Literal["auto", "exact", "mip", "search", "sample", "evolve"]
 MOST_STARTS = 500  # excluded graphs that local search looks at for a beginning
 _PREDICTIONS = 60_000  # of a surrogate of your own, which is slower than a function of counts
 _SCALE_SAMPLE = 32  # graphs whose predictions tell how far apart values lie
+_ENGINE = f"{__package__}.exact.proof.engine"  # the module that loads the solver
 _FOREVER = 1e8  # seconds: what solvers and clocks still understand
 
 
@@ -73,9 +75,12 @@ def propose_search(objective: AnyCriterion, request: Request) -> Proposal:
 
 def propose_exact(objective: AnyCriterion, request: Request) -> Proposal:
     """The globally best graph, with a proof where there is one (`bogrape.propose.exact`)."""
+    first = FirstSearch(objective, request)
+    if _ENGINE not in sys.modules:
+        first.begin()  # before the solver is loaded: half a second may be all there is
     from .exact.proof.engine import propose_exact as prove  # late: loads the solver
 
-    return prove(objective, request)
+    return prove(objective, request, first)
 
 
 def propose_mip(objective: AnyCriterion, request: Request) -> Proposal:
@@ -114,6 +119,7 @@ def propose(
     *,
     pending: Sequence[Graph] = ...,
     starts: Sequence[Graph] | None = ...,
+    n_evaluations: int | None = ...,
     options: Mapping[str, Any] | None = ...,
     stop: Callable[[], bool] | None = ...,
     watch: Callable[[Stage], None] | None = ...,
@@ -132,6 +138,7 @@ def propose(
     *,
     pending: Sequence[Graph] = ...,
     starts: Sequence[Graph] | None = ...,
+    n_evaluations: int | None = ...,
     options: Mapping[str, Any] | None = ...,
     stop: Callable[[], bool] | None = ...,
     watch: Callable[[Stage], None] | None = ...,
@@ -149,6 +156,7 @@ def propose(
     *,
     pending: Sequence[Graph] = (),
     starts: Sequence[Graph] | None = None,
+    n_evaluations: int | None = None,
     options: Mapping[str, Any] | None = None,
     stop: Callable[[], bool] | None = None,
     watch: Callable[[Stage], None] | None = None,
@@ -173,6 +181,9 @@ def propose(
         pending: graphs under evaluation: excluded, and believed to come out at their mean.
         starts: graphs that local search may begin from, for instance the best observed ones; by
             default the last 500 of those excluded and pending.
+        n_evaluations: acquisition values that local search computes, whether it is all there is
+            (``search``) or comes before a proof; fewer if the time is up. By default 300,000, or
+            60,000 predictions of a surrogate of your own.
         options: further choices of a method; for ``mip`` see `bogrape.propose.mip.MipOptions`.
         stop: asked several times per second; once it returns true, the best graph so far is
             returned with the bound proved so far, and no further ones are sought.
@@ -181,6 +192,8 @@ def propose(
     check_method(method, solver, options)
     time_limit = seconds(time_limit, "time_limit")
     n, seed = whole(n, "n", 1), whole(seed, "seed", 0)
+    if n_evaluations is not None:
+        n_evaluations = whole(n_evaluations, "n_evaluations", 1)
     _check_parts(space, acquisition)
     try:
         exclude, pending = list(exclude), list(pending)
@@ -215,7 +228,9 @@ def propose(
             starts=taken[-MOST_STARTS:] if starts is None else starts,
             **hooks,
         )
-        if isinstance(objective, GraphCriterion):
+        if n_evaluations is not None:
+            request = replace(request, n_evaluations=n_evaluations)
+        elif isinstance(objective, GraphCriterion):
             request = replace(request, n_evaluations=_PREDICTIONS)
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
             proposal = METHODS[method](objective, request)

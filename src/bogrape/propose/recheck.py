@@ -22,9 +22,8 @@ from ..graph import Graph
 from .criterion import AnyCriterion, Criterion
 from .graph_criterion import GraphCriterion
 from .local.moves import MoveTable
-from .proposal import Proposal, Status
-from .request import Request
-from .units import RECOMPUTED, room
+from .proposal import Proposal, Request, Status
+from .values import RECOMPUTED, LogUnits, room
 
 HEURISTICS = ("search", "sample", "evolve")  # methods that prove nothing
 
@@ -99,26 +98,60 @@ class _Recheck:
         standard = self.objective.of_graph(self.proposal.graph)
         value = units.value(standard)
         near = (room(RECOMPUTED, standard) + units.rounding(value)) * units.scale
-        if not (claimed == value or abs(claimed - value) <= near):
+        if isinstance(units, LogUnits):
+            self._check_logs(units, standard)
+        elif not (claimed == value or abs(claimed - value) <= near):
             self._broken(f"the value of its graph, {value:.17g}", f"{claimed:.17g}")
         if self.proposal.scale != units.scale:
             self._broken(f"the scale {units.scale:.17g}", f"{self.proposal.scale:.17g}")
         return standard
 
+    def _check_logs(self, units: LogUnits, standard: float) -> None:
+        """Where logarithms are compared: that of the value is right, and both fit the numbers."""
+        proposal = self.proposal
+        if proposal.log_value is None or proposal.log_bound is None:
+            self._broken("logarithms of value and bound", f"{proposal!r:.300}")
+        if not abs(units.of_log(proposal.log_value) - standard) <= room(RECOMPUTED, standard):
+            self._broken(
+                f"the logarithm of the value of its graph, {units.log(standard):.17g}",
+                f"{proposal.log_value:.17g}",
+            )
+        for number, log in (
+            (proposal.value, proposal.log_value),
+            (proposal.bound, proposal.log_bound),
+        ):
+            of_log = units.value(units.of_log(log))
+            if not (number == of_log or math.isclose(number, of_log, rel_tol=RECOMPUTED)):
+                self._broken(f"minus the number with the logarithm {log:.17g}", f"{number:.17g}")
+
     def _check_bound(self) -> None:
         value, bound = self.proposal.value, self.proposal.bound
-        if not bound <= value:  # also if it is not a number
+        if not (bound <= value and self._standard_gap >= 0):  # also if it is not a number
             self._broken(f"a bound that is not above the value {value:.17g}", f"{bound:.17g}")
+
+    @property
+    def _standard(self) -> tuple[float, float]:
+        """Value and bound, as they are written down."""
+        proposal, units = self.proposal, self.objective.units
+        if isinstance(units, LogUnits) and proposal.log_value is not None:
+            assert proposal.log_bound is not None
+            return units.of_log(proposal.log_value), units.of_log(proposal.log_bound)
+        return units.standard(proposal.value), units.standard(proposal.bound)
 
     @property
     def _standard_gap(self) -> float:
         """How far the bound is below the value, as both are written down."""
+        if isinstance(self.objective.units, LogUnits):
+            value, bound = self._standard
+            return value - bound
         value, bound = self.proposal.value, self.proposal.bound
         return (value - bound) / self.objective.units.scale if value != bound else 0.0
 
     @property
     def _rounding(self) -> float:
         units = self.objective.units
+        if isinstance(units, LogUnits):
+            return sum(8 * math.ulp(number) for number in self._standard)
         return units.rounding(self.proposal.value) + units.rounding(self.proposal.bound)
 
     def _tolerance(self, standard: float) -> float:
@@ -148,7 +181,7 @@ class _Recheck:
                 self._broken(
                     "a finite bound with the status 'optimal'", f"the bound {proposal.bound}"
                 )
-            standard = self.objective.units.standard(proposal.value)
+            standard, _ = self._standard
             if self._standard_gap > self._tolerance(standard) + self._rounding:
                 self._broken(
                     "a bound that meets the value with the status 'optimal'",
@@ -177,7 +210,7 @@ class _Recheck:
 
     def _check_witnesses(self, standard: float) -> None:
         units, space = self.objective.units, self.objective.space
-        bound = units.standard(self.proposal.bound)
+        _, bound = self._standard
         near = self._tolerance(standard) + self._rounding
         for batch in self._witnesses():
             values = np.where(space.excess(batch) == 0, self.objective.of_batch(batch), np.inf)

@@ -205,13 +205,13 @@ def certificates(survey: Survey) -> Chart:
     lower.set_ylim(bottom=0)
     lower.set_ylabel("seconds")
     lower.set_xlabel("trial")
-    known = [c.gap for c in found if c.gap is not None]
+    widest = max((c for c in found if c.gap is not None), key=lambda c: c.gap or 0.0, default=None)
     counted = ", ".join(
         f"{statuses.count(status)} {STATUSES[status]}" for status in marks if status in statuses
     )
     words = f"Certificates of {len(trials)} proposals: {counted}"
-    if known:
-        words += f"; the largest gap is {number(max(known), 2)} standard deviations"
+    if widest is not None:
+        words += f"; the largest gap is {widest.gap_in_full}"
     words += f". They took {duration(float(seconds.sum()))} in all."
     return Chart("How good each proposal was known to be", words, figure)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..acquisition import EI, LCB
-from ..constraints.rule import capitalised
+from ..constraints.words import capitalised
 from ..errors import InvalidInputError, StudyError
 from ..kernels import Kernel
 from ..study import Study

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
-from ..constraints.rule import capitalised
+from ..constraints.words import capitalised
 from ..study import Trial
 from .picture import graph_html
 from .placement import place_all
@@ -29,7 +29,7 @@ _COLUMNS = (
     ("Edges", "number", "wide"),
     ("Acquisition", "number", "wide"),
     ("Proof", "text", "wide"),
-    ("Gap (sd)", "number", "wide"),
+    ("Gap", "number", "wide"),
     ("Seconds", "number", "wide"),
 )
 
@@ -116,9 +116,9 @@ def _cells(trial: Trial, survey: Survey, picture: str) -> dict[str, _Content]:
         "Origin": _Content(esc(_origin(trial))),
         "Nodes": _Content(str(trial.graph.n_nodes), trial.graph.n_nodes),
         "Edges": _Content(str(trial.graph.n_edges), trial.graph.n_edges),
-        "Acquisition": _Content(_numeral(found.value), found.value),
+        "Acquisition": _Content(esc(found.value_in_words), found.value),
         "Proof": _Content(STATUSES.get(found.status, "")),
-        "Gap (sd)": _Content(_numeral(found.gap, 2), found.gap),
+        "Gap": _Content("" if found.gap is None else esc(found.gap_in_words), found.gap),
         "Seconds": _Content(_numeral(seconds, 3), seconds),
     }
 

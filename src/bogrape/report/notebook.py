@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import singledispatch
 
+from ..display import gap_in_words
 from ..graph import Graph
 from ..propose import Proposal
 from ..study import Study, Trial, TrialList
 from . import words
 from .picture import Look, graph_html, in_words, legend_html
 from .survey import Certificate, Survey
-from .text import duration, esc, number, plus_minus, shown
+from .text import acquisition_in_words, duration, esc, number, plus_minus, shown
 
 _MOST_CARDS = 60  # trials of a list that are drawn
 
@@ -36,9 +37,9 @@ def _picture(graph: Graph, look: Look) -> str:
 @notebook_html.register
 def _proposal(proposal: Proposal) -> str:
     rows = [
-        ("value", number(proposal.value, 6)),
-        ("bound", number(proposal.bound, 6)),
-        ("gap", f"{proposal.gap:.3g} sd" if proposal.status != "heuristic" else "–"),
+        ("value", acquisition_in_words(proposal.value, proposal.log_value, 6)),
+        ("bound", acquisition_in_words(proposal.bound, proposal.log_bound, 6)),
+        ("gap", gap_in_words(proposal.gap, of_logs=proposal.log_value is not None, digits=3)),
         ("status", words.STATUSES[proposal.status]),
         ("method", proposal.method),
         ("time", duration(proposal.seconds)),
@@ -91,7 +92,7 @@ def _facts(trial: Trial, look: Look) -> list[tuple[str, str]]:
     if found.predicted is not None:
         rows.append(("predicted", f"predicted {plus_minus(*found.predicted)}"))
     if found.value is not None:
-        rows.append(("acquisition", f"acquisition {number(found.value)}"))
+        rows.append(("acquisition", f"acquisition {found.value_in_words}"))
     if found.status:
         rows.append(("proof", words.STATUSES[found.status]))
     if text := look.text(trial.graph):

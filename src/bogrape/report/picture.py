@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..arrays import FloatArray
-from ..constraints.rule import with_article
+from ..constraints.words import with_article
 from ..domain import DIRECTED_GRAPHS, GRAPHS, Domain, Nouns, find_domain
 from ..errors import BoGrapeError
 from ..graph import Graph

@@ -12,15 +12,17 @@ from threadpoolctl import threadpool_limits
 
 from ..arrays import FloatArray
 from ..counts import count
-from ..display import finite
+from ..display import finite, gap_in_words
 from ..errors import BoGrapeError, StudyError
 from ..gp import GraphGP
 from ..kernels import get_kernel, is_published, path_features
 from ..posterior import FittedModel
 from ..study import Study, Trial
 from ..study.results import mean_value
+from ..trial import observed_noise
 from .effects import Effect, find_effects
 from .picture import Look
+from .text import acquisition_in_words
 from .validation import Inverse, LeaveOneOut, Score, scores
 
 _MOST_FITTED = 200  # observations for a fit of hyperparameters; more take minutes
@@ -39,11 +41,28 @@ class Certificate:
 
     value: float | None
     bound: float | None
-    gap: float | None
+    gap: float | None  # of logarithms, where there is one
+    log_value: float | None
     status: str
     fit_seconds: float
     seconds: float
     predicted: tuple[float, float] | None
+
+    @property
+    def gap_in_words(self) -> str:
+        """How much better another graph may have been."""
+        return gap_in_words(self.gap, of_logs=self.log_value is not None)
+
+    @property
+    def gap_in_full(self) -> str:
+        """The same as part of a sentence."""
+        words = self.gap_in_words
+        return words.replace("sd", "standard deviations").replace("×", "a factor of ")
+
+    @property
+    def value_in_words(self) -> str:
+        """The acquisition value, or the logarithm of an improvement too small for a number."""
+        return acquisition_in_words(self.value, self.log_value)
 
     @classmethod
     def of(cls, trial: Trial) -> Certificate:
@@ -56,6 +75,7 @@ class Certificate:
             value=finite(found.get("value")),
             bound=finite(found.get("bound")),
             gap=gap if gap is not None and 0 <= gap <= _WIDEST else None,
+            log_value=finite(found.get("log_value")),
             status=status if status in ("optimal", "time_limit", "heuristic") else "",
             fit_seconds=_seconds(found.get("fit_seconds")),
             seconds=_seconds(found.get("seconds")),
@@ -186,7 +206,7 @@ class Survey:
             values = _recorded(self.proposals) if len(some) < len(trials) else None
             if values is None:
                 found = settings.new_model(most_observations=None)
-                found.fit([t.graph for t in some], self._targets(some))
+                self._fit_to(found, some)
                 if len(some) == len(trials):
                     return found
                 values = found.hyperparameters
@@ -197,9 +217,13 @@ class Survey:
                 feature_kernel=values["beta"] > 0,
                 most_observations=None,
             )
-            return fixed.fit([t.graph for t in trials], self._targets(trials))
+            return self._fit_to(fixed, trials)
         except BoGrapeError as error:
             raise StudyError(f"the Gaussian process could not be fitted: {error}") from error
+
+    def _fit_to(self, gp: GraphGP, trials: Sequence[Trial]) -> GraphGP:
+        graphs = [trial.graph for trial in trials]
+        return gp.fit(graphs, self._targets(trials), noise=observed_noise(trials))
 
     def _targets(self, trials: Sequence[Trial]) -> FloatArray:
         return self.sign * np.array([trial.value for trial in trials], dtype=float)
@@ -247,7 +271,8 @@ class Survey:
         self._need_small(3, "a comparison of settings")
         _ = self.gp  # settings are those of a Gaussian process
         some = self.compared
-        return scores([trial.graph for trial in some], self._targets(some), self.settings)
+        graphs, targets = [trial.graph for trial in some], self._targets(some)
+        return scores(graphs, targets, self.settings, observed_noise(some))
 
     @property
     def compared(self) -> list[Trial]:

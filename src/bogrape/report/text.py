@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import sys
 
 from ..display import printable
 
@@ -24,6 +25,17 @@ def number(value: float | None, digits: int = 4) -> str:
     if value is None or not math.isfinite(value):
         return "–"
     return f"{value:.{digits}g}".replace("-", "\u2212")
+
+
+def acquisition_in_words(value: float | None, log_value: float | None, digits: int = 4) -> str:
+    """An acquisition value; of an improvement too small for a number, its logarithm.
+
+    >>> acquisition_in_words(-0.0, -808.3)
+    'log EI −808.3'
+    """
+    if log_value is not None and value is not None and abs(value) < sys.float_info.min:
+        return f"log EI {number(log_value, digits)}"
+    return "" if value is None else number(value, digits)
 
 
 def plus_minus(mean: float, std: float) -> str:

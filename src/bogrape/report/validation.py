@@ -21,8 +21,8 @@ from ..arrays import FloatArray
 from ..errors import BoGrapeError
 from ..graph import Graph
 from ..kernels import KERNELS, Kernel, get_kernel, is_published
+from ..observed_values import evened, standardise
 from ..posterior import FittedModel
-from ..standardise import standardise
 from ..study import StudySettings
 
 _INTERVAL = 1.96  # standard deviations on either side that hold 95 % of a normal distribution
@@ -38,9 +38,12 @@ class Inverse:
     """The inverse covariance of the observations of a fitted model, noise included."""
 
     def __init__(self, model: FittedModel) -> None:
+        noise, factors = evened(model.variances)
         with threadpool_limits(1):
-            values, self._vectors = np.linalg.eigh(model.cross(model.counts))
-        self._inverse = 1.0 / (np.maximum(values, 0.0) + model.noise)
+            scaled = model.cross(model.counts) * np.outer(factors, factors)
+            values, vectors = np.linalg.eigh(scaled)
+        self._vectors = factors[:, None] * vectors
+        self._inverse = 1.0 / (np.maximum(values, 0.0) + noise)
         self.model = model
 
     @property
@@ -207,7 +210,12 @@ class Score:
     present: bool  # whether these are the settings of the study
 
 
-def scores(graphs: Sequence[Graph], y: FloatArray, settings: StudySettings) -> list[Score]:
+def scores(
+    graphs: Sequence[Graph],
+    y: FloatArray,
+    settings: StudySettings,
+    known_noise: Sequence[float] | None = None,
+) -> list[Score]:
     """The present settings first, then fitted noise and the other kernels."""
     present, noise = get_kernel(settings.kernel), settings.noise
     others: list[Kernel] = list(KERNELS.values())
@@ -227,7 +235,7 @@ def scores(graphs: Sequence[Graph], y: FloatArray, settings: StudySettings) -> l
                 most_observations=None,
             )
             try:
-                gp.fit(graphs, y)
+                gp.fit(graphs, y, noise=known_noise)
             except BoGrapeError:  # these settings do not work for these data
                 continue
             found = LeaveOneOut.of(Inverse(gp.posterior.model), settings.sign)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..acquisition import LCB
-from ..constraints.rule import capitalised, with_article
+from ..constraints.words import capitalised, with_article
 from ..errors import StudyError
 from ..kernels import RBF, get_kernel
 from ..space import GraphSpace
@@ -315,7 +315,7 @@ def _certificate(survey: Survey) -> str:
     else:
         out = (
             "The last proposal was proved to be as good as the best possible one, within "
-            f"{number(gap, 2)} standard deviations of the observed values"
+            f"{last.gap_in_full}{'' if last.log_value is not None else ' of the observed values'}"
         )
     acquisition = survey.settings.acquisition
     if isinstance(acquisition, LCB):

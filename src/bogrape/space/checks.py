@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 import numpy as np
 
 from ..checks import shown, whole
+from ..constraints import RULES, Rule
+from ..constraints.own import check_own_class
+from ..constraints.registry import is_own
+from ..domain import Domain, find_domain
 from ..errors import InvalidSpaceError
 
 # Limits of a space, checked before anything is allocated. A proposal looks at every pair of nodes,
@@ -136,3 +141,56 @@ def checked_connected(connected: object, directed: bool) -> bool | Literal["stro
 def span(sizes: range) -> str:
     """Sizes as people write them."""
     return f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]}..{sizes[-1]}"
+
+
+def checked_rules(rules: object) -> list[Rule]:
+    """The rules as a list."""
+    out: list[object] | None = None
+    if not isinstance(rules, (str, Rule)):
+        with suppress(TypeError):
+            out = list(rules)  # type: ignore[call-overload]
+    if out is None:
+        raise InvalidSpaceError(
+            f"expected rules to be a list of rules, got {shown(rules)}; "
+            f"try rules=[...] with rules out of {', '.join(RULES)}"
+        )
+    return [_checked_rule(rule) for rule in out]
+
+
+def _checked_rule(rule: object) -> Rule:
+    if not isinstance(rule, Rule):
+        raise InvalidSpaceError(
+            f"expected every rule to be one of {', '.join(RULES)}, got {shown(rule)}; "
+            "see bogrape.constraints"
+        )
+    if is_own(type(rule)):
+        check_own_class(rule)
+    return rule
+
+
+def checked_domain(domain: object, label_names: Sequence[str]) -> Domain:
+    """The domain that was given or named."""
+    found = find_domain(domain) if isinstance(domain, str) else domain
+    if not isinstance(found, Domain):
+        raise InvalidSpaceError(
+            f"expected domain to be a Domain or the name of one, got {shown(found)}"
+        )
+    odd = _unknown_names(found, label_names)
+    if odd:
+        raise InvalidSpaceError(
+            f"expected labels out of those of the domain {found.name!r} "
+            f"({', '.join(found.label_names)}), got {', '.join(map(repr, odd))}"
+        )
+    return found
+
+
+def domain_of_rules(rules: Sequence[Rule], label_names: Sequence[str]) -> Domain | None:
+    """The domain that a rule brings, where the names of labels belong to it."""
+    name = next((rule.domain for rule in rules if rule.domain is not None), None)
+    found = None if name is None else find_domain(name)
+    return None if found is None or _unknown_names(found, label_names) else found
+
+
+def _unknown_names(domain: Domain, label_names: Sequence[str]) -> list[str]:
+    known = domain.label_names
+    return [name for name in label_names if known and name not in known]

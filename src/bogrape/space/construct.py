@@ -56,8 +56,9 @@ class Recipe:
 
     @cached_property
     def slots(self) -> IntArray:
-        """Places for an edge, ``(P, 2)``."""
-        return np.array(list(self.shape.pairs()), dtype=np.int64).reshape(-1, 2)
+        """Places for an edge, ``(P, 2)``, as `Shape.pairs` has them."""
+        free = ~np.eye(self.shape.n_nodes, dtype=bool)
+        return np.argwhere(free if self.shape.directed else np.triu(free))
 
     def decided(self, value: bool) -> BoolArray:
         """Which places must (True) or must not (False) hold an edge, ``(P,)``."""

@@ -18,7 +18,6 @@ from ..arrays import BoolArray, FloatArray
 from ..batch import Batch
 from ..checks import shown, whole
 from ..constraints import (
-    RULES,
     Acyclic,
     NamedNodes,
     Rule,
@@ -27,10 +26,10 @@ from ..constraints import (
     in_words,
     rule_from_dict,
 )
-from ..constraints.own import check_own_class, check_own_meaning, trial_graphs
+from ..constraints.own import check_own_meaning, trial_graphs
 from ..constraints.registry import is_own
 from ..counts import chunks
-from ..domain import DIRECTED_GRAPHS, GRAPHS, Domain, Nouns, find_domain
+from ..domain import DIRECTED_GRAPHS, GRAPHS, Domain, Nouns
 from ..errors import (
     InvalidInputError,
     InvalidSpaceError,
@@ -43,13 +42,15 @@ from .checks import (
     MAX_EDGE_LABELS,
     MAX_FEATURES,
     checked_connected,
+    checked_domain,
     checked_labels,
     checked_named_sizes,
     checked_nodes,
+    checked_rules,
+    domain_of_rules,
     labels_of_nodes,
     span,
 )
-from .connectivity import unreached
 from .exchange import from_networkx, to_networkx
 from .propagation import Known, propagate
 from .sampler import sample
@@ -130,30 +131,17 @@ class GraphSpace:
             self._set(flag, bool(value))
         self._set("connected", checked_connected(self.connected, self.directed))
         self._bind_rules(by_node)
-        self._set("domain", self._checked_domain())
+        if self.domain is None:
+            self._set("domain", self._domain_of_rules)
+        else:
+            self._set("domain", checked_domain(self.domain, self.label_names or ()))
         self._refuse_contradictions()
 
     def _set(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)  # frozen: only while it is being built
 
     def _bind_rules(self, by_node: tuple[str, ...] | None) -> None:
-        try:
-            rules = None if isinstance(self.rules, (str, Rule)) else list(self.rules)
-        except TypeError:
-            rules = None
-        if rules is None:
-            raise InvalidSpaceError(
-                f"expected rules to be a list of rules, got {shown(self.rules)}; "
-                f"try rules=[...] with rules out of {', '.join(RULES)}"
-            )
-        for rule in rules:
-            if not isinstance(rule, Rule):
-                raise InvalidSpaceError(
-                    f"expected every rule to be one of {', '.join(RULES)}, got {shown(rule)}; "
-                    "see bogrape.constraints"
-                )
-            if is_own(type(rule)):
-                check_own_class(rule)
+        rules = checked_rules(self.rules)
         if self.acyclic and Acyclic() not in rules:
             rules.append(Acyclic())
         if self.nodes is not None:
@@ -189,35 +177,9 @@ class GraphSpace:
             return kept
         return NamedNodes(self.nodes, by_node or ())
 
-    def _checked_domain(self) -> Domain | None:
-        """The domain that was given or named; else the one that the rules bring."""
-        given: object = self.domain
-        if given is None:
-            return self._domain_of_rules
-        if isinstance(given, str):
-            given = find_domain(given)
-        if not isinstance(given, Domain):
-            raise InvalidSpaceError(
-                f"expected domain to be a Domain or the name of one, got {shown(given)}"
-            )
-        odd = self._names_unknown_to(given)
-        if odd:
-            raise InvalidSpaceError(
-                f"expected labels out of those of the domain {given.name!r} "
-                f"({', '.join(given.label_names)}), got {', '.join(map(repr, odd))}"
-            )
-        return given
-
     @cached_property
     def _domain_of_rules(self) -> Domain | None:
-        """The domain that a rule brings, where the names of labels belong to it."""
-        name = next((rule.domain for rule in self.rules if rule.domain is not None), None)
-        found = None if name is None else find_domain(name)
-        return None if found is None or self._names_unknown_to(found) else found
-
-    def _names_unknown_to(self, domain: Domain) -> list[str]:
-        known = domain.label_names
-        return [name for name in self.label_names or () if known and name not in known]
+        return domain_of_rules(self.rules, self.label_names or ())
 
     def _refuse_contradictions(self) -> None:
         reasons: set[str] = set()
@@ -509,7 +471,7 @@ class GraphSpace:
             out.append((f"edge labels 1..{self.n_edge_labels}", odd.astype(float)))
         if self.connected is not False:
             words = "strongly connected" if self.connected == "strong" else "connected"
-            out.append((words, unreached(batch, strong=self.connected == "strong")))
+            out.append((words, batch.unreached(strong=self.connected == "strong")))
         return out
 
     def oddities(self, graph: Graph) -> list[str]:

@@ -94,8 +94,9 @@ class InMemoryStorage:
         """Append trials; all or nothing."""
         with self._lock:
             shelf = self._shelf(name)
-            own = sum(trial.origin != "added" for trial in shelf.trials)
-            check_budget(own, len(trials), most)
+            if most is not None:
+                own = sum(trial.origin != "added" for trial in shelf.trials)
+                check_budget(own, len(trials), most)
             if distinct and (len(set(keys)) < len(keys) or shelf.keys.intersection(keys)):
                 return None
             first = len(shelf.trials)

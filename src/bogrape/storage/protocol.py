@@ -10,7 +10,8 @@ from ..errors import BudgetSpent, InvalidInputError, StudyError
 from ..graph import Graph
 from ..trial import Trial
 
-COMPARED = ("state", "attempts", "value")  # what `Storage.update` expects to find unchanged
+# what `Storage.update` expects to find unchanged
+COMPARED = ("state", "attempts", "value", "noise")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+-]{0,99}")
 
 
@@ -59,7 +60,7 @@ class Storage(Protocol):
         """
 
     def update(self, name: str, trial: Trial, expected: Trial) -> bool:
-        """Replace the trial if its state, attempts and value are as expected; says if it did."""
+        """Replace the trial if what `COMPARED` names is as expected; says if it did."""
 
 
 def check_name(name: object) -> str:
@@ -73,9 +74,9 @@ def check_name(name: object) -> str:
     return name
 
 
-def check_budget(n_present: int, n_new: int, most: int | None) -> None:
+def check_budget(n_present: int, n_new: int, most: int) -> None:
     """Raise if a study would have more trials of its own than it may."""
-    if most is not None and n_present + n_new > most:
+    if n_present + n_new > most:
         raise BudgetSpent(f"the study has {n_present} trials of its own, and {most} are allowed")
 
 

@@ -5,5 +5,15 @@ from ..trial import Trial
 from .results import Dataset, TrialList
 from .settings import StudySettings
 from .study import Study
+from .values import Measurement
 
-__all__ = ["Dataset", "InMemoryStorage", "Storage", "Study", "StudySettings", "Trial", "TrialList"]
+__all__ = [
+    "Dataset",
+    "InMemoryStorage",
+    "Measurement",
+    "Storage",
+    "Study",
+    "StudySettings",
+    "Trial",
+    "TrialList",
+]

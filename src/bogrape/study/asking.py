@@ -7,6 +7,7 @@ present, in the order of their ids. So a study that was cut off goes on as if it
 from __future__ import annotations
 
 import logging
+import math
 import os
 import time
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from typing import final
 import numpy as np
 
 from ..checks import seconds, whole
+from ..console import StatusLine, first_interrupt, status_line
 from ..errors import (
     BudgetSpent,
     InvalidInputError,
@@ -25,13 +27,10 @@ from ..errors import (
     StudyError,
 )
 from ..propose import Stage
-from ..statusline import StatusLine, status_line
 from ..storage.protocol import check_budget
 from ..trial import Trial, now
-from .interruption import first_interrupt
 from .ledger import Ledger
 from .planner import Effort, Plan, Planner
-from .stages import in_words
 
 logger = logging.getLogger(__name__)
 
@@ -118,7 +117,7 @@ class Asking:
         """Append trials until there are enough, or no more are to be had."""
 
         def watch(stage: Stage) -> None:
-            line.show(len(found), in_words(stage, self.ledger.settings.sign))
+            line.show(len(found), _in_words(stage, self.ledger.settings.sign))
 
         n = wish.n
         while len(found) < n:
@@ -149,8 +148,8 @@ class Asking:
         """Reserve a graph nobody has had; begin again if another process was quicker."""
         for conflict in range(_CONFLICTS):
             trials = self.ledger.trials()
-            own = sum(t.origin != "added" for t in trials)
-            check_budget(own, 1, wish.most)  # before long thought
+            if wish.most is not None:  # looked at before long thought, and when it is reserved
+                check_budget(sum(t.origin != "added" for t in trials), 1, wish.most)
             seed, rank = self.chance(len(trials), conflict)
             plan = self.planner.next(trials, seed, rank, effort)
             trial = self.reserve(plan, seed, wish.worker, wish.most)
@@ -182,3 +181,16 @@ class Asking:
             asked=now(),
         )
         return self.ledger.append_new(trial, most=most)
+
+
+def _in_words(stage: Stage, sign: float) -> str:
+    """How far a proposal has come; values times ``sign`` are in the user's units."""
+    if stage.step == "search":
+        return "found a candidate; proving how good it is"
+    words = [f"proving: parts of the space left: {stage.n_open}"]
+    if math.isfinite(stage.value):
+        words.append(f"candidate {sign * stage.value:.4g}")
+    if math.isfinite(stage.bound):
+        words.append(f"bound {sign * stage.bound:.4g}")
+    words.append(f"{stage.seconds:.0f} of {stage.time_limit:.0f} s")
+    return ", ".join(words)

@@ -6,7 +6,7 @@ refused or interrupted call leaves both as they were.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, final
@@ -44,8 +44,17 @@ class Ledger:
         self._use(settings, recorded)
 
     @classmethod
-    def open(cls, storage: Storage | str | None, name: str, settings: StudySettings) -> Ledger:
-        """The study under this name, made if it is not there; its settings must be these."""
+    def open(
+        cls,
+        storage: Storage | str | None,
+        name: str,
+        settings: StudySettings,
+        given: Collection[str] | None = None,
+    ) -> Ledger:
+        """The study under this name, made if it is not there; its settings must be these.
+
+        Of those that are not ``given`` (by default all are) it may have earlier defaults.
+        """
         check_name(name)
         if not isinstance(settings, StudySettings):
             raise InvalidInputError(
@@ -60,6 +69,8 @@ class Ledger:
         opened = open_storage(storage)
         recorded, is_new = opened.create(name, settings.to_dict())
         there = settings if is_new else StudySettings.from_dict(recorded)
+        if given is not None:
+            settings = settings.as_made(there, given)
         different = there.differences(settings)
         if different:
             raise SettingsDiffer(

@@ -7,21 +7,29 @@ proposed. Whatever else is wrong is told for all observations at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Literal, get_args
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple, get_args
 
 from ..errors import InvalidInputError, ObservationsError
 from ..graph import Graph
 from ..space import GraphSpace
-from .values import as_value
+from .values import as_noise, as_value
 
 Outside = Literal["accept", "refuse"]
 
 
+class Observation(NamedTuple):
+    """A graph and its value, and the variance of the value where it is known."""
+
+    graph: Graph
+    value: float
+    noise: float | None = None
+
+
 def checked_observations(
-    space: GraphSpace, observations: Iterable[tuple[Graph, Any]], outside: Outside = "accept"
-) -> list[tuple[Graph, float]]:
-    """Graphs and values, or an `ObservationsError` that names everything wrong with them."""
+    space: GraphSpace, observations: Iterable[Sequence[Any]], outside: Outside = "accept"
+) -> list[Observation]:
+    """Graphs, values and noise, or an `ObservationsError` that names all that is wrong."""
     _check_outside(outside)
     try:
         given = iter(observations)
@@ -29,7 +37,7 @@ def checked_observations(
         raise InvalidInputError(
             f"expected a list of graphs and values, got {type(observations).__name__}"
         ) from None
-    good: list[tuple[Graph, float]] = []
+    good: list[Observation] = []
     problems: list[tuple[int, str]] = []
     for number, observation in enumerate(given):
         try:
@@ -43,18 +51,20 @@ def checked_observations(
 
 def checked_observation(
     space: GraphSpace, observation: object, outside: Outside = "accept"
-) -> tuple[Graph, float]:
-    """One graph and its value, or an error that says what is wrong."""
+) -> Observation:
+    """One graph and its value, with noise or without, or an error that says what is wrong."""
     _check_outside(outside)
-    if not isinstance(observation, tuple | list) or len(observation) != 2:
-        raise InvalidInputError(f"expected a graph and its value, got {observation!r:.100}")
-    graph, value = observation
+    if not isinstance(observation, tuple | list) or len(observation) not in (2, 3):
+        raise InvalidInputError(
+            f"expected a graph, its value and, if known, its noise, got {observation!r:.100}"
+        )
+    graph, value, *noise = observation
     odd = space.oddities(graph)
     if odd:
         raise InvalidInputError(f"the model cannot read the graph: expected {'; '.join(odd)}")
     if outside == "refuse":
         space.check(graph)
-    return graph, as_value(value)
+    return Observation(graph, as_value(value), as_noise(noise[0] if noise else None))
 
 
 def _check_outside(outside: object) -> None:

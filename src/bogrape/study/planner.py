@@ -17,7 +17,7 @@ from ..gp import GraphGP
 from ..graph import Graph
 from ..propose import MOST_STARTS, Proposal, Stage, propose
 from ..surrogate import FittedSurrogate
-from ..trial import Origin, Trial, observed
+from ..trial import Origin, Trial, observed, observed_noise
 from .design import Design, random_graph
 from .settings import StudySettings
 
@@ -94,6 +94,7 @@ class Planner:
                 exclude=[trial.graph for trial in trials if trial.is_finished],
                 pending=[trial.graph for trial in trials if not trial.is_finished],
                 starts=self._starts(trials),
+                n_evaluations=settings.n_evaluations,
                 seed=seed,
                 stop=effort.stop,
                 watch=effort.watch,
@@ -165,20 +166,23 @@ class Planner:
 
     def _fit(self, complete: Sequence[Trial]) -> GraphGP | FittedSurrogate:
         """The model of these observations; kept until there are new ones."""
-        ids = tuple((trial.id, trial.value) for trial in complete)  # values can be corrected
+        # values can be corrected
+        ids = tuple((trial.id, trial.value, trial.noise) for trial in complete)
         if self._fitted is None or self._fitted[0] != ids:
             settings = self.settings
             graphs, y = [t.graph for t in complete], settings.sign * np.array(observed(complete))
-            inside = self._are_inside(complete)
+            noise, inside = observed_noise(complete), self._are_inside(complete)
             if settings.surrogate is None:
                 start = _last_hyperparameters(complete)
-                gp = settings.new_model().fit(graphs, y, to_beat=inside, start=start)
+                gp = settings.new_model().fit(graphs, y, noise=noise, to_beat=inside, start=start)
                 self._fitted = ids, gp
                 self._say_how_many(len(gp.used), len(complete))
                 for i in gp.clipped:
                     self._name_far_value(complete[i])
             else:
-                model = FittedSurrogate.fit(settings.surrogate, graphs, y, to_beat=inside)
+                model = FittedSurrogate.fit(
+                    settings.surrogate, graphs, y, noise=noise, to_beat=inside
+                )
                 self._fitted = ids, model
         return self._fitted[1]
 
@@ -231,8 +235,17 @@ def _certificate(proposal: Proposal, sign: float) -> dict[str, Any]:
         "value": sign * proposal.value,
         "bound": sign * proposal.bound if np.isfinite(proposal.bound) else None,
         "gap": float(proposal.gap) if np.isfinite(proposal.gap) else None,
+        **_logs(proposal),
         "status": proposal.status,
         "seconds": proposal.seconds,
         "method": proposal.method,
         "n_evaluations": proposal.n_evaluations,
     }
+
+
+def _logs(proposal: Proposal) -> dict[str, float | None]:
+    """Of EI, which may itself be too small a number; nothing for other acquisition functions."""
+    if proposal.log_value is None:
+        return {}
+    logs = {"log_value": proposal.log_value, "log_bound": proposal.log_bound}
+    return {name: None if log is None or np.isinf(log) else log for name, log in logs.items()}

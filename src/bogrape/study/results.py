@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 from typing import NamedTuple, final
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from .. import display
 from ..errors import StudyError
 from ..graph import Graph
-from ..trial import Trial, observed
+from ..trial import Trial, observed, observed_noise
 
 
 class Dataset(NamedTuple):
@@ -48,8 +49,15 @@ def best_of(trials: Iterable[Trial], sign: float, identify: Callable[[Graph], st
 
 
 def mean_value(trials: Sequence[Trial]) -> float:
-    """Mean of the values of the complete ones among the trials."""
-    values = observed(trials)
+    """Mean of the values of the complete ones among the trials.
+
+    Weighted by accuracy, ``1 / noise``, where the noise of all of them is known.
+    """
+    values, noise = observed(trials), observed_noise(trials)
+    if all(variance > 0 for variance in noise):  # NaN is not
+        weights = [min(noise) / variance for variance in noise]
+        total = math.fsum(weights)
+        return math.fsum(weight / total * v for weight, v in zip(weights, values, strict=True))
     try:
         return fmean(values)
     except OverflowError:  # their sum is beyond the range of floats, their mean is not

@@ -11,9 +11,10 @@ import difflib
 import inspect
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from os import PathLike, fspath
+from types import MappingProxyType
 from typing import Any, Literal, TypedDict, TypeVar, get_args, get_type_hints
 
 from ..acquisition import EI, LCB, Acquisition
@@ -29,14 +30,22 @@ from ..space import GraphSpace
 from ..surrogate import SurrogateLike, unfitted
 
 Direction = Literal["minimize", "maximize"]
+Preset = Literal["paper"]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 ACQUISITIONS = ("lcb", "lcb-growing", "ei")
 FIXED = ("seed", "direction")  # the trials so far depend on them; of the space, rules can be added
+_PAPER = {"kernel": "ssp", "noise": 1e-6, "acquisition": LCB(1.0), "time_limit": 60.0}
+# settings that go together: what is given beside a preset comes before it
+PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType({"paper": _PAPER})
+# Studies made before these changed have them recorded, and go on with them where programs and study
+# files leave them open (`StudySettings.as_made`).
+_EARLIER_DEFAULTS: Mapping[str, Any] = MappingProxyType(_PAPER)
 
 
 class SearchOptions(TypedDict, total=False):
     """The settings of a study as keyword arguments, without its space and its initial design."""
 
+    preset: Preset | None
     kernel: KernelName | Kernel
     surrogate: SurrogateLike | None
     noise: float | Literal["fit"]
@@ -51,6 +60,7 @@ class SearchOptions(TypedDict, total=False):
     solver: str | None
     options: Mapping[str, Any] | None
     time_limit: float
+    n_evaluations: int | None
     seed: int
     direction: Direction
     retries: int
@@ -74,7 +84,9 @@ class StudySettings:
         surrogate: a model of your own in place of the Gaussian process, or a class or function
             without arguments that makes one (`bogrape.surrogate`). A copy of it is fitted for
             every proposal. What follows up to ``most_observations`` is then of no concern.
-        noise: noise variance of the standardised values, or ``"fit"`` for noisy objectives.
+        noise: noise variance of the standardised values, or ``"fit"``: values need not be noisy
+            for that, since graphs which look the same to the kernel may have different values. What
+            `Study.tell` is told about the noise of single values adds to it.
         feature_kernel: whether labels and features of nodes count by themselves; see `GraphGP`.
         alpha, beta: amplitudes of the kernel and of the feature kernel, to fix them instead of
             fitting them.
@@ -88,7 +100,9 @@ class StudySettings:
         method: how proposals are found; see `propose`.
         solver: ``"scip"`` or ``"gurobi"``, for ``method="mip"``.
         options: further choices for ``method="mip"``; see `bogrape.propose.mip.MipOptions`.
-        time_limit: seconds for one proposal.
+        time_limit: seconds for one proposal; a proof that is not finished by then is given up.
+        n_evaluations: acquisition values that local search computes for a proposal; ``None`` for as
+            many as `propose` thinks fit.
         n_initial: number of graphs known or under evaluation before proposals begin.
         seed: fixes the initial design and every proposal.
         direction: ``minimize`` or ``maximize``.
@@ -96,20 +110,21 @@ class StudySettings:
     """
 
     space: GraphSpace
-    kernel: KernelName | Kernel = "ssp"
+    kernel: KernelName | Kernel = "rbf"
     surrogate: SurrogateLike | None = None
-    noise: float | Literal["fit"] = 1e-6
+    noise: float | Literal["fit"] = "fit"
     feature_kernel: bool = True
     alpha: float | None = None
     beta: float | None = None
     restarts: int = 5
     clip: float | None = STUDY_CLIP
     most_observations: int | None = STUDY_OBSERVATIONS
-    acquisition: Acquisition | str = "lcb"
+    acquisition: Acquisition | str = "ei"
     method: Method = "auto"
     solver: str | None = None
     options: Mapping[str, Any] | None = None
-    time_limit: float = 60.0
+    time_limit: float = 10.0
+    n_evaluations: int | None = None
     n_initial: int = 10
     seed: int = 0
     direction: Direction = "minimize"
@@ -127,6 +142,9 @@ class StudySettings:
             ("retries", 0, ""),
         ):
             object.__setattr__(self, name, whole(getattr(self, name), name + why, least))
+        if self.n_evaluations is not None:
+            number = whole(self.n_evaluations, "n_evaluations", 1)
+            object.__setattr__(self, "n_evaluations", number)
         for name in ("kernel", "surrogate", "acquisition"):
             if is_import_path(getattr(self, name)):  # as study files name parts of your own
                 object.__setattr__(self, name, _imported(getattr(self, name), name))
@@ -221,11 +239,25 @@ class StudySettings:
 
     def changed(self, add_rules: tuple[Rule, ...], changes: Mapping[str, Any]) -> StudySettings:
         """These settings with some changed; those that cannot change are refused."""
+        changes = without_preset(changes)
         refuse_unknown(changes, of=StudySettings)
         space = self.space.with_rules([*self.space.rules, *add_rules]) if add_rules else self.space
         new = replace(self, **{"space": space, **changes})
         self.check_successor(new)
         return new
+
+    def as_made(self, made: StudySettings, given: Collection[str]) -> StudySettings:
+        """These settings, with the earlier defaults that a study was made with.
+
+        Defaults change from version to version. Where a setting was not ``given``, and the study
+        has what was the default before, it keeps it.
+        """
+        keeps = {
+            name: value
+            for name, value in _EARLIER_DEFAULTS.items()
+            if name not in given and getattr(made, name) == value
+        }
+        return replace(self, **keeps)
 
     def check_successor(self, new: StudySettings) -> None:
         """Raise unless a study with trials of its own can go on with the new settings."""
@@ -257,6 +289,31 @@ _FIRST_RECORDED = (
 )
 
 
+def for_new_study(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings given for a study, with what their preset stands for.
+
+    The paper's program can hold the paper's kernels and acquisition only, so for ``method="mip"``
+    its preset is the default.
+    """
+    if given.get("method") == "mip" and given.get("preset") is None:
+        given = {**given, "preset": "paper"}
+    return without_preset(given)
+
+
+def without_preset(given: Mapping[str, Any]) -> dict[str, Any]:
+    """These settings, with what their preset stands for unless it is given as well."""
+    settings = dict(given)
+    preset = settings.pop("preset", None)
+    if preset is None:
+        return settings
+    if not isinstance(preset, str) or preset not in PRESETS:
+        raise InvalidInputError(
+            f"unknown preset {preset!r:.100}; choose one of {', '.join(PRESETS)}, or None for the "
+            "usual settings"
+        )
+    return {**PRESETS[preset], **settings}
+
+
 def shows_settings(function: _Function) -> _Function:
     """Let ``help`` and notebooks show what ``**settings`` of a function are, with defaults."""
     signature = inspect.signature(function)
@@ -265,7 +322,10 @@ def shows_settings(function: _Function) -> _Function:
     shown = [
         defaults[name].replace(annotation=types[name]) for name in SETTING_NAMES if name not in own
     ]
-    whole = signature.replace(parameters=[*own.values(), *shown])
+    preset = inspect.Parameter(
+        "preset", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Preset | None
+    )
+    whole = signature.replace(parameters=[*own.values(), preset, *shown])
     function.__signature__ = whole  # type: ignore[attr-defined]
     return function
 
@@ -290,7 +350,7 @@ def _fixed(names: Sequence[str]) -> StudyError:
     return StudyError(
         f"{', '.join(names)} cannot be changed in a study; what can is {', '.join(changeable)}, "
         "and rules can be added. For anything else begin a new study, and take the observations "
-        "along: new.add_all(zip(*old.dataset))"
+        "along: new.add_all(zip(*old.dataset, old.noise))"
     )
 
 

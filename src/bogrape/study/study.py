@@ -8,7 +8,7 @@ has or had.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Unpack, final, overload
 
@@ -22,13 +22,13 @@ from ..errors import InvalidInputError, StudyError
 from ..graph import Graph
 from ..space import GraphSpace
 from ..storage import Storage
-from ..trial import Trial
+from ..trial import Trial, observed_noise
 from .ahead import Ahead
 from .asking import Asking, Wish
 from .ledger import Ledger
-from .observations import Outside, checked_observation, checked_observations
+from .observations import Observation, Outside, checked_observation, checked_observations
 from .results import Dataset, TrialList, best_of, dataset_of
-from .settings import StudyOptions, StudySettings, refuse_unknown, shows_settings
+from .settings import StudyOptions, StudySettings, for_new_study, refuse_unknown, shows_settings
 from .transitions import (
     as_reason,
     as_seconds,
@@ -39,7 +39,7 @@ from .transitions import (
     retried,
     told,
 )
-from .values import as_value
+from .values import as_noise, as_value
 
 
 @final
@@ -51,6 +51,9 @@ class Study:
         storage: ``None`` for memory, a database URL such as ``sqlite:///study.db``, or a `Storage`.
         name: of the study within its storage. If it is there already, it is reopened, and its
             settings must be the ones given here; `Study.load` takes them from the storage.
+        preset: ``"paper"`` for the settings of the BoGrape paper (kernel SSP, ``LCB(1.0)``, noise
+            1e-6), as far as they are not given. ``None`` for the usual ones: kernel ``"rbf"``,
+            expected improvement, fitted noise.
 
     The settings are described in `StudySettings`. A study is for one thread: in others, and
     in other processes, open it again.
@@ -73,17 +76,29 @@ class Study:
         **settings: Unpack[StudyOptions],
     ) -> None:
         refuse_unknown(settings, of=Study)
-        self._attach(Ledger.open(storage, name, StudySettings(space=space, **settings)))
+        given = for_new_study(settings)
+        self._attach(Ledger.open(storage, name, StudySettings(space=space, **given), given))
 
     def _attach(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._asking = Asking(ledger)
 
     @classmethod
-    def open(cls, storage: Storage | str | None, name: str, settings: StudySettings) -> Study:
-        """As ``Study(...)``, with the settings in one piece."""
+    def open(
+        cls,
+        storage: Storage | str | None,
+        name: str,
+        settings: StudySettings,
+        *,
+        given: Collection[str] | None = None,
+    ) -> Study:
+        """As ``Study(...)``, with the settings in one piece.
+
+        ``given`` names those that were chosen: the others are defaults, and a study that was made
+        with earlier ones keeps them. By default all count as chosen.
+        """
         study = cls.__new__(cls)
-        study._attach(Ledger.open(storage, name, settings))
+        study._attach(Ledger.open(storage, name, settings, given))
         return study
 
     @classmethod
@@ -126,11 +141,17 @@ class Study:
         return dataset_of(self._ledger.trials())
 
     @property
+    def noise(self) -> NDArray[np.float64]:
+        """Variances of the values in `dataset`, as they were told; NaN where one is unknown."""
+        return np.array(observed_noise(self._ledger.trials()))
+
+    @property
     def best(self) -> Trial:
         """The complete trial with the best value, of those in the space if there are any.
 
-        Where a graph was evaluated several times its mean counts, and the first of its trials is
-        given; of equally good ones the earliest.
+        Where a graph was evaluated several times its mean counts (weighted by ``1 / noise`` where
+        that is known of all its values), and the first of its trials is given; of equally good ones
+        the earliest.
         """
         complete = [trial for trial in self._ledger.trials() if trial.state == "complete"]
         inside = [trial for trial in complete if not trial.outside]
@@ -259,32 +280,54 @@ class Study:
 
     # -- telling ------------------------------------------------------------------------------
 
-    def tell(self, trial: Trial | int, value: float, *, seconds: float | None = None) -> Trial:
+    def tell(
+        self,
+        trial: Trial | int,
+        value: float,
+        *,
+        noise: float | None = None,
+        seconds: float | None = None,
+    ) -> Trial:
         """Record the value of a trial. Telling the same value again changes nothing.
 
         Args:
             trial: what was evaluated, as ``ask`` returned it, or its id. A trial that has been
                 released and given to somebody else is refused; an id is taken at its word.
             value: what the objective gave.
+            noise: variance of the value, if the measurement tells it: the square of its standard
+                deviation, in your units. It adds to the noise of the model (see `GraphGP.fit`).
             seconds: how long the evaluation took; without it, the time since ``ask`` counts.
         """
-        number, time_taken = as_value(value), as_seconds(seconds)
-        return self._ledger.change(trial, lambda current: told(current, number, time_taken))
+        number, variance, time_taken = as_value(value), as_noise(noise), as_seconds(seconds)
+        return self._ledger.change(
+            trial, lambda current: told(current, number, time_taken, variance)
+        )
 
     def correct(
-        self, trial: Trial | int, value: float | None, *, reason: str | None = None
+        self,
+        trial: Trial | int,
+        value: float | None,
+        *,
+        noise: float | None = None,
+        reason: str | None = None,
     ) -> Trial:
         """Replace the value of a finished trial; the old one stays in ``trial.history``.
 
         Args:
             trial: the trial or its id.
             value: the right value; ``None`` withdraws the old one, and the trial counts as failed.
+            noise: variance of the right value; by default that of the old one. NaN if unknown.
             reason: why, for the record.
         """
-        number = None if value is None else as_value(value)
+        number, variance = None if value is None else as_value(value), as_noise(noise)
         words = None if reason is None else as_reason(reason)
         number_of = trial.id if isinstance(trial, Trial) else trial
-        return self._ledger.change(number_of, lambda current: corrected(current, number, words))
+        return self._ledger.change(
+            number_of,
+            lambda current: corrected(
+                current, number, words, current.noise if noise is None else variance
+            ),
+        )
 
     def fail(self, trial: Trial | int, reason: str, *, seconds: float | None = None) -> Trial:
         """Record that an evaluation gave no value; the graph is not proposed again.
@@ -316,13 +359,26 @@ class Study:
 
     # -- graphs from outside ------------------------------------------------------------------
 
-    def add(self, graph: Graph, value: float, *, outside: Outside = "accept") -> Trial:
-        """Record an observation from elsewhere; see `add_all`. A known graph counts as a repeat."""
-        drafts = [self._observation(*checked_observation(self.space, (graph, value), outside))]
-        return self._ledger.append(drafts)[0]
+    def add(
+        self,
+        graph: Graph,
+        value: float,
+        *,
+        noise: float | None = None,
+        outside: Outside = "accept",
+    ) -> Trial:
+        """Record an observation from elsewhere; see `add_all`. A known graph counts as a repeat.
+
+        The noise is the variance of the value, where it is known: see `tell`.
+        """
+        checked = checked_observation(self.space, (graph, value, noise), outside)
+        return self._ledger.append([self._observation(checked)])[0]
 
     def add_all(
-        self, observations: Iterable[tuple[Graph, float]], *, outside: Outside = "accept"
+        self,
+        observations: Iterable[tuple[Graph, float] | tuple[Graph, float, float | None]],
+        *,
+        outside: Outside = "accept",
     ) -> TrialList:
         """Record many observations from elsewhere, all or none of them.
 
@@ -330,18 +386,25 @@ class Study:
         and are never proposed: their trials say in ``trial.outside`` what they break.
 
         Args:
-            observations: graphs and their values.
+            observations: graphs and their values, and the variances of these where they are known
+                (else ``None`` or NaN, or nothing).
             outside: ``"refuse"`` if graphs outside the space are mistakes.
 
         Raises:
             ObservationsError: names every observation that cannot be used, and the reason.
         """
         checked = checked_observations(self.space, observations, outside)
-        return TrialList(self._ledger.append([self._observation(*pair) for pair in checked]))
+        return TrialList(self._ledger.append(list(map(self._observation, checked))))
 
-    def _observation(self, graph: Graph, value: float) -> Trial:
-        draft = self._ledger.draft(graph, "added")
-        return replace(draft, state="complete", value=value, finished=draft.created)
+    def _observation(self, observation: Observation) -> Trial:
+        draft = self._ledger.draft(observation.graph, "added")
+        return replace(
+            draft,
+            state="complete",
+            value=observation.value,
+            noise=observation.noise,
+            finished=draft.created,
+        )
 
     def enqueue(self, graph: Graph) -> Trial:
         """Put a graph of your own in the queue: the next ``ask`` hands it out."""

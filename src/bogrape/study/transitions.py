@@ -21,13 +21,16 @@ def taken(trial: Trial, worker: str | None) -> Trial:
     return replace(trial, state="pending", worker=worker, attempts=trial.attempts + 1, asked=now())
 
 
-def told(trial: Trial, value: float, seconds: float | None = None) -> Trial:
-    """Complete with a value, which took so many seconds to find."""
+def told(
+    trial: Trial, value: float, seconds: float | None = None, noise: float | None = None
+) -> Trial:
+    """Complete with a value and its noise, which took so many seconds to find."""
     if trial.state == "complete":
-        if trial.value == value:
+        if trial.value == value and noise in (None, trial.noise):
             return trial
         raise StudyError(
-            f"trial {trial.id} has the value {trial.value!r} already, got {value!r}; mend mistakes "
+            f"trial {trial.id} has the value {_in_words(trial.value, trial.noise)} already, got "
+            f"{_in_words(value, noise)}; mend mistakes "
             "with study.correct(trial, value), and record a repeated evaluation with "
             "study.add(trial.graph, value)"
         )
@@ -38,20 +41,28 @@ def told(trial: Trial, value: float, seconds: float | None = None) -> Trial:
         )
     details = _timed(trial, seconds)
     return replace(
-        trial, state="complete", value=value, reason=None, finished=now(), details=details
+        trial,
+        state="complete",
+        value=value,
+        noise=noise,
+        reason=None,
+        finished=now(),
+        details=details,
     )
 
 
-def corrected(trial: Trial, value: float | None, reason: str | None) -> Trial:
-    """With another value, or with none; what was recorded before is kept."""
+def corrected(trial: Trial, value: float | None, reason: str | None, noise: float | None) -> Trial:
+    """With another value and its noise, or with none; what was recorded before is kept."""
     if not trial.is_finished:
         raise StudyError(
             f"trial {trial.id} is {trial.state} and has nothing to correct; record its value with "
             "study.tell, or its failure with study.fail"
         )
-    if value is not None and trial.value == value:
+    if value is not None and (trial.value, trial.noise) == (value, noise):
         return trial
     before: dict[str, Any] = {"value": trial.value, "reason": trial.reason, "corrected": now()}
+    if trial.noise is not None:
+        before["noise"] = trial.noise
     if reason is not None:
         before["because"] = reason
     corrections = [*trial.details.get("corrections", []), before]
@@ -59,6 +70,7 @@ def corrected(trial: Trial, value: float | None, reason: str | None) -> Trial:
         trial,
         state="failed" if value is None else "complete",
         value=value,
+        noise=None if value is None else noise,
         reason=(reason or "the value was withdrawn") if value is None else None,
         details={**trial.details, "corrections": corrections},
     )
@@ -130,6 +142,10 @@ def as_seconds(seconds: object) -> float | None:
     if not 0 <= seconds < math.inf:
         raise InvalidInputError(f"seconds must be a finite number >= 0, got {seconds!r}")
     return float(seconds)
+
+
+def _in_words(value: float | None, noise: float | None) -> str:
+    return f"{value!r}" if noise is None else f"{value!r} with noise {noise!r}"
 
 
 def _timed(trial: Trial, seconds: float | None) -> Mapping[str, Any]:

@@ -1,14 +1,29 @@
-"""What counts as a value of an objective."""
+"""What counts as a value of an objective, and as its noise."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
 from ..errors import InvalidInputError
+
+
+@final
+@dataclass(frozen=True)
+class Measurement:
+    """What an objective may return instead of a number: a value that tells its own noise.
+
+    Attributes:
+        value: the number to be optimised.
+        noise: its variance, in units of the value squared; ``None`` if it is unknown.
+    """
+
+    value: float
+    noise: float | None = None
 
 
 def as_value(value: Any) -> float:
@@ -28,6 +43,21 @@ def as_value(value: Any) -> float:
         raise InvalidInputError(
             f"the objective must give a finite number, got {number}; report a failed evaluation "
             "with fail, or by raising an exception"
+        )
+    return number
+
+
+def as_noise(noise: Any) -> float | None:
+    """A variance as a finite float >= 0; ``None`` for NaN and None, which stand for unknown."""
+    if noise is None:
+        return None
+    number = _plain(noise)
+    if number is None or not 0 <= number < math.inf:
+        if number is not None and math.isnan(number):
+            return None
+        raise InvalidInputError(
+            "noise must be the variance of the value, a finite number >= 0 (the square of the "
+            f"standard deviation, in the same units), or None if it is unknown; got {noise!r:.80}"
         )
     return number
 

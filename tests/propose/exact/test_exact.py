@@ -33,6 +33,7 @@ from bogrape.constraints import (
     TwoConnected,
 )
 from bogrape.errors import InfeasibleSpaceError, SearchSpaceExhausted
+from crossed import crossed
 from exhaustive import (
     DATASETS,
     assert_optimal,
@@ -80,9 +81,9 @@ SPACES = {
 }
 
 
-@pytest.mark.parametrize("kappa", KAPPAS)
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize(
+    ("name", "kernel", "kappa"), crossed(list(SPACES), KERNELS, KAPPAS, one_in=2)
+)
 def test_the_answer_is_the_exhaustive_optimum(name: str, kernel: str, kappa: float) -> None:
     assert_optimal(SPACES[name], fitted(SPACES[name], kernel, seed=len(name)), LCB(kappa))
 

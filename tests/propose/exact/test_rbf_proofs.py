@@ -12,7 +12,7 @@ from bogrape.acquisition import EI, LCB
 from bogrape.batch import Batch
 from bogrape.errors import InvalidInputError, UnsupportedError
 from bogrape.propose.criterion import Criterion
-from bogrape.propose.exact.proof.strategies import choose
+from bogrape.propose.exact.proof.engine import choose
 from exhaustive import assert_optimal, everything, fitted, true_values
 
 SPACES = {

@@ -20,7 +20,7 @@ import pytest
 
 from bogrape import GraphSpace, propose
 from bogrape.errors import WorkerError
-from bogrape.propose.jobs import messages, pool
+from bogrape.propose.jobs import pool, worker
 from bogrape.propose.mip.program import Program
 from bogrape.propose.mip.runner import run
 from bogrape.propose.mip.solution import Limits
@@ -221,16 +221,36 @@ def test_workers_are_used_again() -> None:
 def test_messages_that_end_early_are_no_messages(tmp_path: Path) -> None:
     path = tmp_path / "stream"
     with path.open("wb") as stream:
-        messages.write(stream, b"abc")
+        worker.write(stream, b"abc")
     whole = path.read_bytes()
     with path.open("rb") as stream:
-        assert messages.read(stream) == b"abc"
+        assert worker.read(stream) == b"abc"
     for length in range(len(whole)):
         path.write_bytes(whole[:length])
-        with path.open("rb") as stream, pytest.raises((EOFError, messages.Garbled)):
-            messages.read(stream)
+        with path.open("rb") as stream, pytest.raises((EOFError, worker.Garbled)):
+            worker.read(stream)
 
 
 def test_what_can_be_imported_goes_by_reference() -> None:
-    assert pickle.loads(messages.packed(Do)) is Do
-    assert len(messages.packed(Do)) < 100
+    assert pickle.loads(worker.packed(Do)) is Do
+    assert len(worker.packed(Do)) < 100
+
+
+def test_something_useful_is_done_while_workers_are_busy() -> None:
+    steps: list[float] = []
+
+    def meanwhile() -> bool:
+        steps.append(time.monotonic())
+        time.sleep(0.01)
+        return len(steps) < 5
+
+    jobs = [Do(_nap) for _ in range(3)]
+    found = dict(pool.solve_all(jobs, time.monotonic() + FAR, lambda: False, meanwhile))
+    assert found == {0: "rested", 1: "rested", 2: "rested"}
+    assert len(steps) >= 5
+    assert steps[4] - steps[0] < 5 * pool._LOOK_EVERY  # at once, one after another
+
+
+def _nap() -> str:
+    time.sleep(0.5)
+    return "rested"

@@ -21,9 +21,9 @@ from bogrape.constraints import Acyclic, DegreeRange, LabelCount, NumberOfEdges,
 from bogrape.counts import Counts
 from bogrape.graph import Graph
 from bogrape.propose.criterion import Criterion
-from bogrape.propose.evaluation import CountObjective
 from bogrape.propose.local import search as module
 from bogrape.propose.local.search import Elite, search
+from bogrape.propose.values import CountObjective
 from exhaustive import everything, fitted, true_values
 
 from oracles import are_isomorphic, networkx_graph

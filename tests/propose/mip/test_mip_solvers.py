@@ -16,7 +16,7 @@ from bogrape.propose.mip import gurobi, propose_mip, scip
 from bogrape.propose.mip.build import AcquisitionProgram
 from bogrape.propose.mip.options import MipOptions
 from bogrape.propose.mip.solution import Limits, SolverFailed
-from bogrape.propose.request import Request
+from bogrape.propose.proposal import Request
 
 from mip_cases import atlas, decoded, instance, least, members
 from oracles import feature_matrix, kernel_matrix, textbook_posterior

@@ -17,36 +17,18 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from ...machine import n_cores
 from .process import Death, Inbox, Report, Worker, broken, cannot_start
-from .worker import Tell
+from .worker import Job, Solve
 
 logger = logging.getLogger(__name__)
 
 _LOOK_EVERY = 0.2  # seconds between two looks at whether to stop
+_SHORT = 0.02  # seconds a short job may take
 _GRACE = 0.7  # seconds a worker may take beyond its limit before it is killed
 _START = 20.0  # seconds a new worker may take to get going: on a busy machine, a few
-
-
-class Job(Protocol):
-    """What a worker can be asked to do."""
-
-    time_limit: float  # seconds
-
-    def solve(self) -> Any:
-        """The answer; runs in the worker."""
-
-
-@dataclass(frozen=True)
-class _Solve:
-    """A job as the task of a worker."""
-
-    job: Job
-
-    def __call__(self, tell: Tell) -> Any:  # noqa: ARG002
-        return self.job.solve()
 
 
 @dataclass
@@ -67,7 +49,7 @@ class _Running:
         """
         allowed = self.time_limit + (0.0 if self.worker.has_begun else _START)
         self._set_due(allowed)
-        self.worker.begin(_Solve(job), inbox)
+        self.worker.begin(Solve(job), inbox)
 
     def note_begun(self) -> None:
         """The worker has loaded the job: now its time runs."""
@@ -91,9 +73,15 @@ atexit.register(shut_down)
 
 
 def solve_all(
-    jobs: Sequence[Job], deadline: float, stop: Callable[[], bool] = lambda: False
+    jobs: Sequence[Job],
+    deadline: float,
+    stop: Callable[[], bool] = lambda: False,
+    meanwhile: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[int, Any]]:
     """Do jobs side by side; yields ``(index, answer)`` as they come, each index once.
+
+    While workers are busy, ``meanwhile`` is called again and again, to do something useful in this
+    process for a fraction of a second; it tells whether there was anything to do.
 
     The answer is ``None`` for a job whose worker died or missed the deadline, for jobs whose turn
     did not come, and for all that are under way once ``stop`` says so. An exception raised by a job
@@ -119,7 +107,7 @@ def solve_all(
                 busy[running.worker] = running
                 running.begin(job, inbox)
             if busy:
-                worker, report = _next_end(busy, inbox, stop)
+                worker, report = _next_end(busy, inbox, stop, meanwhile)
                 index = busy.pop(worker).index
                 yield index, _answer(worker, report)
     finally:  # Ctrl-C, an error, or a caller that stops listening: leave nothing behind
@@ -137,18 +125,23 @@ def _ready_worker() -> Worker:
 
 
 def _next_end(
-    busy: dict[Worker, _Running], inbox: Inbox, stop: Callable[[], bool]
+    busy: dict[Worker, _Running],
+    inbox: Inbox,
+    stop: Callable[[], bool],
+    meanwhile: Callable[[], bool],
 ) -> tuple[Worker, Report | None]:
     """The first job that ends; ``None`` for the first that is overdue or told to stop."""
     global _has_started
+    patience = _SHORT  # first of all: to keep workers busy with short jobs matters more
     while True:
         first = min(busy.values(), key=lambda running: running.due)
         left = first.due - time.monotonic()
         try:
-            worker, report = inbox.get(timeout=max(0.0, min(left, _LOOK_EVERY)))
+            worker, report = inbox.get(timeout=max(0.0, min(left, patience)))
         except queue.Empty:
-            if left <= _LOOK_EVERY or stop():
+            if left <= patience or stop():
                 return first.worker, None
+            patience = 0.0 if meanwhile() else _LOOK_EVERY
             continue
         if worker not in busy:  # one that was killed for being late
             continue

@@ -15,8 +15,7 @@ import numpy as np
 from ...batch import Batch
 from ...errors import SamplingError, SearchSpaceExhausted
 from ..criterion import AnyCriterion
-from ..proposal import Proposal
-from ..request import Request
+from ..proposal import Proposal, Request
 from .moves import MoveTable
 from .search import Elite, find_any
 

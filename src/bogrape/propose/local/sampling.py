@@ -8,8 +8,7 @@ from ...batch import Batch
 from ...errors import SamplingError
 from ...graph import Graph
 from ..criterion import AnyCriterion
-from ..proposal import Proposal
-from ..request import Request
+from ..proposal import Proposal, Request
 from .search import Elite, find_any
 
 _SAMPLES = 20  # as in the paper's RW-rand and WL-rand

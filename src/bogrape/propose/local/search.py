@@ -15,7 +15,7 @@ returned.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,21 +25,24 @@ from ...batch import Batch
 from ...errors import InfeasibleSpaceError, SamplingError
 from ...graph import Graph
 from ...space import GraphSpace
-from ..evaluation import Searchable
-from ..request import Request
-from ..units import STEP, TIE, room
+from ..proposal import Request
+from ..values import STEP, TIE, Searchable, room
 from .landmarks import Landmarks, landmarks
 from .moves import MoveTable
 
-_CHAINS = 24
-_CANDIDATES = 4000  # a round's batch: large enough for numpy, small enough for the cache
+# Few chains and small rounds let each chain take many steps. With the kernel rbf and EI, 50,000
+# evaluations then find the best value known in most states of trajectories; with 24 chains and
+# rounds of 4,000 it was a third of them (benchmarks/local_search.py). Smaller rounds are overhead.
+_CHAINS = 12
+_CANDIDATES = 500
 _MOST_EDGE_LABELS = 16_000_000  # in one batch: 60 nodes still have all candidates
-_LEAST_ROUND = 1500  # what a round costs of the budget at least: small ones are all overhead
-_STUCK_AFTER = 2  # rounds without improvement before a chain restarts
+_ALL_TRIED = 1500  # what a round costs that tries all moves of small graphs: it is all overhead
+_STUCK_AFTER = 6  # rounds without improvement before a chain restarts: each tries some moves only
 _PENALTY = 1e300  # a unit of excess outweighs every acquisition value
 _TIES_KEPT = 32
 _PASSED_KEPT = 50_000
 _LANDMARK_SHARE = 0.5  # of the time there is, at most, for choosing among the landmarks
+_LATE_SHARE = 0.3  # of the time there is, for chains that begin late to begin
 _LAST_SECONDS = 0.7  # beyond the deadline, for any graph at all
 
 
@@ -107,6 +110,36 @@ def search(
         stop: asked in every round; once it says so, what has been found is returned.
     """
     elite = Elite(excluded, identify=objective.space.identity)
+    steps = search_steps(
+        objective,
+        elite,
+        n_evaluations=n_evaluations,
+        deadline=deadline,
+        begun_by=deadline,
+        seed=seed,
+        starts=starts,
+        stop=stop,
+    )
+    for _ in steps:
+        pass
+    return elite
+
+
+def search_steps(
+    objective: Searchable,
+    elite: Elite,
+    *,
+    n_evaluations: int,
+    deadline: float,
+    begun_by: float,
+    seed: int,
+    starts: Sequence[Graph],
+    stop: Callable[[], bool],
+) -> Iterator[None]:
+    """`search` in steps of a fraction of a second; what it finds is offered to an elite.
+
+    Chains must have begun at ``begun_by``, or after a third of the time that is left then.
+    """
     sizes = list(objective.space.sizes)
     reached = dict.fromkeys(sizes, np.inf)
     shares = [n_evaluations] if len(sizes) == 1 else [n_evaluations // 2, n_evaluations // 2]
@@ -115,12 +148,14 @@ def search(
         for n in chosen:
             rng = np.random.default_rng([seed, turn, n])
             alike = [g for g in starts if g.n_nodes == n]
-            chains = _Chains(objective, n, rng, alike, deadline)
-            best = chains.run(elite, budget // len(chosen), stop)
-            reached[n] = min(reached[n], best)
+            now = time.monotonic()
+            first = min(deadline, max(begun_by, now + _LATE_SHARE * (deadline - now)))
+            chains = _Chains(objective, n, rng, alike, first)
+            for best in chains.run(elite, budget // len(chosen), deadline, stop):
+                reached[n] = min(reached[n], best)
+                yield
             if time.monotonic() > deadline or stop():
-                return elite
-    return elite
+                return
 
 
 def find_any(objective: Searchable, elite: Elite, request: Request) -> bool:
@@ -208,14 +243,17 @@ class _Chains:
         chosen = marks.batch(_smallest(values, joined))
         return [chosen.graph(i) for i in range(len(chosen))]
 
-    def run(self, elite: Elite, budget: int, stop: Callable[[], bool]) -> float:
-        """Spend the budget; returns the best value seen at this size, excluded graphs included."""
+    def run(
+        self, elite: Elite, budget: int, deadline: float, stop: Callable[[], bool]
+    ) -> Iterator[float]:
+        """Spend the budget; yields the best value of each round, excluded graphs included."""
+        self._deadline = deadline
         self._score = self._evaluate(self._current, elite)
-        used, best = len(self._current), float(self._score.min())
+        used = len(self._current)
+        yield float(self._score.min())
         while used < budget and len(self._moves) and not self._late and not stop():
             used += self._round(elite)
-            best = min(best, float(self._score.min()))
-        return best
+            yield float(self._score.min())
 
     def _evaluate(self, batch: Batch, elite: Elite) -> FloatArray:
         space = self._objective.space
@@ -246,7 +284,8 @@ class _Chains:
         stuck = np.flatnonzero(self._stuck >= _STUCK_AFTER)
         if stuck.size:
             self._restart(stuck, elite)
-        return max(_LEAST_ROUND, len(owner) + stuck.size)
+        used = len(owner) + stuck.size
+        return max(_ALL_TRIED, used) if per_chain == len(self._moves) else used
 
     @property
     def _n_candidates(self) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from ...arrays import FloatArray
 from ...counts import count
 from ...graph import Graph
-from ..evaluation import n_at_a_time
+from ..values import n_at_a_time
 
 _AT_ONCE = 1000  # graphs seen that are compared with at a time
 

@@ -1,7 +1,7 @@
 r"""The Gaussian process posterior and the acquisition as rows, in two equal forms.
 
 With :math:`\varphi_j` the scaled counts of `bogrape.propose.mip.counting`, data ``X`` and ``y``
-(standardised), ``K = K_XX + noise I`` (erratum E6) and the paper's Eq. (1):
+(standardised), ``K`` the covariance with noise (erratum E6) and the paper's Eq. (1):
 
 ==============  ===================================================================================
 ``mu``          posterior mean, Eq. (1b)
@@ -35,7 +35,7 @@ def encodable(kernel: Kernel) -> GraphKernel:
         return kernel
     raise UnsupportedError(
         f'expected one of the kernels {", ".join(ENCODED)} for method "mip", got {kernel.name!r}, '
-        'which has no rows; try method="auto"'
+        'which has no rows; try method="auto", or preset="paper" in a study'
     )
 
 
@@ -176,11 +176,11 @@ def _square(scaled: Scaled) -> Linear:
 
 
 def inverse_covariance(model: FittedModel) -> FloatArray:
-    """``(K_XX + noise I)⁻¹``, by Newton's iteration in extended precision.
+    """``K⁻¹``, by Newton's iteration in extended precision.
 
     A plain inverse is off by about 1e-3 where its entries are 1e6; the printed rows deserve better.
     """
-    K = model.cross(model.counts) + model.noise * np.eye(len(model.y))
+    K = model.covariance()
     exact = K.astype(np.longdouble)
     inverse = np.linalg.inv(K).astype(np.longdouble)
     identity = np.eye(len(K), dtype=np.longdouble)

@@ -35,9 +35,8 @@ from ...graph import Graph
 from ..criterion import Criterion
 from ..local.search import search
 from ..local.ties import break_tie
-from ..proposal import Proposal, Status
-from ..request import Request
-from ..units import RECOMPUTED, TIE, room
+from ..proposal import Proposal, Request, Status
+from ..values import RECOMPUTED, TIE, room
 from .build import AcquisitionProgram, OutOfTime, refuse_checked_rules
 from .options import MipOptions
 from .posterior import encodable
@@ -222,8 +221,7 @@ def _is_sound(objective: Criterion, form: str) -> bool:
     """
     if form == "weight":
         return True
-    model = objective.posterior.model
-    covariance = model.cross(model.counts) + model.noise * np.eye(len(model.y))
+    covariance = objective.posterior.model.covariance()
     return bool(np.abs(np.linalg.inv(covariance)).max() <= _LARGEST_INVERSE)
 
 

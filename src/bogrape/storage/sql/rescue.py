@@ -90,11 +90,14 @@ def _keep(found: dict[int, Mapping[str, Any]], key: int, row: Mapping[str, Any])
 
 
 def _layouts(table: str) -> list[list[str]]:
-    """Orders of columns: of tables made by this version, and of those migrated to it."""
-    names = [column.name for column in schema.metadata.tables[table].c]
-    later = [column for _, columns in sorted(schema.ADDED.items()) for column in columns]
-    added = [name for owner, name in later if owner == table]
-    return [names, [name for name in names if name not in added] + added]
+    """Orders of columns: of tables made by this version, and of older ones migrated to it."""
+    out = []
+    for version in range(schema.SCHEMA_VERSION, 0, -1):
+        made = schema.columns_of_version(schema.metadata.tables[table], version)
+        later = [columns for v, columns in sorted(schema.ADDED.items()) if v > version]
+        added = [name for columns in later for owner, name in columns if owner == table]
+        out.append([column.name for column in made] + added)
+    return list(map(list, dict.fromkeys(map(tuple, out))))
 
 
 def _as_rows(table: str, values: list[Any]) -> Iterator[dict[str, Any]]:
@@ -111,8 +114,9 @@ def _trial(values: list[Any]) -> Mapping[str, Any] | None:
         ):
             continue
         row.setdefault("details", "{}")
-        if isinstance(row["value"], int):  # how SQLite stores a float without decimals
-            row["value"] = float(row["value"])
+        for name in ("value", "noise"):
+            if isinstance(row.get(name), int):  # how SQLite stores a float without decimals
+                row[name] = float(row[name])
         if row["checksum"] == row_checksum(row):
             return row
     return None

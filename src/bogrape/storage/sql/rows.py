@@ -30,6 +30,7 @@ def to_row(trial: Trial) -> dict[str, Any]:
     """Columns of a trial, without study, revision and key."""
     row = {name: getattr(trial, name) for name in _COPIED}
     row["number"] = trial.id
+    row["noise"] = trial.noise
     row["graph"] = trial.graph.to_json()
     if len(row["graph"]) > MAX_TEXT:
         raise InvalidInputError(
@@ -55,6 +56,11 @@ def to_trial(row: Mapping[str, Any]) -> Trial:
         value = row["value"]
         if (row["state"] == "complete") != (isinstance(value, float) and math.isfinite(value)):
             raise ValueError(f"state {row['state']!r} with value {value!r}")
+        noise = row.get("noise")  # which rows of earlier versions lack
+        if noise is not None and not (
+            row["state"] == "complete" and isinstance(noise, float) and 0 <= noise < math.inf
+        ):
+            raise ValueError(f"state {row['state']!r} with noise {noise!r}")
         if not all(row[name] is None or isinstance(row[name], str) for name in _OPTIONAL_TEXT):
             raise ValueError("a text is not a text")
         if not isinstance(row["attempts"], int) or not isinstance(row["seed"], (int, type(None))):
@@ -62,6 +68,7 @@ def to_trial(row: Mapping[str, Any]) -> Trial:
         return Trial(
             id=number,
             graph=Graph.from_json(row["graph"]),
+            noise=noise,
             certificate=load_object(row["certificate"]),
             hyperparameters=load_object(row["hyperparameters"]),
             details=load_object(row["details"]),
@@ -118,6 +125,8 @@ def row_checksum(row: Mapping[str, Any]) -> str | None:
     names = [*_COPIED, "number", "graph", "certificate", "hyperparameters"]
     if row.get("details", "{}") != "{}":  # rows of schema version 1 keep their checksums
         names.append("details")
+    if row.get("noise") is not None:  # and so do those of version 2
+        names.append("noise")
     return _short_hash([row[name] for name in names])
 
 

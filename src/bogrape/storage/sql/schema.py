@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from sqlalchemy import (
     Column,
@@ -27,7 +28,7 @@ from ...errors import StorageError
 from ...trial import package_version
 from .rows import EMPTY_DIGEST, as_dicts, digest_of, study_checksum
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 APPLICATION_ID = 0x626F4772  # "boGr": marks our SQLite files
 
 metadata = MetaData()
@@ -64,6 +65,7 @@ trials = Table(
     Column("state", String(10), nullable=False),
     Column("graph", Text, nullable=False),
     Column("value", Double),
+    Column("noise", Double),  # variance of the value, where it is known
     Column("origin", String(10), nullable=False),
     Column("worker", String(200)),
     Column("attempts", Integer, nullable=False),
@@ -90,7 +92,14 @@ ADDED: Mapping[int, tuple[tuple[str, str], ...]] = {
         ("bogrape_studies", "checksum"),
         ("bogrape_trials", "details"),
     ),
+    3: (("bogrape_trials", "noise"),),
 }
+
+
+def columns_of_version(table: Table, version: int) -> list[Column[Any]]:
+    """The columns a version had, in the order of the tables it made."""
+    later = {column for v, columns in ADDED.items() if v > version for column in columns}
+    return [column for column in table.c if (table.name, column.name) not in later]
 
 
 def _to_version_2(connection: Connection) -> None:
@@ -103,14 +112,20 @@ def _to_version_2(connection: Connection) -> None:
             text(f"ALTER TABLE {table} ADD COLUMN {name} {kind} NOT NULL DEFAULT '{default}'")
         )
     for study in as_dicts(connection.execute(select(studies))):
-        own = select(trials).where(trials.c.study == study["id"])
+        own = select(*columns_of_version(trials, 2)).where(trials.c.study == study["id"])
         sealed = {**study, "digest": digest_of(as_dicts(connection.execute(own)))}
         values = {"digest": sealed["digest"], "checksum": study_checksum(sealed)}
         connection.execute(update(studies).where(studies.c.id == study["id"]).values(**values))
 
 
+def _to_version_3(connection: Connection) -> None:
+    """Values carry their noise, where it is known; checksums of the others stay as they are."""
+    kind = trials.c.noise.type.compile(connection.dialect)
+    connection.execute(text(f"ALTER TABLE {trials.name} ADD COLUMN noise {kind}"))
+
+
 # MIGRATIONS[v] takes a database from schema version v to v + 1, within the caller's transaction.
-MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {1: _to_version_2}
+MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {1: _to_version_2, 2: _to_version_3}
 
 
 def version_of(connection: Connection) -> int | None:

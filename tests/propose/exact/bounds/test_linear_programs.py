@@ -25,8 +25,9 @@ from bogrape.propose.exact.bounds.lines_below import Box, LcbOverCounts, Line
 from bogrape.propose.exact.distances.coordinates import Coordinates, Position
 from bogrape.propose.exact.distances.inequality import Inequality
 from bogrape.propose.exact.distances.known import known_of_counts
+from bogrape.propose.exact.proof.engine import choose
 from bogrape.propose.exact.proof.piece import Piece
-from bogrape.propose.exact.proof.strategies import choose
+from crossed import crossed
 from exhaustive import fitted
 
 SPACE = GraphSpace(5, labels=2)
@@ -91,10 +92,10 @@ PIECES = [(2, (3, 2)), (3, (3, 2)), (3, (4, 1)), (4, (5, 0)), (4, (2, 3))]
 OPTIONS: list[dict[str, Any]] = [{}, {"alpha": 100.0, "noise": 1e-6}, {"feature_kernel": False}]
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("piece", PIECES, ids=str)
-@pytest.mark.parametrize("kappa", [0.0, 1.0, 1.96])
-@pytest.mark.parametrize("kernel", ["sp", "esp"])
+@pytest.mark.parametrize(
+    ("kernel", "kappa", "piece", "options"),
+    crossed(["sp", "esp"], [0.0, 1.0, 1.96], PIECES, OPTIONS, one_in=3),
+)
 def test_the_bound_is_the_smallest_lcb_of_all_counts(
     kernel: str, piece: tuple[int, tuple[int, ...]], kappa: float, options: dict[str, Any]
 ) -> None:

@@ -24,6 +24,7 @@ from bogrape.propose.exact.bounds.linear_programs import Lines
 from bogrape.propose.exact.bounds.lines_below import Box
 from bogrape.propose.exact.bounds.rbf_cells import RbfCells
 from bogrape.propose.exact.bounds.rbf_lines import RbfLcbOverCounts, rbf_composition_bounds
+from bogrape.propose.exact.bounds.rbf_quadratics import WIDEST
 from bogrape.propose.exact.distances.known import known_of_counts
 from bogrape.propose.exact.proof.piece import Piece
 from exhaustive import DATASETS, everything, fitted
@@ -125,9 +126,11 @@ def test_any_point_gives_a_line_below_the_values_of_all_graphs_of_a_box(
         line = lcb.below(at, box)
         assert (line(every[inside]) <= values[inside]).all()
         around = lcb._around(at.cells, box)
-        for base, slope in (lcb._by_taylor(at, around), lcb._by_chords(at, around)):
+        lines = [lcb._by_chords(at, around)]
+        lines += [lcb._by_quadratic(at, box)] if around.width <= WIDEST else []
+        for base, slope in lines:
             offsets = every[inside] @ lcb._cells.rows.T - at.cells
-            assert (base + offsets @ slope + at.beside - 1e-9 <= values[inside]).all()
+            assert (base + offsets @ slope - 1e-9 <= values[inside]).all()
 
 
 @given(st.sampled_from(list(SPACES)), st.integers(0, 10**6))

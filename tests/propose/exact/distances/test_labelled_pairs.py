@@ -11,13 +11,13 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from bogrape.propose.exact.distances import connections, triangles
 from bogrape.propose.exact.distances.inequality import Inequality
+from bogrape.propose.exact.distances.labelled_pairs import connections, triangles
 
 FAMILIES: dict[str, Callable[[Mapping[int, int], int], Iterator[Inequality[Any]]]] = {
-    "triangles": triangles.inequalities,
-    "connections": lambda sizes, d: connections.inequalities(sizes, d, d),
-    "connections, any diameter": lambda sizes, d: connections.inequalities(sizes, d + 1, None),
+    "triangles": triangles,
+    "connections": lambda sizes, d: connections(sizes, d, d),
+    "connections, any diameter": lambda sizes, d: connections(sizes, d + 1, None),
 }
 
 

@@ -35,10 +35,10 @@ from bogrape.propose.exact.proof.by_skeletons import (
     has_skeletons,
     settle_by_skeletons,
 )
-from bogrape.propose.exact.proof.strategies import choose
+from bogrape.propose.exact.proof.engine import choose
 from bogrape.propose.exact.skeletons.node_sums import NodeSums
 from bogrape.propose.exact.skeletons.placements import n_placements, placements
-from bogrape.propose.request import Request
+from bogrape.propose.proposal import Request
 
 
 def instance(space, kernel, acquisition, seed, n_observed=8):

@@ -15,11 +15,11 @@ from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.distances import prove_facts as factory
 from bogrape.propose.exact.distances.directions import tail_directions
 from bogrape.propose.exact.distances.extremes import Extremes, prove
-from bogrape.propose.exact.distances.facts import Fact, dump, known_facts, parse
-from bogrape.propose.exact.distances.learnt import Learnt
+from bogrape.propose.exact.distances.facts import Fact, Learnt, dump, known_facts, parse
 from bogrape.propose.exact.distances.prove_facts import tightest
 from bogrape.propose.exact.proof.cutting_planes import CutPiece
 from bogrape.propose.exact.proof.piece import Piece
+from crossed import crossed
 from exact_cases import solve_piece
 from exhaustive import classes
 
@@ -76,8 +76,7 @@ def instance(seed: int, kernel: str, n: int) -> Criterion:
     return Criterion(space, GraphGP(kernel, n_labels=1).fit(graphs, y).posterior, LCB(1.0))
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("kernel", ["ssp", "sp"])
+@pytest.mark.parametrize(("seed", "kernel"), crossed(range(4), ["ssp", "sp"], one_in=4))
 def test_cuts_tighten_a_bound_and_never_cut_off_a_graph(seed: int, kernel: str) -> None:
     n = 7
     objective = instance(seed, kernel, n)

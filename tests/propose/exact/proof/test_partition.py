@@ -13,11 +13,14 @@ from bogrape.acquisition import EI, LCB
 from bogrape.constraints import NumberOfEdges
 from bogrape.errors import EngineError, SearchSpaceExhausted
 from bogrape.propose.criterion import Criterion
+from bogrape.propose.exact.proof.engine import choose
+from bogrape.propose.exact.proof.first_search import FirstSearch
 from bogrape.propose.exact.proof.partition import open_pieces
 from bogrape.propose.exact.proof.schedule import Rounds
-from bogrape.propose.exact.proof.strategies import choose, exponential
+from bogrape.propose.exact.proof.strategies import exponential
 from bogrape.propose.local.search import Elite
-from bogrape.propose.request import Request
+from bogrape.propose.proposal import Request
+from crossed import crossed
 from exhaustive import assert_optimal, everything, fitted, prove
 
 from oracles import are_isomorphic
@@ -34,9 +37,10 @@ def _soon() -> float:
     return time.monotonic() + 60
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("kernel", ["sp", "ssp", "esp", "essp"])
-@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize(
+    ("name", "kernel", "options"),
+    crossed(list(SPACES), ["sp", "ssp", "esp", "essp"], OPTIONS, one_in=3),
+)
 def test_graphs_below_a_value_are_in_open_pieces(
     name: str, kernel: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,9 +78,10 @@ def test_a_graph_found_where_none_can_be_is_an_error() -> None:
     assert wrong
     assert len(wrong) < len(left)
     request = Request(time_limit=20.0)
-    elite = Elite(frozenset(), poor, {})
+    first = FirstSearch(objective, request)
+    first.elite, first.is_over = Elite(frozenset(), poor, {}), True
     with pytest.raises(EngineError, match="had been proved"):
-        Rounds(choose(objective), request, elite, wrong).run()
+        Rounds(choose(objective), request, first, wrong).run()
 
 
 @pytest.mark.parametrize("kappa", [0.0, 1.0, 1.96])

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bogrape import EI, LCB, GraphSpace
+from bogrape import LCB, GraphSpace
 from bogrape.propose.criterion import Criterion
-from bogrape.propose.exact.proof.strategies import choose
+from bogrape.propose.exact.proof.engine import choose
 from bogrape.propose.exact.proof.strategies import rbf as strategies_rbf
 from bogrape.propose.exact.proof.strategies.own import OwnHistograms
 from bogrape.propose.exact.proof.strategies.rbf import RbfLCB
@@ -76,8 +76,3 @@ def test_spaces_with_one_label_have_tables() -> None:
     space = GraphSpace(6)
     criterion = Criterion(space, fitted(space, "rbf").posterior, LCB(1.0))
     assert isinstance(choose(criterion), OwnHistograms)
-
-
-def test_ei_has_no_strategy() -> None:
-    space = SPACES["labels"]
-    assert choose(Criterion(space, fitted(space, "rbf").posterior, EI())) is None

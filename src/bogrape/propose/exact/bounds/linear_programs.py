@@ -15,6 +15,7 @@ import heapq
 import math
 import time
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from itertools import count, zip_longest
 from typing import Any
@@ -179,6 +180,12 @@ class Lines:
         self._lcb = lcb
         self._program = Program(inequalities, lcb.coordinates.upper())
         self.box = self._program.box
+
+    def of(self, lcb: LcbOverCounts) -> Lines:
+        """Lines below another LCB, over the same counts."""
+        out = copy(self)
+        out._lcb = lcb
+        return out
 
     def best(
         self, value: float, deadline: float, start: Sequence[Any] = (), box: Box | None = None

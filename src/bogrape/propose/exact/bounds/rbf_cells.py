@@ -13,6 +13,7 @@ connected graphs, pairs joined by a path.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -40,11 +41,24 @@ class RbfCells:
     beside: FloatArray  # (J, counts)
     least_together: FloatArray  # (J,)
     most_together: FloatArray
+    # ranges of the cells themselves, from what is known of pairs far apart
+    least: FloatArray  # (J,)
+    most: FloatArray
 
     @classmethod
-    def of(cls, fitted: FittedModel, coordinates: Coordinates, *, connected: bool) -> RbfCells:
-        """The cells of a piece with a composition; all pairs of nodes are ``connected``, or not."""
-        made = _Maker(fitted, coordinates, connected)
+    def of(
+        cls,
+        fitted: FittedModel,
+        coordinates: Coordinates,
+        *,
+        connected: bool,
+        most_far: Sequence[float] = (),
+    ) -> RbfCells:
+        """The cells of a piece with a composition; all pairs of nodes are ``connected``, or not.
+
+        If they are, ``most_far[s]`` is the largest number of pairs at distance s or more.
+        """
+        made = _Maker(fitted, coordinates, connected, most_far)
         made.labels()
         made.paths()
         made.features()
@@ -58,21 +72,23 @@ class RbfCells:
         """The least and the largest value of each cell."""
         low = np.maximum(self.rows @ box.low, self.least_together - self.beside @ box.high)
         high = np.minimum(self.rows @ box.high, self.most_together - self.beside @ box.low)
+        low, high = np.maximum(low, self.least), np.minimum(high, self.most)
         return low, np.maximum(low, high)  # a box without any counts has no other way out
-
-    def alike(self) -> FloatArray:
-        """The kernel between the observations, over the cells alone."""
-        scaled = self.targets * np.sqrt(self.weights)
-        squares = ((scaled[:, None] - scaled[None]) ** 2).sum(axis=2)
-        return np.asarray(np.exp(-0.5 * squares))
 
 
 class _Maker:
-    def __init__(self, fitted: FittedModel, coordinates: Coordinates, connected: bool) -> None:
+    def __init__(
+        self,
+        fitted: FittedModel,
+        coordinates: Coordinates,
+        connected: bool,
+        most_far: Sequence[float],
+    ) -> None:
         if coordinates.composition is None:
             raise ValueError("expected a piece with a composition, got one without")
         self._composition = coordinates.composition
         self._coordinates, self._connected = coordinates, connected
+        self._most_far = most_far
         self._kernel_weights = cast("RBF", fitted.kernel).weights
         n_lengths = max(coordinates.longest + 1, fitted.counts.lengths.shape[1])
         n_labels = max(coordinates.shape.n_labels, fitted.counts.n_labels)
@@ -157,6 +173,7 @@ class _Maker:
         shape = len(self._found), len(coordinates)
         rows, beside = np.zeros(shape), np.zeros(shape)
         least, most = np.full(shape[0], -math.inf), np.full(shape[0], math.inf)
+        lowest, highest = least.copy(), most.copy()
         of_type: dict[tuple[int, ...], list[int]] = {}
         for i, path in enumerate(coordinates.paths):
             of_type.setdefault(path[1:], []).append(i)
@@ -168,6 +185,7 @@ class _Maker:
                 beside[j, list(places)] = 0.0
                 most[j] = coordinates.n_pairs(*kind)
                 least[j] = most[j] if self._connected else -math.inf
+                lowest[j], highest[j] = self._range(places, coordinates.n_pairs(*kind))
         targets = [target for _, target in self._found.values()]
         return RbfCells(
             coordinates=coordinates,
@@ -178,4 +196,17 @@ class _Maker:
             beside=beside,
             least_together=least,
             most_together=most,
+            least=lowest,
+            most=highest,
         )
+
+    def _range(self, places: tuple[int, ...], n_pairs: int) -> tuple[float, float]:
+        """What limits on pairs far apart say of a cell: it has the near pairs of a type, or others."""
+        if not self._most_far:
+            return -math.inf, math.inf
+        lengths = [self._coordinates.paths[i][0] for i in places]
+        far = [*self._most_far, 0.0]  # and nothing is beyond the longest distance
+        if min(lengths) > 1:
+            return -math.inf, far[min(lengths)]
+        is_near = len(lengths) == max(lengths)
+        return (n_pairs - far[max(lengths) + 1] if is_near else -math.inf), math.inf

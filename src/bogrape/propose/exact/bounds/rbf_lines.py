@@ -8,27 +8,20 @@ For any vector c and any :math:`\tau > 0` the variance is at most
           v = \alpha \Bigl(K^{-1} y + \frac{\kappa}{\tau} c\Bigr) .
 
 The exponents are sums of squares over cells (`rbf_cells` beside), with the same quadratic part
-for all observations. With :math:`\delta` the cells less those at some point x0 and
-:math:`q = \sum_j d_j \delta_j^2`, F is above
+for all observations. F has a line below it by *chords and tangents*: an exponential is above its
+tangent, and below its chord over the range of its exponent; the sign of ``v_i`` tells which one it
+takes. What is left is linear, except for the sum of squares, which is below its secant in a box
+where its sign asks for it.
 
-* *chords and tangents*: an exponential is above its tangent, and below its chord over the range of
-  its exponent; the sign of ``v_i`` tells which one it takes. What is left is linear, except for q.
-* *Taylor*: F is a function in the Hilbert space of the Gaussian kernel over the cells, of norm N.
-  Along any direction its second derivative is at most :math:`\sqrt3 N q` and its third at most
-  :math:`\sqrt{15} N q^{3/2}` (derivatives of the kernel on its diagonal). So F is above its
-  tangent less :math:`\tfrac{\sqrt3}{2} N q`, and, with :math:`\lambda` the smallest eigenvalue
-  of its second derivative at x0, above its tangent less
-  :math:`(\max(0, -\lambda) / 2 + \tfrac{\sqrt{15}}{6} N \sqrt q)\, q`.
-
-In a box of counts the cells have ranges, and q, where its sign asks for it, is below its secant.
-Weights of observations that are close together are large and of both signs: N, unlike their sum,
-stays small. Chords are better in wide boxes, where kernels fall to nothing. Whichever line is
-higher is taken.
+Weights of observations that are close together are large and of both signs, and chords pay for each
+of them. Quadratic functions below LCB do not (`rbf_quadratics` beside). Chords are better in wide
+boxes, where kernels fall to nothing. Whichever line is higher is taken.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -40,11 +33,10 @@ from ....posterior import FunctionPosterior
 from ..distances.coordinates import Coordinates
 from .lines_below import Box, Line
 from .rbf_cells import RbfCells
+from .rbf_quadratics import WIDEST, RbfQuadratic
 
 _ROOM = 1e-9  # for the rounding of what does not depend on the counts
 _ROUNDING = 64 * float(np.finfo(float).eps)  # relative, of the sums a line is made of
-_SECOND = math.sqrt(3.0) / 2
-_THIRD = math.sqrt(15.0) / 6
 _TINY = 1e-11  # what a count may add to a line and yet be left out
 _QUICK_LINES = 3
 _AT_ONCE = 1000  # compositions
@@ -62,8 +54,6 @@ class At:
     values: FloatArray  # exp(-u / 2)
     weights: FloatArray  # v
     beside: float  # LCB is at least F and this
-    norm: float  # N
-    bend: float  # max(0, -lambda)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +68,11 @@ class _Around:
     def most(self) -> float:
         """The largest q."""
         return float(self.weights @ np.maximum(self.low**2, self.high**2))
+
+    @property
+    def width(self) -> float:
+        """The largest sum of weighted squares, seen from the middle."""
+        return float(self.weights @ (self.high - self.low) ** 2) / 4
 
     def line(self, base: float, slope: FloatArray, squares: float) -> tuple[float, FloatArray]:
         """A line below ``base + slope . delta - squares * q``; q is not negative."""
@@ -103,17 +98,20 @@ class RbfLcbOverCounts:
         kappa: float,
         *,
         connected: bool,
+        most_far: Sequence[float] = (),
     ) -> None:
         self.coordinates = coordinates
         self._kappa = kappa
         self._connected = connected
-        self._cells = RbfCells.of(posterior.model, coordinates, connected=connected)
-        self._alike = self._cells.alike()
-        self._far = np.exp(-0.5 * self._cells.apart)
+        self._cells = RbfCells.of(
+            posterior.model, coordinates, connected=connected, most_far=most_far
+        )
+        self._posterior = posterior
         self._alpha = posterior.model.alpha
         self._weights = posterior.weights
         self._factor = posterior.factor
         self._moved: dict[int, tuple[At, At]] = {}
+        self._last: tuple[Box, RbfQuadratic] | None = None
 
     def lowest_mean(self) -> Line:
         """Downhill from the middle of what there is."""
@@ -125,7 +123,7 @@ class RbfLcbOverCounts:
         slope = (self._weights * values) @ away * cells.weights
         return Line(self._alpha * slope @ cells.rows, 0.0)
 
-    def touching(self, x: FloatArray, box: Box) -> At:
+    def touching(self, x: FloatArray, box: Box) -> At:  # noqa: ARG002
         from scipy.linalg import cho_solve
 
         at = self._cells.rows @ x
@@ -135,9 +133,7 @@ class RbfLcbOverCounts:
         spread = self._factor.T @ c
         square = float(spread @ spread)
         known = 2 * self._alpha * c
-        around = self._around(at, box)
-        offset, _ = around.line(0.0, np.zeros_like(at), _SECOND * self._norm(known) / 2)
-        variance = self._alpha - float(known @ values) + square - min(0.0, offset)
+        variance = self._alpha - float(known @ values) + square
         tau = math.sqrt(min(max(variance, _LEAST_VARIANCE * self._alpha), self._alpha))
         share = self._kappa / (2 * tau)
         rounding = _ROUNDING * self._alpha * (1 + float(np.abs(c).sum())) ** 2
@@ -150,18 +146,16 @@ class RbfLcbOverCounts:
             values=values,
             weights=weights,
             beside=-share * (self._alpha + square + tau**2 + rounding),
-            norm=self._norm(weights),
-            bend=self._bend(weights * values, self._cells.targets - at),
         )
 
     def below(self, tangent: At, box: Box) -> Line:
         tangent = self._here(tangent, box)
         around = self._around(tangent.cells, box)
-        base, slope = max(
-            (self._by_chords(tangent, around), self._by_taylor(tangent, around)),
-            key=lambda line: around.least(*line),
-        )
-        offset = base - float(slope @ tangent.cells) + tangent.beside - _ROOM
+        lines = [self._by_chords(tangent, around)]
+        if around.width <= WIDEST:
+            lines.append(self._by_quadratic(tangent, box))
+        base, slope = max(lines, key=lambda line: around.least(*line))
+        offset = base - float(slope @ tangent.cells) - _ROOM
         cost = slope @ self._cells.rows
         # numbers as small as these lead solvers in circles
         tiny = np.abs(cost) * box.high < _TINY
@@ -214,34 +208,20 @@ class RbfLcbOverCounts:
         low, high = self._cells.ranges(box)
         return _Around(low - at, high - at, self._cells.weights)
 
-    def _norm(self, weights: FloatArray) -> float:
-        """At least the norm of F in its Hilbert space."""
-        near = weights * self._far
-        room = _ROUNDING * float(np.abs(near).sum()) ** 2
-        return math.sqrt(max(0.0, float(near @ self._alike @ near)) + room)
+    def _by_quadratic(self, at: At, box: Box) -> tuple[float, FloatArray]:
+        """A line below LCB, as a function of the cells less those at a point."""
+        base, slope = self._quadratic(box).line(at.cells)
+        return base + float(slope @ at.cells), slope
 
-    def _bend(self, terms: FloatArray, away: FloatArray) -> float:
-        """How much F bends down where it has these terms, at most."""
-        from scipy.linalg import eigvalsh
-
-        scaled = away * np.sqrt(self._cells.weights)
-        second = (scaled.T * terms) @ scaled
-        size = np.abs(terms) @ (1 + (scaled**2).sum(axis=1))
-        if not len(second):
-            return 0.0
-        least = float(eigvalsh(second, subset_by_index=(0, 0), check_finite=False)[0])
-        return max(0.0, float(terms.sum()) - least + _ROUNDING * len(second) * float(size))
-
-    def _by_taylor(self, at: At, around: _Around) -> tuple[float, FloatArray]:
-        terms = at.weights * at.values
-        most = around.most
-        away = self._cells.targets - at.cells
-        slope = terms @ away * self._cells.weights
-        squares = min(_SECOND * at.norm, at.bend / 2 + _THIRD * at.norm * math.sqrt(most))
-        room = _ROUNDING * (float(np.abs(terms) @ (1 + at.exponents + most)) + squares * most)
-        return around.line(float(terms.sum()) - room, slope, squares)
+    def _quadratic(self, box: Box) -> RbfQuadratic:
+        if self._last is None or self._last[0] is not box:
+            low, high = self._cells.ranges(box)
+            made = RbfQuadratic(self._posterior, self._cells, low, high, self._kappa)
+            self._last = box, made
+        return self._last[1]
 
     def _by_chords(self, at: At, around: _Around) -> tuple[float, FloatArray]:
+        """Another one."""
         cells = self._cells
         away = cells.targets - at.cells
         outside = np.maximum(np.maximum(around.low - away, away - around.high), 0.0)
@@ -258,7 +238,8 @@ class RbfLcbOverCounts:
         base = float(at.weights @ value + terms @ (at.exponents - start))
         size = np.abs(at.weights) @ value + 2 * np.abs(terms) @ (at.exponents + start + most)
         slope = -2 * (terms @ away) * cells.weights
-        return around.line(base - _ROUNDING * float(size), slope, -float(terms.sum()))
+        base += at.beside - _ROUNDING * float(size)
+        return around.line(base, slope, -float(terms.sum()))
 
 
 def _chord_slopes(low: FloatArray, high: FloatArray) -> FloatArray:

@@ -32,7 +32,7 @@ from ....encoding import Structure
 from ....kernels import is_published, path_features
 from ....posterior import FittedModel, FunctionPosterior, Posterior
 from ...criterion import Criterion
-from ...units import room
+from ...values import room
 from ..distances.coordinates import Distance
 from ..distances.inequality import AtMost, Inequality, distances, over_histogram
 from .histogram_boxes import HistogramBoxes, halves, joined, middles

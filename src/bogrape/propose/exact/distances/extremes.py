@@ -21,9 +21,9 @@ from ....encoding import GraphEncoding, Structure
 from ....encoding.cpsat import has_solution, new_solver
 from ....graph import Graph
 from ....space import GraphSpace
-from ...evaluation import CountObjective
 from ...local.landmarks import brooms
 from ...local.search import search
+from ...values import CountObjective
 from .coordinates import Coordinates
 from .count_variables import bare_counts, graph_counts
 from .facts import Fact

@@ -14,6 +14,10 @@ diameter d. Then
 * ``tail``: ``sum_{t >= s} h_t <= n (n - s) / 2``: a node with a node at distance s or more has one
   at each smaller distance, itself included;
 * ``far``: a smaller limit on the same sum where s is near d (`_far_by_middles`);
+* ``path``: ``sum_{t >= s} h_t <= (n - s + 1) (n - s) / 2``, what a path has, whatever the diameter.
+  *Proof.* Some node can be taken away without cutting the graph in two. It is far, at distance s or
+  more, from at most ``n - s`` nodes, because some node is at each smaller distance; and among the
+  others, distances can only grow when it goes. So it is by induction on n.
 * ``fact``: what the solver has proved of one n and d (`distances.facts`).
 """
 
@@ -49,10 +53,16 @@ def most_edges(n: int, diameter: int) -> int:
 
 
 def most_far(n: int, diameter: int, s: int) -> int:
-    """*tail* and *far*: the largest number of pairs at distance s or more."""
+    """*tail*, *path* and *far*: the largest number of pairs at distance s or more."""
     if s <= 1:
         return n * (n - 1) // 2
-    return min(n * (n - s) // 2, _far_by_middles(n, diameter, s))
+    return min(most_far_of_all(n, s), _far_by_middles(n, diameter, s))
+
+
+def most_far_of_all(n: int, s: int) -> int:
+    """*path*, which is never more than *tail*: the same whatever the diameter."""
+    s = max(1, s)
+    return (n - s + 1) * (n - s) // 2
 
 
 @cache
@@ -164,6 +174,15 @@ def general_histograms(n_pairs: int, longest: int, limit: int) -> IntArray | Non
             return None
         found, left = extended(found, left, np.zeros(len(found), dtype=np.int64), high)
     return found
+
+
+def inequalities_of_all(n: int) -> Iterator[Inequality[Distance]]:
+    """What holds whatever the diameter: there are edges enough, and *path*."""
+    every = distances(n - 1)
+    yield Inequality("edges", {every[0]: 1}, low=n - 1)
+    for s in every[1:]:
+        high = float(most_far_of_all(n, s))
+        yield Inequality(f"path[{s}]", dict.fromkeys(every[s - 1 :], 1), high=high)
 
 
 def inequalities(

@@ -1,7 +1,7 @@
 """What the counts of all graphs of a structure are known to satisfy, whatever the data.
 
 The parts are beside: `histograms`, `layers` and `facts` speak of the pairs at each distance,
-`triangles` and `connections` of the labels of their ends, too.
+`labelled_pairs` of the labels of their ends, too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from ....encoding import Structure
-from . import connections, histograms, layers, triangles
+from . import histograms, layers
 from .coordinates import Attribute, Coordinates, Distance, LabelledDistance, Position
 from .facts import Fact
 from .free_attributes import FreeAttributes
@@ -21,6 +21,7 @@ from .inequality import (
     distances_by_position,
     labelled_by_position,
 )
+from .labelled_pairs import connections, triangles
 
 
 def known_of_counts(
@@ -49,11 +50,34 @@ def known_of_distances(
 ) -> Iterator[Inequality[Distance]]:
     """What is known of the numbers of pairs at each distance."""
     n, diameter = structure.shape.n_nodes, structure.diameter
-    if diameter is None or n == 1:
+    if n == 1:
+        return
+    if diameter is None:
+        if structure.connectivity == "strong" and not structure.shape.directed:
+            yield from histograms.inequalities_of_all(n)
         return
     yield from histograms.inequalities(n, diameter, facts)
     if structure.layers is not None:
         yield from layers.inequalities(diameter, structure.layers)
+
+
+def most_far(structure: Structure) -> tuple[float, ...]:
+    """For each s from 0 on the largest number of pairs at distance s or more, where that is known.
+
+    Nothing is said of directed graphs, nor of those that may fall apart.
+    """
+    if structure.connectivity != "strong" or structure.shape.directed:
+        return ()
+    n, diameter = structure.shape.n_nodes, structure.diameter
+    longest = n - 1 if diameter is None else diameter
+    return tuple(
+        float(
+            histograms.most_far_of_all(n, s)
+            if diameter is None
+            else histograms.most_far(n, diameter, s)
+        )
+        for s in range(longest + 1)
+    )
 
 
 def shared_out(structure: Structure, coordinates: Coordinates) -> Iterator[Inequality[Position]]:
@@ -80,6 +104,6 @@ def _known_of_labelled_distances(
         sizes = dict(enumerate(coordinates.composition))
     longest = coordinates.longest
     return chain(
-        triangles.inequalities(sizes, longest),
-        connections.inequalities(sizes, longest, structure.diameter),
+        triangles(sizes, longest),
+        connections(sizes, longest, structure.diameter),
     )

@@ -1,7 +1,8 @@
 """Solve a piece over integer counts: lines below LCB first, then LCB itself where it has integers.
 
 For linear kernels LCB is written exactly in integers (`bounds.integer_lcb`); kernels that only have
-lines below LCB are solved over the best of those lines, and every graph offered is evaluated.
+lines below LCB are solved over the best of those lines, and every graph offered is evaluated. EI
+is asked about by way of LCB, a range of deviations at a time (`bounds.ei_chords`).
 """
 
 from __future__ import annotations
@@ -43,18 +44,20 @@ def solve_by_integers(
     if lcb is not None:
         lines = Lines(lcb, state.inequalities())
         n_most = _MOST_HALVED if relaxed else _HALVED_FIRST
-        left = lines.branched(with_room(state.best_value), state.deadline, n_most)
+        limit = with_room(state.lcb_limit(state.best_value))
+        left = lines.branched(limit, state.deadline, n_most)
         bound = left.bound
         if left.box is None:
             return state.settled()
         if relaxed:
             at = left.counts
-            return state.open(bound, None if at is None else tuple(int(c) for c in np.rint(at)))
+            counts_there = None if at is None else tuple(int(c) for c in np.rint(at))
+            return state.open(state.value_of(bound), counts_there)
         state.of_interest = left.box.inequalities()
         line = lines.lowest(left, state.deadline)
         parts = left.parts if exact is None else ()
     if exact is None and line is None:  # out of time
-        return state.open(bound)
+        return state.open(state.value_of(bound))
     encoding = None if relaxed else state.encoding()
     model: Any = cp_model.CpModel() if encoding is None else encoding.model
     counts = state.bare_counts(model)
@@ -76,23 +79,24 @@ def solve_by_integers(
     while True:
         if state.best_value < told:
             told = state.best_value
+            limit = state.lcb_limit(told)
             for form, objective in zip(forms, objectives, strict=True):
-                model.add(objective <= form.at_most(told))
+                model.add(objective <= form.at_most(limit))
             for literal, form, objective in in_part:
-                model.add(objective <= form.at_most(told)).only_enforce_if(literal)
+                model.add(objective <= form.at_most(limit)).only_enforce_if(literal)
         solver = state.solver(clauses=clauses)
         status = solver.solve(model)
         if status == cp_model.INFEASIBLE:
             return state.settled()
         bound = max(bound, forms[0].lower_bound(objective_bound(solver, status)))
         if not has_solution(status):
-            return state.open(bound)
+            return state.open(state.value_of(bound))
         found = tuple(int(solver.value(count)) for count in counts)
         if encoding is None:
-            return state.open(bound, found)
+            return state.open(state.value_of(bound), found)
         state.take(state.decoded(encoding, solver, found), found)
         if status != cp_model.OPTIMAL:
-            return state.open(bound)
+            return state.open(state.value_of(bound))
         _forbid(model, counts, found)
 
 

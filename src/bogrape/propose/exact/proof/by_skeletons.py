@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +28,7 @@ from ....constraints.rows import EdgeLabel, HasFeature, HasLabel, Row
 from ....encoding import Structure, structures
 from ....machine import n_cores
 from ...jobs.pool import solve_all
-from ...request import Request
+from ...proposal import Request
 from ..bounds.placement_values import PlacementValues
 from ..bounds.separate_values import SeparateValues
 from ..skeletons.canonical import MOST_NODES
@@ -45,8 +45,16 @@ _MOST_SKELETONS = 4_000_000
 _AT_ONCE = 2_000_000  # values
 
 
-def settle_by_skeletons(strategy: Strategy, value: float, request: Request) -> Mapping[int, Answer]:
-    """For each size whose skeletons can be listed, what they tell of values below ``value``."""
+def settle_by_skeletons(
+    strategy: Strategy,
+    value: float,
+    request: Request,
+    meanwhile: Callable[[], bool] = lambda: False,
+) -> Mapping[int, Answer]:
+    """For each size whose skeletons can be listed, what they tell of values below ``value``.
+
+    For ``meanwhile`` see `solve_all`.
+    """
     space = strategy.criterion.space
     shapes = [space.shape(n) for n in space.sizes]
     deadline = time.monotonic() + _TIME_SHARE * (request.deadline - time.monotonic())
@@ -69,7 +77,7 @@ def settle_by_skeletons(strategy: Strategy, value: float, request: Request) -> M
             )
             jobs.append(job)
     found: dict[int, list[Answer | None]] = {}
-    for index, answer in solve_all(jobs, deadline, request.stop):
+    for index, answer in solve_all(jobs, deadline, request.stop, meanwhile):
         found.setdefault(jobs[index].structure.shape.n_nodes, []).append(answer)
     return {n: _together(answers) for n, answers in found.items() if any(answers)}
 

@@ -21,8 +21,7 @@ import numpy as np
 from ..bounds.taylor_bounds import integer_direction
 from ..distances.layers import Heaviest, cases
 from .piece import Piece, Question
-from .solve_piece import SolvePiece
-from .strategy import Strategy
+from .strategy import SolvePiece, Strategy
 
 
 def has_cases(piece: Piece) -> bool:

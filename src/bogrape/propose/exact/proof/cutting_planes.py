@@ -23,8 +23,7 @@ from ..distances.directions import pair_directions, plain_directions
 from ..distances.extremes import Extremes, prove
 from ..distances.facts import Fact
 from .piece import Answer, Question
-from .solve_piece import SolvePiece
-from .strategy import Strategy
+from .strategy import SolvePiece, Strategy
 
 _SECONDS = 10.0  # for one proof; a direction that takes longer is given up
 

@@ -1,14 +1,16 @@
 """Search, then proof, then re-check: the globally best graph with a certificate.
 
-1. Local search supplies an incumbent.
-2. The space is cut into pieces: a size, a diameter where graphs are connected and undirected, and
+1. The first strategy that accepts the criterion is taken, for the whole proof (`proof.strategy`).
+2. Local search supplies an incumbent; it goes on beside the proof if the clock was too short
+   (`proof.first_search`).
+3. The space is cut into pieces: a size, a diameter where graphs are connected and undirected, and
    for the labelled kernels a composition (how many nodes have each label). Pieces whose bound
    does not beat the incumbent are settled at once (`proof.partition`).
    Where degrees are limited, as in molecules, whole sizes are settled by their skeletons instead
    (`proof.by_skeletons`).
-3. CP-SAT settles the others, side by side, each asked for a graph better than the incumbent
+4. CP-SAT settles the others, side by side, each asked for a graph better than the incumbent
    (`proof.schedule`).
-4. The bound is the smallest over all pieces; an improvement becomes the answer, and a last local
+5. The bound is the smallest over all pieces; an improvement becomes the answer, and a last local
    search around it must not find anything better than what was proved.
 
 The method is explained, with the reasons why each step is exact, in ``docs/exact-engine.md``.
@@ -21,54 +23,82 @@ import time
 
 from ....errors import EngineError, SamplingError
 from ...criterion import AnyCriterion, Criterion
-from ...local.search import Elite, find_any, search
+from ...local.search import Elite, search
 from ...local.ties import break_tie
-from ...proposal import Proposal
-from ...request import Request
-from ..bounds.quick_bounds import refuse_false_bound
+from ...proposal import Proposal, Request
 from .by_skeletons import settle_by_skeletons
+from .first_search import FirstSearch
 from .nothing_left import explain_nothing_left
 from .partition import open_pieces
 from .piece import Answer, slack
 from .schedule import Rounds
-from .strategies import choose
+from .strategies.exponential import ExponentialLabelledLCB, ExponentialLCB
+from .strategies.histograms import Histograms
+from .strategies.improvement import ExponentialLabelledEI, LinearLabelledEI, RbfEI
+from .strategies.linear import LinearLabelledLCB, LinearLCB
+from .strategies.own import OwnBoxes, OwnHistograms, OwnLabelledBoxes
+from .strategies.rbf import RbfLCB
 from .strategy import Strategy
 from .whole_space import prove_by_listing
 
-_SEARCH_SHARE = 0.3  # of the time limit, at most, for the incumbent
+_CHECKED = 8  # of the best graphs, for what the parts of a criterion declare
+_CHECK_SECONDS = 2.0  # to draw others
+
+STRATEGIES: tuple[type[Strategy], ...] = (  # the first that accepts a criterion is taken
+    LinearLCB,
+    LinearLabelledLCB,
+    ExponentialLCB,
+    ExponentialLabelledLCB,
+    RbfLCB,
+    LinearLabelledEI,
+    ExponentialLabelledEI,
+    RbfEI,
+    Histograms,
+    OwnBoxes,
+    OwnHistograms,
+    OwnLabelledBoxes,
+)
 
 
-def propose_exact(criterion: AnyCriterion, request: Request) -> Proposal:
-    """The best graph of the space that is not excluded, proved if time allows."""
+def propose_exact(
+    criterion: AnyCriterion, request: Request, first: FirstSearch | None = None
+) -> Proposal:
+    """The best graph of the space that is not excluded, proved if time allows.
+
+    The first search may be under way already.
+    """
+    first = first or FirstSearch(criterion, request)
     strategy = choose(criterion)
     if strategy is None:
-        return prove_by_listing(criterion, request)
-    return prove(strategy, request)
+        return prove_by_listing(criterion, request, first)
+    return prove(strategy, request, first)
 
 
-def prove(strategy: Strategy, request: Request) -> Proposal:
+def choose(criterion: AnyCriterion) -> Strategy | None:
+    """The strategy for a criterion; ``None`` if no more is known of it than its values."""
+    if not isinstance(criterion, Criterion):
+        return None
+    accepting = (strategy for strategy in STRATEGIES if strategy.accepts(criterion))
+    chosen = next(accepting, None)
+    return None if chosen is None else chosen(criterion)
+
+
+def prove(strategy: Strategy, request: Request, first: FirstSearch) -> Proposal:
     """The same for a criterion that there is a strategy for."""
     criterion = strategy.criterion
-    until = min(request.deadline, time.monotonic() + _SEARCH_SHARE * request.time_limit)
-    elite = search(
-        criterion,
-        excluded=request.excluded,
-        n_evaluations=request.n_evaluations,
-        deadline=until,
-        seed=request.seed,
-        starts=request.starts,
-        stop=request.stop,
-    )
-    if not elite.ties and time.monotonic() >= until:
-        find_any(criterion, elite, request)
+    elite = first.run()
     request.report("search", criterion.units.value(elite.value), -math.inf, 0)
-    refuse_false_bound(criterion, strategy.weakest_bound(), elite.value)
-    strategy = strategy.condensed()
-    criterion = strategy.criterion
-    by_size = settle_by_skeletons(strategy, elite.value, request)
-    value = min([elite.value, *(answer.value for answer in by_size.values())])
-    to_settle = open_pieces(strategy, value, request.deadline, request.stop, by_size)
-    rounds = Rounds(strategy, request, elite, to_settle, by_size.values())
+    criterion.refuse_false_bound(criterion.weakest_bound(), elite.value)
+    until = min(request.deadline, time.monotonic() + _CHECK_SECONDS)
+    strategy.check(list(elite.ties.values())[:_CHECKED], request.seed, until)
+    criterion = criterion.condensed()  # every job carries it to a worker
+    strategy = type(strategy)(criterion)
+    value = elite.value
+    by_size = settle_by_skeletons(strategy, value, request, first.step)
+    value = min([value, *(answer.value for answer in by_size.values())])
+    to_settle = open_pieces(strategy, value, request.deadline, request.stop, first.step, by_size)
+    rounds = Rounds(strategy, request, first, to_settle, by_size.values())
+    rounds.check_what_search_found(value)
     answers, left = rounds.run()
     elite = rounds.elite
     improved = [a for a in answers if a.graph is not None and a.value < elite.value]

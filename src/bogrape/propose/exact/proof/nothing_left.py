@@ -15,7 +15,7 @@ from ....encoding.cpsat import has_solution, new_solver
 from ....errors import BoGrapeError, InfeasibleSpaceError, SearchSpaceExhausted
 from ....space import GraphSpace
 from ...jobs.pool import solve_all
-from ...request import Request
+from ...proposal import Request
 
 
 @dataclass

@@ -3,7 +3,7 @@
 Every graph has one size; with SP or ESP it belongs to one *composition* (how many nodes have
 each label); if it is connected and undirected, it has one diameter. The pieces cover the space and
 do not overlap. Those whose bound does not beat the incumbent are settled here, without a solver of
-integers: by `bounds.quick_bounds`, and pieces with a composition by linear programs
+integers: by quick bounds of the strategy, and pieces with a composition by linear programs
 (`bounds.linear_programs`).
 """
 
@@ -16,13 +16,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ....encoding import Structure, structures
-from ...jobs.pool import solve_all
 from ..distances.coordinates import Position
-from ..distances.facts import Fact
+from ..distances.facts import Fact, learnt
 from ..distances.free_attributes import compositions, count_compositions
 from ..distances.inequality import Inequality
 from ..distances.known import known_of_counts
-from ..distances.learnt import learnt
 from .piece import Answer, Open, Piece, with_room
 from .strategy import Strategy
 
@@ -36,17 +34,18 @@ def open_pieces(
     value: float,
     deadline: float,
     stop: Callable[[], bool] = lambda: False,
+    meanwhile: Callable[[], bool] = lambda: False,
     known: Mapping[int, Answer] | None = None,
 ) -> list[Open]:
     """The pieces that could hold a value below the incumbent's, most promising first.
 
-    Pieces that are not reached in time stay whole, under the bound they have. ``known`` tells what
-    is known of some sizes.
+    Pieces that are not reached in time stay whole, under the bound they have. For ``meanwhile`` see
+    `solve_all`; ``known`` tells what is known of some sizes.
     """
     known = known or {}
     now = time.monotonic()
     limit = _TIME_SHARE * max(0.0, deadline - now)
-    space, weakest = strategy.criterion.space, strategy.weakest_bound()
+    space, weakest = strategy.criterion.space, strategy.criterion.weakest_bound()
     settled = {n for n, answer in known.items() if answer.proved}
     shapes = [space.shape(n) for n in space.sizes if n not in settled]
     sizes = structures(shapes, space.connected, space.rules)
@@ -64,7 +63,7 @@ def open_pieces(
     ]
     out: list[Open] = []
     if strategy.by_composition:
-        for index, parts in solve_all(jobs, now + limit, stop):
+        for index, parts in strategy.run(jobs, now + limit, stop, meanwhile):
             out += [whole[index]] if parts is None else parts
     else:
         for item, job in zip(whole, jobs, strict=True):

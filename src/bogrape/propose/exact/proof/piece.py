@@ -14,11 +14,10 @@ import numpy as np
 
 from ....encoding import Structure
 from ....graph import Graph
-from ...units import PROOF, room
+from ...values import PROOF, room
 from ..distances.coordinates import Coordinates
-from ..distances.facts import Fact
+from ..distances.facts import Fact, SmallHistograms
 from ..distances.layers import Heaviest
-from ..distances.learnt import SmallHistograms
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,13 +22,14 @@ from ....encoding.cpsat import new_solver
 from ....encoding.enumeration import visit_graphs
 from ....graph import Graph
 from ...criterion import Criterion
+from ..bounds.ei_chords import Chord
 from ..distances.coordinates import Position
 from ..distances.count_variables import bare_counts, graph_counts
+from ..distances.facts import SmallHistograms
 from ..distances.free_attributes import FreeAttributes, free_attributes
 from ..distances.inequality import Inequality, distances_by_position
 from ..distances.known import known_of_counts
 from ..distances.layers import put_heaviest_first
-from ..distances.learnt import SmallHistograms
 from .piece import Answer, Question
 
 
@@ -54,6 +54,16 @@ class PieceSolve:
         # what counts that beat the incumbent satisfy
         self.of_interest: list[Inequality[Position]] = []
         self.n_solves = 0
+        # which graphs are asked about, and by which LCB; all, by the criterion itself, without one
+        self.chord: Chord | None = None
+
+    def lcb_limit(self, value: float) -> float:
+        """What LCB is below at graphs with a smaller value."""
+        return value if self.chord is None else self.chord.limit(value)
+
+    def value_of(self, lcb: float) -> float:
+        """The value that graphs have at least whose LCB is at least this."""
+        return lcb if self.chord is None else self.chord.value(lcb)
 
     # -- answers ------------------------------------------------------------------------------
 
@@ -150,13 +160,13 @@ class PieceSolve:
         """Variables for the counts, which obey all that is known of them."""
         return bare_counts(model, self.coordinates, self.inequalities())
 
-    def inequalities(self) -> Iterator[Inequality[Position]]:
+    def inequalities(self) -> list[Inequality[Position]]:
         """What the counts of all graphs of the piece satisfy, as far as they are of interest."""
         structure, facts = self.piece.structure, self.question.facts
-        yield from known_of_counts(structure, self.coordinates, self.free, facts)
+        out = list(known_of_counts(structure, self.coordinates, self.free, facts))
         if (heaviest := self.piece.heaviest) is not None:
-            yield distances_by_position(heaviest.inequality(), self.coordinates)
-        yield from self.of_interest
+            out.append(distances_by_position(heaviest.inequality(), self.coordinates))
+        return [*out, *self.of_interest]
 
     def decoded(self, encoding: GraphEncoding, solver: Any, counts: tuple[int, ...]) -> Graph:
         """The graph a solver offers, with these counts."""

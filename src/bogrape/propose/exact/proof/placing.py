@@ -21,7 +21,7 @@ from ....encoding import GraphEncoding, Structure
 from ....encoding.cpsat import has_solution, new_solver
 from ....graph import Graph
 from ...criterion import Criterion
-from ...units import TIE, room
+from ...values import TIE, room
 from .piece import Answer
 from .piece_solve import OutOfTime
 

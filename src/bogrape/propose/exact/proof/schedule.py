@@ -25,15 +25,15 @@ from ....errors import EngineError
 from ....graph import Graph
 from ....machine import n_cores
 from ...jobs.pool import solve_all
-from ...local.search import Elite, search
-from ...request import Request
-from ...units import PROGRESS, room
-from ..distances.learnt import learnt
+from ...local.search import search
+from ...proposal import Request
+from ...values import PROGRESS, room
+from ..distances.facts import learnt
 from .cases import SplitPiece, has_cases
 from .cutting_planes import CutPiece
+from .first_search import FirstSearch
 from .piece import Answer, Open, Piece, Question, slack
-from .solve_piece import SolvePiece
-from .strategy import Strategy
+from .strategy import SolvePiece, Strategy
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class Rounds:
         self,
         strategy: Strategy,
         request: Request,
-        elite: Elite,
+        search: FirstSearch,
         left: Sequence[Open],
         answers: Iterable[Answer] = (),
     ) -> None:
@@ -86,7 +86,8 @@ class Rounds:
         self.request = request
         self.left = list(left)
         self.answers = list(answers)
-        self.elite = elite
+        self.first_search = search
+        self.elite = search.elite
 
     def run(self) -> tuple[list[Answer], list[Open]]:
         """Go through the rounds while there is time; returns answers, and what stayed open.
@@ -107,11 +108,28 @@ class Rounds:
             self._cut_the_worst()
         while self._round(1.0):  # again with what the settled pieces did not need
             pass
+        while self.left and self._search_on():  # the pieces that are left cannot be settled
+            pass
+        self._drop_settled()
         return self.answers, self.left
+
+    def _search_on(self) -> bool:
+        """A step of the search that the clock did not leave enough time; false if it is over."""
+        before = self.best
+        if not self.first_search.step():
+            return False
+        self.check_what_search_found(before)
+        return True
+
+    def check_what_search_found(self, before: float) -> None:
+        """Raise if the first search has found a better value where there can be none."""
+        found = self.first_search.elite
+        if found.value < before - slack(before):
+            self._check_that_it_was_open(next(iter(found.ties.values())), found.value, before)
 
     def _search_again(self) -> None:
         """A proof that takes long is worth a longer search: a better incumbent settles more."""
-        if not self.left or self.remaining <= 0:
+        if not self.left or self.remaining <= 0 or not self.first_search.is_over:
             return
         request = self.request
         found = search(
@@ -125,17 +143,17 @@ class Rounds:
         )
         found.n_evaluations += self.elite.n_evaluations
         if found.value < self.best - slack(self.best):
-            self._check_that_it_was_open(next(iter(found.ties.values())), found.value)
+            self._check_that_it_was_open(next(iter(found.ties.values())), found.value, self.best)
         if found.value <= self.elite.value:
             self.elite = found
         self._drop_settled()
 
-    def _check_that_it_was_open(self, graph: Graph, value: float) -> None:
+    def _check_that_it_was_open(self, graph: Graph, value: float, before: float) -> None:
         if not any(item.piece.matches(graph) for item in self.left):
             units = self.criterion.units
             raise EngineError(
                 f"a graph of value {units.value(value):.17g} was found where nothing below "
-                f"{units.value(self.best):.17g} had been proved to be; please report this"
+                f"{units.value(before):.17g} had been proved to be; please report this"
             )
 
     def _settle_by_layers(self) -> None:
@@ -162,7 +180,9 @@ class Rounds:
             )
             for item in worst
         ]
-        for index, parts in solve_all(jobs, self.request.deadline, self.request.stop):
+        for index, parts in solve_all(
+            jobs, self.request.deadline, self.request.stop, self._search_on
+        ):
             item = worst[index]
             item.can_be_split = False
             if parts is not None:
@@ -203,7 +223,7 @@ class Rounds:
             for item in items:
                 item.tried = limit
         jobs = _MadeInTurn(items, lambda item: self._job(item, limit, relaxed))
-        answers = self.strategy.run(jobs, self.request.deadline, self.request.stop)
+        answers = self.strategy.run(jobs, self.request.deadline, self.request.stop, self._search_on)
         self._absorb(items, dict(answers))
         return bool(items)
 
@@ -221,7 +241,8 @@ class Rounds:
                 return
             before = [item.bound for item in worst]
             jobs = [CutPiece(self.strategy, self._question(item), limit) for item in worst]
-            self._absorb(worst, dict(solve_all(jobs, self.request.deadline, self.request.stop)))
+            answers = solve_all(jobs, self.request.deadline, self.request.stop, self._search_on)
+            self._absorb(worst, dict(answers))
             for item, bound in zip(worst, before, strict=True):
                 item.can_be_cut = item.bound > bound + room(PROGRESS, bound)
 
@@ -245,6 +266,7 @@ class Rounds:
         for index, item in enumerate(items):
             answer = found.get(index)
             if answer is not None:
+                self._check_against_search(item.piece, answer)
                 self.answers.append(answer)
                 if answer.missing is not None:
                     learnt.learn_missing(item.piece.structure, answer.missing)
@@ -252,6 +274,16 @@ class Rounds:
                 item.counts = answer.counts or item.counts
                 item.bound = math.inf if answer.proved else max(item.bound, answer.bound)
         self._drop_settled()
+
+    def _check_against_search(self, piece: Piece, answer: Answer) -> None:
+        """What was found in a piece meanwhile must not be better than what was proved of it."""
+        better = self.elite.value < answer.bound - slack(answer.bound)
+        if better and any(map(piece.matches, self.elite.ties.values())):
+            units = self.criterion.units
+            raise EngineError(
+                f"local search found {units.value(self.elite.value):.17g} where nothing below "
+                f"{units.value(answer.bound):.17g} was proved to be; please report this"
+            )
 
     def _drop_settled(self) -> None:
         before, best = len(self.left), self.best

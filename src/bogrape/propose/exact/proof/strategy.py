@@ -3,32 +3,44 @@
 A strategy answers every question of a proof that depends on the kernel or the acquisition: how the
 space is partitioned, how a piece is bounded before any solver sees it, how it is solved, and what
 the certificate may claim. The schedule, the jobs and the cutting planes ask the strategy and look
-at nothing else. A new family is a new file in ``strategies`` and one line in its registry.
+at nothing else; `SolvePiece` is the job that puts a question about a piece to it. A new family is a
+new file in ``strategies`` and one line of `proof.engine.STRATEGIES`.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
 from ....arrays import FloatArray
 from ....encoding import Structure
 from ....graph import Graph
 from ...criterion import Criterion
-from ...jobs.pool import Job, solve_all
+from ...jobs.pool import solve_all
+from ...jobs.worker import Job
 from ...proposal import Status
-from ..bounds.linear_programs import Lines
+from ..bounds.linear_programs import Lines, Remainder
 from ..bounds.lines_below import LcbOverCounts
 from ..bounds.placement_values import PlacementValues
-from ..bounds.quick_bounds import norm_bound
 from ..bounds.separate_values import SeparateValues
 from ..distances.coordinates import Coordinates, Position
 from ..distances.inequality import Inequality
 from ..distances.known import shared_out
-from .piece import Answer, Piece
-from .piece_solve import PieceSolve
+from .piece import Answer, Piece, Question
+from .piece_solve import OutOfTime, PieceSolve
+
+
+class Branching(Protocol):
+    """Lines below the values over counts, and boxes of counts to halve."""
+
+    def branched(
+        self, value: float, deadline: float, n_most: int, start: Sequence[Any] = ()
+    ) -> Remainder:
+        """Halve boxes in which values could come below ``value``, the worst first."""
 
 
 class Strategy(ABC):
@@ -42,20 +54,18 @@ class Strategy(ABC):
     def __init__(self, criterion: Criterion) -> None:
         self.criterion = criterion
 
-    def condensed(self) -> Self:
-        """The same strategy without data it does without: every job carries it to a worker."""
-        return type(self)(self.criterion.condensed())
-
     @classmethod
     @abstractmethod
     def accepts(cls, criterion: Criterion) -> bool:
         """Whether this is the strategy for a criterion."""
 
-    # -- partition ----------------------------------------------------------------------------
+    def check(self, graphs: Sequence[Graph], seed: int, deadline: float) -> None:  # noqa: B027
+        """Raise if parts of the criterion declare what is not true of these graphs, or of others.
 
-    def weakest_bound(self) -> float:
-        """A bound on the values of all graphs there are."""
-        return norm_bound(self.criterion)
+        It may take until the deadline to draw some.
+        """
+
+    # -- partition ----------------------------------------------------------------------------
 
     def composition_bounds(
         self,
@@ -69,7 +79,7 @@ class Strategy(ABC):
         """A bound on a piece that takes no time, of interest up to ``value`` only."""
         return -math.inf
 
-    def lines(self, piece: Piece, inequalities: Iterable[Inequality[Position]]) -> Lines | None:
+    def lines(self, piece: Piece, inequalities: Iterable[Inequality[Position]]) -> Branching | None:
         """Linear functions below the values, over counts that obey inequalities, if there are."""
         lcb = self.lcb_over_counts(piece)
         return None if lcb is None else Lines(lcb, inequalities)
@@ -100,10 +110,14 @@ class Strategy(ABC):
         return self.coordinates(piece).values(graph)
 
     def run(
-        self, jobs: Sequence[Job], deadline: float, stop: Callable[[], bool]
+        self,
+        jobs: Sequence[Job],
+        deadline: float,
+        stop: Callable[[], bool],
+        meanwhile: Callable[[], bool],
     ) -> Iterator[tuple[int, Any]]:
         """Do jobs about pieces, as `jobs.pool.solve_all` does: in workers."""
-        return solve_all(jobs, deadline, stop)
+        return solve_all(jobs, deadline, stop, meanwhile)
 
     @abstractmethod
     def solve(self, state: PieceSolve) -> Answer:
@@ -129,3 +143,25 @@ class Strategy(ABC):
         if proved:
             return "optimal"
         return "heuristic" if bound == -math.inf else "time_limit"
+
+
+@dataclass
+class SolvePiece:
+    """The job of one solve: the best graph of a piece that beats a value, if any, and a bound."""
+
+    strategy: Strategy
+    question: Question
+    time_limit: float
+
+    def solve(self) -> Answer:
+        """The answer; its bound holds for all graphs of the piece that are not excluded."""
+        state = self.state()
+        try:
+            return self.strategy.solve(state)
+        except OutOfTime:
+            return state.open()
+
+    def state(self) -> PieceSolve:
+        """The solve before its first step; its clock starts now."""
+        deadline = time.monotonic() + self.time_limit
+        return PieceSolve(self.question, self.strategy.criterion, deadline)

@@ -1,9 +1,9 @@
 """Proof by looking at every graph: for surrogates, kernels and acquisitions nothing is known about.
 
-A short local search tells how long a value takes. If all graphs of the space can be evaluated in
-the time that is left, they are, and the best is the optimum. Otherwise local search goes on, and
-what it finds is returned: with the bound that a monotone acquisition has, or without any
-(``heuristic``).
+The beginning of a local search tells how long a value takes. If all graphs of the space can be
+evaluated in the time that is left, they are, and the best is the optimum. Otherwise local search
+goes on, and what it finds is returned: with the bound that a monotone acquisition has, or without
+any (``heuristic``).
 
 Everything happens in this process, so that parts of your own need not be sent to another one.
 """
@@ -13,47 +13,44 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ....batch import Batch
 from ....encoding import Structure, structures
 from ....errors import EngineError
 from ...criterion import AnyCriterion, Criterion
 from ...graph_criterion import GraphCriterion
-from ...local.search import Elite, find_any, search
+from ...local.search import Elite, find_any
 from ...local.ties import break_tie
-from ...proposal import Proposal, Status
-from ...request import Request
-from ...units import RECOMPUTED, room
-from ..bounds.quick_bounds import norm_bound, refuse_false_bound
+from ...proposal import Proposal, Request, Status
+from ...values import RECOMPUTED, room
 from .all_graphs import TooManyGraphs, all_graphs, log_graphs
+from .first_search import FirstSearch
 from .nothing_left import explain_nothing_left
 from .piece import slack
 
 _FIRST_EVALUATIONS = 5_000  # of the search that tells how long a value takes
 _SHARE = 0.7  # of the time that is left, for looking at every graph
-_MOST_LISTED = 5_000_000  # graphs, by a rough estimate
+MOST_LISTED = 5_000_000  # graphs, by a rough estimate
 _AT_ONCE = 4096  # graphs to evaluate at a time: surrogates are slow to call
 _RENUMBERED = 16  # graphs of each structure whose nodes are numbered otherwise, as a check
 
 
-def prove_by_listing(objective: AnyCriterion, request: Request) -> Proposal:
+def prove_by_listing(objective: AnyCriterion, request: Request, search: FirstSearch) -> Proposal:
     """The best graph of the space that is not excluded, proved if all can be looked at."""
-    first = Elite(request.excluded, identify=objective.space.identity)
+    elite = search.elite
     if _can_be_listed(objective, 0.0, request):
-        began = time.monotonic()
-        first = _search(objective, replace(request, n_evaluations=_FIRST_EVALUATIONS))
-        each = (time.monotonic() - began) / max(1, first.n_evaluations)
+        while elite.n_evaluations < _FIRST_EVALUATIONS and search.step():
+            pass
+        each = search.seconds / max(1, elite.n_evaluations)
         every = None
         if _can_be_listed(objective, each, request):
             left = request.deadline - time.monotonic()
             every = _best_of_all(objective, request, request.deadline - (1 - _SHARE) * left)
         if every is not None:
-            return _optimal(objective, request, first, every)
-    elite = _search(objective, replace(request, starts=[*first.ties.values(), *request.starts]))
-    if first.value < elite.value:  # there was no time to find it again
-        first.n_evaluations += elite.n_evaluations
-        elite = first
+            return _optimal(objective, request, elite, every)
+    while search.step():
+        pass
+    request.report("search", objective.units.value(elite.value), -math.inf, 0)
     if not elite.ties:
         find_any(objective, elite, request)
     if not elite.ties:
@@ -62,8 +59,8 @@ def prove_by_listing(objective: AnyCriterion, request: Request) -> Proposal:
     value = objective.of_graph(graph)
     bound = -math.inf
     if isinstance(objective, Criterion):
-        bound = norm_bound(objective)
-        refuse_false_bound(objective, bound, value)
+        bound = objective.weakest_bound()
+        objective.refuse_false_bound(bound, value)
     status: Status = "heuristic" if bound == -math.inf else "time_limit"
     return objective.proposal(
         graph,
@@ -74,20 +71,6 @@ def prove_by_listing(objective: AnyCriterion, request: Request) -> Proposal:
         method="search" if status == "heuristic" else "search+bound",
         n_evaluations=elite.n_evaluations,
     )
-
-
-def _search(objective: AnyCriterion, request: Request) -> Elite:
-    elite = search(
-        objective,
-        excluded=request.excluded,
-        n_evaluations=request.n_evaluations,
-        deadline=request.deadline,
-        seed=request.seed,
-        starts=request.starts,
-        stop=request.stop,
-    )
-    request.report("search", objective.units.value(elite.value), -math.inf, 0)
-    return elite
 
 
 def _optimal(objective: AnyCriterion, request: Request, elite: Elite, every: Elite) -> Proposal:
@@ -121,10 +104,10 @@ def _structures(objective: AnyCriterion) -> list[Structure]:
 def _can_be_listed(objective: AnyCriterion, each: float, request: Request) -> bool:
     """Whether all graphs could be evaluated in the time that is left, by a rough estimate."""
     logs = [log_graphs(structure) for structure in _structures(objective)]
-    if max(logs) > math.log(_MOST_LISTED):
+    if max(logs) > math.log(MOST_LISTED):
         return False
     left = _SHARE * (request.deadline - time.monotonic())
-    return sum(map(math.exp, logs)) < min(_MOST_LISTED, left / max(each, 1e-7))
+    return sum(map(math.exp, logs)) < min(MOST_LISTED, left / max(each, 1e-7))
 
 
 def _best_of_all(objective: AnyCriterion, request: Request, until: float) -> Elite | None:

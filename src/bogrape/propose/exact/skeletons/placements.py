@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from ....arrays import IntArray, frozen
+from ....arrays import IntArray
 from .node_sums import NodeSums
 
 Labels = NDArray[np.int8]  # (Q, n): nodes in ascending order of their degrees
@@ -111,4 +111,5 @@ def _arrangements(numbers: tuple[int, ...]) -> Labels:
         rows, columns = np.divmod(np.arange(len(out) * len(chosen)), len(chosen))
         out = out[rows]
         np.put_along_axis(out, free[rows[:, None], chosen[columns]], np.int8(label), axis=1)
-    return frozen(out)
+    out.setflags(write=False)
+    return out

@@ -21,8 +21,12 @@ from .....posterior import WeightPosterior
 from ....criterion import Criterion
 from ...bounds.integer_lcb import IntegerLcb
 from ...bounds.lines_below import LinearLcbOverCounts
-from ...bounds.posterior_over_counts import PosteriorOverCounts
-from ...bounds.quick_bounds import composition_bounds, corner_bound, has_corners
+from ...bounds.posterior_over_counts import (
+    PosteriorOverCounts,
+    composition_bounds,
+    corner_bound,
+    has_corners,
+)
 from ...distances.count_variables import bare_counts
 from ...distances.free_attributes import free_attributes
 from ...distances.known import known_of_counts

@@ -1,24 +1,49 @@
 """A kernel or an acquisition of your own that sees a graph through its histogram of distances.
 
 Nothing is known about such values but that equal histograms and attributes have equal ones, and
-that is all that tables need. What is your own may hold something that cannot be sent to a worker
-process, such as an open file: then pieces are solved in this process, one after another.
+that is all that tables need. A kernel that bounds its values over boxes of counts can be proved in
+larger spaces, also where it sees the labels of paths (`bounds.kernel_boxes`).
+
+What is your own may hold something that cannot be sent to a worker process, such as an open file:
+then pieces are solved in this process, one after another.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from dataclasses import replace
 from importlib.machinery import PathFinder
 from typing import Any
 
-from .....acquisition import EI, LCB
+import numpy as np
+
+from .....acquisition import EI, LCB, is_monotone
+from .....counts import Counts, count
+from .....encoding import Structure, structures
+from .....errors import SamplingError
+from .....graph import Graph
+from .....kernel_checks import refuse_false_boxes
 from .....kernels import is_built_in
 from ....criterion import Criterion
-from ....jobs.messages import packed
-from ....jobs.pool import Job, solve_all
+from ....jobs.pool import solve_all
+from ....jobs.worker import Job, packed
+from ...bounds.kernel_boxes import CountBoxes, KernelBoxes
+from ...distances.known import known_of_counts
+from ..all_graphs import few_graphs, log_graphs
+from ..by_kernel_boxes import solve_by_kernel_boxes
+from ..by_listing import solve_by_listing
+from ..piece import Answer, Piece
+from ..piece_solve import PieceSolve
+from ..whole_space import MOST_LISTED
 from .histograms import Histograms
+
+_MOST_IN_TABLES = 11  # nodes of graphs whose histograms are listed
+_QUICKLY_HALVED = 500  # boxes, when a piece is first looked at
+_FIRST_HALVED, _MOST_BOUNDED = 100, 100  # boxes, and compositions, in this process
+_CHECKED = 32  # random graphs whose kernel values are compared with bounds on them
 
 
 class OwnHistograms(Histograms):
@@ -32,7 +57,11 @@ class OwnHistograms(Histograms):
         return not criterion.labelled or criterion.space.n_labels == 1
 
     def run(
-        self, jobs: Sequence[Job], deadline: float, stop: Callable[[], bool]
+        self,
+        jobs: Sequence[Job],
+        deadline: float,
+        stop: Callable[[], bool],
+        meanwhile: Callable[[], bool],
     ) -> Iterator[tuple[int, Any]]:
         """In workers if they can load what is your own, else here."""
         own: list[object] = []
@@ -41,8 +70,112 @@ class OwnHistograms(Histograms):
         if not is_built_in(self.criterion.posterior.model.kernel):
             own.append(self.criterion.posterior.model.kernel)
         if all(map(can_be_sent, own)):
-            return solve_all(jobs, deadline, stop)
-        return solve_here(jobs, deadline, stop)
+            return solve_all(jobs, deadline, stop, meanwhile)
+        return solve_here(jobs, deadline, stop, meanwhile)
+
+
+class OwnBoxes(OwnHistograms):
+    """A kernel that bounds its values over boxes of counts, with a monotone acquisition."""
+
+    @classmethod
+    def accepts(cls, criterion: Criterion) -> bool:
+        """What sees no labels of edges and none of paths, or a space with one label only."""
+        return super().accepts(criterion) and _has_boxes(criterion)
+
+    def check(self, graphs: Sequence[Graph], seed: int, deadline: float) -> None:
+        """Raise if graphs have values that boxes around them are said not to have."""
+        space, model = self.criterion.space, self.criterion.posterior.model
+        self.criterion.check_declared()
+        try:
+            drawn = space.sample(_CHECKED, seed=seed, deadline=deadline)
+        except SamplingError as error:
+            drawn = list(error.graphs)
+        graphs = [*graphs, *drawn]
+        if not graphs:
+            return
+        counts = count(graphs, space.n_labels, pairs=model.kernel.labelled)
+        rng = np.random.default_rng(seed)
+        for width in (0, 1, 3, space.n_max, space.n_max**2):
+            low, high = _around(counts, rng, width)
+            refuse_false_boxes(model.kernel, counts, low, high, model.counts)
+
+    def quick_bound(self, piece: Piece, value: float) -> float:
+        """By a few boxes, unless something else settles pieces that small."""
+        structure = piece.structure
+        if few_graphs(structure) or self._in_table(structure):
+            return -math.inf
+        return self._bound(piece, value, _QUICKLY_HALVED)
+
+    def _bound(self, piece: Piece, value: float, n_most: int) -> float:
+        """A bound on a piece, of interest up to a value, after so many boxes have been halved."""
+        coordinates = self.coordinates(piece)
+        known = known_of_counts(piece.structure, coordinates, None)
+        boxes = KernelBoxes(self.criterion, coordinates, known)
+        left = boxes.everything()
+        left = CountBoxes(left.low, left.high, boxes.bounds(left))
+        left = boxes.of_interest(left, value, n_most, math.inf)
+        return float(left.bound.min(initial=value))
+
+    def solve(self, state: PieceSolve) -> Answer:
+        """By looking at all graphs, if they are few, by tables if they are small, else by boxes."""
+        structure = state.piece.structure
+        if not state.question.relaxed and few_graphs(structure):
+            return solve_by_listing(state)
+        if self._in_table(structure):
+            return super().solve(state)
+        return solve_by_kernel_boxes(state)
+
+    def _in_table(self, structure: Structure) -> bool:
+        """Whether all histograms of a structure can be listed."""
+        return structure.shape.n_nodes <= _MOST_IN_TABLES and not self.by_composition
+
+
+class OwnLabelledBoxes(OwnBoxes):
+    """The same where the kernel sees the labels of paths: pieces by composition and diameter."""
+
+    by_composition = True
+
+    @classmethod
+    def accepts(cls, criterion: Criterion) -> bool:
+        """What sees no labels of edges, in a space too large for all graphs to be looked at."""
+        space = criterion.space
+        sizes = structures([space.shape(n) for n in space.sizes], space.connected, space.rules)
+        if all(log_graphs(structure) <= math.log(MOST_LISTED) for structure in sizes):
+            return False
+        return not criterion.edge_labelled and _has_boxes(criterion)
+
+    def composition_bounds(
+        self, structure: Structure, compositions: Sequence[tuple[int, ...]]
+    ) -> Sequence[float] | None:
+        """By some boxes each, if they are not many: a worker would take longer to start.
+
+        Where graphs are few, to look at all of them is quicker.
+        """
+        if few_graphs(structure):
+            return None
+        if len(compositions) > _MOST_BOUNDED:
+            return super().composition_bounds(structure, compositions)
+        pieces = (Piece(structure, composition) for composition in compositions)
+        return [self._bound(piece, math.inf, _FIRST_HALVED) for piece in pieces]
+
+
+def _has_boxes(criterion: Criterion) -> bool:
+    """Whether the kernel bounds its values, which is asked about the observed graphs."""
+    model = criterion.posterior.model
+    if is_built_in(model.kernel) or not is_monotone(criterion.acquisition):
+        return False
+    return model.kernel.box_bounds(model.counts, model.counts, model.counts) is not None
+
+
+def _around(counts: Counts, rng: np.random.Generator, width: int) -> tuple[Counts, Counts]:
+    """A box of random size around each graph, up to so much on either side of its counts."""
+    low, high = {}, {}
+    for name in ("lengths", "pairs", "features"):
+        at = getattr(counts, name)
+        if at is not None:
+            low[name] = np.maximum(at - rng.integers(0, width + 1, at.shape), 0)
+            high[name] = at + rng.integers(0, width + 1, at.shape)
+    return replace(counts, **low), replace(counts, **high)
 
 
 def can_be_sent(thing: object) -> bool:
@@ -60,10 +193,14 @@ def can_be_sent(thing: object) -> bool:
 
 
 def solve_here(
-    jobs: Sequence[Job], deadline: float, stop: Callable[[], bool]
+    jobs: Sequence[Job],
+    deadline: float,
+    stop: Callable[[], bool],
+    meanwhile: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[int, Any]]:
-    """As `jobs.pool.solve_all`, in this process; ``stop`` is asked between jobs only."""
+    """As `jobs.pool.solve_all`, in this process; others are called between jobs only."""
     for index in range(len(jobs)):
+        meanwhile()
         left = deadline - time.monotonic()
         if left <= 0 or stop():
             yield index, None

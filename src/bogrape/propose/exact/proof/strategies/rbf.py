@@ -22,7 +22,7 @@ from ....criterion import Criterion
 from ...bounds.rbf_lines import RbfLcbOverCounts, rbf_composition_bounds
 from ...distances.coordinates import Position
 from ...distances.inequality import Inequality
-from ...distances.known import known_of_counts
+from ...distances.known import known_of_counts, most_far
 from ..all_graphs import few_graphs
 from ..by_integers import solve_by_integers, wants_lines
 from ..by_listing import solve_by_listing
@@ -85,6 +85,7 @@ class RbfLCB(Strategy):
             self.coordinates(piece),
             self._kappa,
             connected=piece.structure.connectivity == "strong",
+            most_far=most_far(piece.structure),
         )
 
     def known_of_whole(self, piece: Piece) -> Iterator[Inequality[Position]]:

@@ -1,0 +1,26 @@
+"""Tables in documents that are made from kept results, but not by an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from . import engine_tables, speed
+from .records import Record, read
+
+NO_RESULTS = "No results are kept yet."
+
+
+def _filled(file: str, table: Callable[[Sequence[Record]], str], out: Path) -> str:
+    records = read(out / file)
+    return table(records) if records else NO_RESULTS
+
+
+# the table by the name that it has in a document, made from the results in a folder
+PLAIN_TABLES: Mapping[str, Callable[[Path], str]] = {
+    "engine-random": partial(_filled, "engine.jsonl", engine_tables.random_table),
+    "engine-scip": partial(_filled, "engine.jsonl", engine_tables.scip_table),
+    "engine-molecules": partial(_filled, "engine.jsonl", engine_tables.molecule_table),
+    "speed": partial(_filled, "speed.jsonl", speed.table),
+}

@@ -1,0 +1,141 @@
+"""Structural alerts: RDKit's catalogues of groups that chemists avoid, as one rule.
+
+RDKit's catalogues are PAINS (with A, B, C), BRENK, NIH, ZINC and those of ChEMBL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from math import perm
+from typing import Any, Self
+
+import numpy as np
+from rdkit import Chem
+from rdkit.Chem import FilterCatalog
+
+from ..batch import Batch
+from ..constraints import Row, Shape
+from ..constraints.rule import Excess
+from ..constraints.words import amount
+from ..domain import Nouns
+from ..errors import InvalidInputError
+from .elements import LABELS
+from .molecule_rule import NOUNS, MoleculeRule
+from .molecules_of_batches import molecule
+from .smarts_places import places
+
+_PICKLED = b"\xef\xbe\xad\xde"  # how RDKit's stored molecules begin
+_MOST_PLACES = 500  # of the alerts that solvers are told about: small ones are met most often
+
+
+def catalogue(name: str) -> Any:
+    """RDKit's catalogue of this name."""
+    known = FilterCatalog.FilterCatalogParams.FilterCatalogs.names
+    if not isinstance(name, str) or name not in known:
+        raise InvalidInputError(
+            f"expected a catalogue out of {', '.join(sorted(known))}, got {name!r:.60}"
+        )
+    return _catalogue(name)
+
+
+@cache
+def _catalogue(name: str) -> Any:
+    kind = FilterCatalog.FilterCatalogParams.FilterCatalogs.names[name]
+    return FilterCatalog.FilterCatalog(kind)
+
+
+@cache
+def alert_smarts(name: str = "BRENK") -> dict[str, str]:
+    """The SMARTS of every alert of a catalogue by its description.
+
+    An alert that is more than one pattern is left out; BRENK has none of them.
+
+    >>> alert_smarts("BRENK")["peroxide"]
+    'OO'
+    """
+    entries = catalogue(name)
+    out: dict[str, str] = {}
+    for i in range(entries.GetNumEntries()):
+        entry = entries.GetEntryWithIdx(i)
+        stored = entry.Serialize()
+        at = stored.find(_PICKLED)
+        if at >= 0 and _is_one_pattern(stored[:at]):
+            out[entry.GetDescription()] = str(Chem.MolToSmarts(Chem.Mol(stored[at:])))
+    return out
+
+
+def _is_one_pattern(head: bytes) -> bool:
+    """Whether an entry is one pattern that must occur, as what is stored before it says."""
+    return head.split(b"\n")[-1].startswith(b"1 0 0 ")
+
+
+@dataclass(frozen=True, repr=False)
+class StructuralAlerts(MoleculeRule):
+    """At most ``maximum`` alerts of a catalogue occur in a molecule.
+
+    RDKit's `FilterCatalog` decides. Solvers know the small alerts only, so every graph is checked.
+    """
+
+    catalogue: str = "BRENK"
+    maximum: int = 0
+    elements: Any = ()  # set by `bind`
+
+    def __post_init__(self) -> None:
+        try:
+            catalogue(self.catalogue)
+        except InvalidInputError as error:
+            self.refuse("the name of a catalogue", str(error), "catalogue='BRENK'")
+        self._check_whole("maximum")
+        self._set("elements", tuple(self.elements))
+
+    def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
+        """With the labels of the space."""
+        rule = self if self.elements else replace(self, elements=tuple(labels))
+        if not rule.elements or any(name not in LABELS for name in rule.elements):
+            self.refuse("labels that are atoms", repr(tuple(labels)), "molecule_space")
+        return super(StructuralAlerts, rule).bind(labels, shape)
+
+    @property
+    def encoded(self) -> bool:
+        """Rows know some alerts only."""
+        return False
+
+    @property
+    def one_by_one(self) -> bool:
+        """RDKit is asked about molecules only, so after all other rules."""
+        return True
+
+    def describe(self, nouns: Nouns = NOUNS) -> str:
+        """The rule as a sentence."""
+        if self.maximum == 0:
+            return f"No structural alert of {self.catalogue} occurs."
+        alerts = amount(0, self.maximum, "structural alert", "structural alerts")
+        return f"Every {nouns.graph} has {alerts} of {self.catalogue}."
+
+    def excess(self, batch: Batch) -> Excess:
+        """Alerts too many; 1 for what is no molecule."""
+        if not self.elements:
+            self.refuse("a space that names elements", "the rule alone", "space.violations(graph)")
+        out = np.ones(len(batch))
+        for i in range(len(batch)):
+            mol = molecule(batch, i, self.elements)
+            if mol is not None:
+                out[i] = max(0, n_alerts(mol, self.catalogue, self.maximum) - self.maximum)
+        return out
+
+    def rows(self, shape: Shape) -> Iterator[Row]:
+        """The small alerts lie nowhere."""
+        for smarts in alert_smarts(self.catalogue).values() if self.maximum == 0 else ():
+            where = places(smarts, self.elements, shape)
+            if perm(shape.n_nodes, len(where.atoms)) <= _MOST_PLACES:
+                yield from where.nowhere(f"{self.name}.{smarts}")
+
+
+def n_alerts(mol: Any, name: str, enough: int | None = None) -> int:
+    """The alerts of a catalogue that occur in an RDKit ``Mol``; ``enough=0`` asks for any."""
+    entries = catalogue(name)
+    if enough == 0:
+        return int(entries.HasMatch(mol))
+    return len(entries.GetMatches(mol))

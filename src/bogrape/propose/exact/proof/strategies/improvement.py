@@ -1,0 +1,213 @@
+"""EI with the kernels that see labels: by LCB with several kappas (`bounds.ei_chords`).
+
+Whatever is known of LCB with a kernel serves EI. A piece has nothing with more than some EI if, for
+each of a few chords, it has nothing below some LCB, and that is a question to the strategy for LCB.
+Coarse chords settle most pieces by bounds and linear programs. What they leave is solved with finer
+ones, so that few graphs lie between EI and its chords.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from .....acquisition import EI, LCB
+from .....encoding import Structure
+from ....criterion import Criterion
+from ...bounds.ei_chords import Chord, chords, whole_range
+from ...bounds.linear_programs import Lines, Remainder
+from ...bounds.lines_below import Box, LcbOverCounts
+from ...distances.coordinates import Position
+from ...distances.inequality import Inequality
+from ..all_graphs import few_graphs
+from ..by_listing import solve_by_listing
+from ..piece import Answer, Piece, with_room
+from ..piece_solve import PieceSolve
+from ..strategy import Strategy
+from .exponential import ExponentialLabelledLCB
+from .linear import LinearLabelledLCB
+from .rbf import RbfLCB
+
+_COARSE, _MOST_COARSE = 0.02, 6  # of the largest deviation, between EI and its chords; how many
+_FINE, _MOST_FINE = 0.005, 12
+
+
+class _ByChords(Strategy):
+    """EI with a kernel whose LCB is proved within compositions."""
+
+    by_composition = True
+    of_lcb: ClassVar[type[Strategy]]
+
+    def __init__(self, criterion: Criterion) -> None:
+        super().__init__(criterion)
+        acquisition = cast("EI", criterion.standard_acquisition)
+        self._goal = criterion.observed.standard_best - acquisition.xi
+        self._largest = criterion.largest_deviation
+
+    @classmethod
+    def accepts(cls, criterion: Criterion) -> bool:
+        """EI where LCB has the strategy, and deviations have a limit."""
+        if type(criterion.acquisition) is not EI or criterion.largest_deviation == math.inf:
+            return False
+        return cls.of_lcb.accepts(replace(criterion, acquisition=LCB(1.0)))
+
+    def lcb(self, chord: Chord) -> Strategy:
+        """The strategy for the LCB of a chord."""
+        return self.of_lcb(replace(self.criterion, acquisition=LCB(chord.kappa)))
+
+    def coarse(self, value: float) -> tuple[Chord, ...]:
+        """A few chords for all deviations."""
+        apart = _COARSE * self._largest
+        return chords(self._goal, value, self._largest, apart=apart, n_most=_MOST_COARSE)
+
+    def fine(self, value: float) -> tuple[Chord, ...]:
+        """More of them, which leave little between themselves and EI."""
+        apart = _FINE * self._largest
+        return chords(self._goal, value, self._largest, apart=apart, n_most=_MOST_FINE)
+
+    def composition_bounds(
+        self, structure: Structure, compositions: Sequence[tuple[int, ...]]
+    ) -> Sequence[float] | None:
+        """Those of one LCB, whose kappa may be any, as no value to beat is known yet.
+
+        Where graphs are few, to look at all of them is quicker.
+        """
+        if few_graphs(structure):
+            return None
+        chord = whole_range(self._goal, math.inf, self._largest)
+        bounds = self.lcb(chord).composition_bounds(structure, compositions)
+        if bounds is None:
+            return super().composition_bounds(structure, compositions)
+        return [chord.value(bound) for bound in bounds]
+
+    def quick_bound(self, piece: Piece, value: float) -> float:
+        """By one chord for all deviations, or by several if that is not enough."""
+        if not math.isfinite(value):
+            return -math.inf
+        bound = self._quick_bound(piece, value, [whole_range(self._goal, value, self._largest)])
+        if -math.inf < bound < value:
+            bound = max(bound, self._quick_bound(piece, value, self.coarse(value)))
+        return bound
+
+    def _quick_bound(self, piece: Piece, value: float, some: Iterable[Chord]) -> float:
+        return min(
+            chord.value(self.lcb(chord).quick_bound(piece, chord.limit(value))) for chord in some
+        )
+
+    def lines(self, piece: Piece, inequalities: Iterable[Inequality[Position]]) -> LinesOfChords:
+        """Lines below LCB, for each of the coarse chords."""
+        return LinesOfChords(self, piece, list(inequalities))
+
+    def known_of_whole(self, piece: Piece) -> Iterator[Inequality[Position]]:
+        """As for LCB."""
+        return self.lcb(whole_range(self._goal, math.inf, self._largest)).known_of_whole(piece)
+
+    def solve(self, state: PieceSolve) -> Answer:
+        """By LCB, chord by chord; without a composition by looking at all graphs."""
+        if state.piece.composition is None:
+            return state.open() if state.question.relaxed else solve_by_listing(state)
+        if state.best_value == math.inf:
+            if state.question.relaxed:
+                return state.open()
+            if (graph := state.graph_with()) is None:
+                return state.settled()
+            state.best_graph, state.best_value = graph, self.criterion.of_graph(graph)
+        lines = self.lines(state.piece, state.inequalities())
+        left = lines.left(with_room(state.best_value), state.deadline, self.most_halved)
+        return self._solve_chords(state, left)
+
+    def _solve_chords(self, state: PieceSolve, left: Sequence[Left]) -> Answer:
+        """What lines leave, each coarse chord by the fine ones that cover its range."""
+        fine = self.fine(state.best_value)
+        parts = [(wide, part) for wide in left for part in fine if wide.chord.overlaps(part)]
+        bound, counts, end = math.inf, None, state.deadline
+        for i, (wide, part) in enumerate(parts):
+            now = time.monotonic()
+            state.deadline = now + (end - now) / (len(parts) - i)
+            state.chord, state.of_interest = part, []
+            answer = self.lcb(part).solve(state)
+            if not answer.proved and max(answer.bound, wide.bound) < bound:
+                bound, counts = max(answer.bound, wide.bound), answer.counts
+        state.chord, state.deadline = None, end
+        return state.settled() if bound == math.inf else state.open(bound, counts)
+
+
+class LinearLabelledEI(_ByChords):
+    """EI with SP."""
+
+    of_lcb = LinearLabelledLCB
+    bounds_counts = True
+
+
+class ExponentialLabelledEI(_ByChords):
+    """EI with ESP."""
+
+    of_lcb = ExponentialLabelledLCB
+
+
+class RbfEI(_ByChords):
+    """EI with the kernel ``rbf`` in spaces with labels of nodes and none of edges."""
+
+    of_lcb = RbfLCB
+    most_halved = RbfLCB.most_halved
+
+
+@dataclass(frozen=True, eq=False)
+class Left:
+    """What lines leave of the graphs of a chord."""
+
+    chord: Chord
+    bound: float  # on their values
+    tangents: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class LinesOfChords:
+    """Lines below LCB over the counts of a piece, for each of the coarse chords."""
+
+    strategy: _ByChords
+    piece: Piece
+    inequalities: Sequence[Inequality[Position]]
+
+    def branched(
+        self, value: float, deadline: float, n_most: int, start: Sequence[Any] = ()
+    ) -> Remainder:
+        """As `Lines.branched`, for EI; tangents are those of each chord that is left."""
+        left = self.left(value, deadline, n_most, start)
+        bound = min((part.bound for part in left), default=value)
+        everything = Box(np.zeros(0), np.zeros(0))
+        box = everything if left else None
+        return Remainder(bound=bound, box=box, tangents=tuple(left), counts=None)
+
+    def left(
+        self, value: float, deadline: float, n_most: int, start: Sequence[Left] = ()
+    ) -> list[Left]:
+        """The chords with graphs that may have smaller values than this.
+
+        All are looked at before boxes are halved for those that are not settled at once. When that
+        does not settle one of them, the piece is open whatever becomes of the others.
+        """
+        begin = {part.chord: part.tangents for part in start}
+        below: dict[Chord, Lines] = {}
+        out = []
+        shared: Lines | None = None
+        for chord in self.strategy.coarse(value):
+            lcb = cast("LcbOverCounts", self.strategy.lcb(chord).lcb_over_counts(self.piece))
+            shared = Lines(lcb, self.inequalities) if shared is None else shared.of(lcb)
+            below[chord] = shared
+            first = shared.best(chord.limit(value), deadline, begin.get(chord, ()))
+            if first.bound < chord.limit(value):
+                out.append(Left(chord, chord.value(first.bound), first.tangents))
+        for part in sorted(out, key=lambda part: part.bound) if n_most else ():
+            limit = part.chord.limit(value)
+            found = below[part.chord].branched(limit, deadline, n_most, part.tangents)
+            out.remove(part)
+            if found.box is not None:
+                bound = max(part.bound, part.chord.value(found.bound))
+                return [Left(part.chord, bound, found.tangents), *out]
+        return out

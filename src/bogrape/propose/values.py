@@ -1,0 +1,202 @@
+"""Values of graphs: computed for many at a time, in standardised units, and when they are equal.
+
+Proposers see *standardised* acquisition values: those of the posterior of the standardised
+observations. So ``y -> a y + b`` changes nothing they do. Values leave these units in one place,
+when a `Proposal` is made (`bogrape.propose.criterion.Criterion.proposal`). Every tolerance is one
+of those below, in standard deviations of the observed values; where a value itself is large, as
+LCB is for a large kappa, it is relative to the value (`room`).
+
+The standardised value of EI is minus its logarithm (`LogUnits`), which tells graphs apart however
+little they promise. There the tolerances are shares of EI: ``TIE`` means one part in a billion.
+
+Values of many graphs are computed in bounded memory, and by a deadline. The labelled counts of one
+graph with 100 nodes and 20 labels fill 320 kilobytes, and a posterior makes several arrays of that
+size: large batches are evaluated part by part.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from ..arrays import FloatArray, IntArray
+from ..batch import Batch
+from ..counts import Counts
+from ..space import GraphSpace
+
+TIE = 1e-9  # values closer than this are one value
+STEP = 1e-12  # what a step of a search must gain
+PROOF = 1e-7  # what rounding may do to a proved bound
+RECOMPUTED = 1e-6  # how far a value may be off that is computed again
+PROGRESS = 1e-3  # a bound that rises by less has not moved
+# Smaller deviations than this count as this in log EI. They are the square root of a difference of
+# numbers near one, so rounding decides them, and the logarithm would follow every digit of it.
+CERTAIN = 3e-5
+_MOST_BYTES = 128 * 2**20  # of the counts of one part; a handful of such arrays exist at once
+
+Number = TypeVar("Number", float, FloatArray)
+
+
+def room(tolerance: float, value: float) -> float:
+    """A tolerance near a value."""
+    return tolerance * max(1.0, abs(value))
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a standardised mean and deviation mean in the objective's own units."""
+
+    mean: float  # of the observed values
+    scale: float  # their standard deviation
+    standard_best: float  # the smallest that counts, standardised
+
+    @property
+    def best(self) -> float:
+        """Smallest observed value that counts, in the objective's own units."""
+        return self.mean + self.scale * self.standard_best
+
+    def in_units(self, mean: FloatArray, std: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Standardised means and deviations in the objective's own units."""
+        with np.errstate(over="ignore"):  # beyond the largest number there is only infinity
+            return self.mean + self.scale * mean, self.scale * std
+
+    def standard(self, mean: FloatArray, std: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Means and deviations in standardised units."""
+        return (mean - self.mean) / self.scale, std / self.scale
+
+
+@dataclass(frozen=True)
+class Units:
+    """Values in the objective's own units are ``offset + scale * standard``."""
+
+    offset: float
+    scale: float  # one standard deviation of the observed values
+
+    def value(self, standard: float) -> float:
+        """A standardised value in these units; the largest number there is where it is beyond."""
+        if not math.isfinite(standard):
+            return standard
+        most = sys.float_info.max
+        return max(-most, min(self.offset + self.scale * standard, most))
+
+    def standard(self, value: Number) -> Number:
+        """A value in standardised units."""
+        return (value - self.offset) / self.scale
+
+    def rounding(self, value: float) -> float:
+        """What to write a value in these units may change, in standardised units."""
+        return 4 * math.ulp(value) / self.scale
+
+
+@dataclass(frozen=True)
+class LogUnits(Units):
+    """Values are ``-scale * exp(-standard)``: minus an improvement, of which logarithms are known.
+
+    Values too small for a floating-point number are 0; their logarithms are not.
+    """
+
+    def value(self, standard: float) -> float:
+        """A standardised value in these units; the largest number there is where it is beyond."""
+        if not math.isfinite(standard):
+            return standard
+        try:
+            return max(-sys.float_info.max, -self.scale * math.exp(-standard))
+        except OverflowError:
+            return -sys.float_info.max
+
+    def log(self, standard: float) -> float:
+        """The logarithm of minus the value, which is exact where the value is not."""
+        return math.log(self.scale) - standard
+
+    def of_log(self, log: float) -> float:
+        """The standardised value that has this logarithm."""
+        return math.log(self.scale) - log
+
+
+# -- many graphs --------------------------------------------------------------------------------
+
+
+class Searchable(Protocol):
+    """What can be searched: a function of graphs, over a space."""
+
+    @property
+    def space(self) -> GraphSpace:
+        """The graphs to choose from."""
+
+    def n_at_a_time(self, n: int) -> int:
+        """How many graphs with n nodes to evaluate at a time."""
+
+    def evaluate(self, batch: Batch, deadline: float = math.inf) -> tuple[FloatArray, IntArray]:
+        """Value of each graph (smaller is better), and its number of ordered pairs that a path
+        joins.
+
+        For graphs that there was no time for, values are infinite and no pairs are counted, not
+        even those of a node and itself. The first few graphs are always evaluated.
+        """
+
+
+class CountObjective(ABC):
+    """A function of the counts of a graph, over a space: `Searchable` once these are given."""
+
+    space: GraphSpace
+
+    @property
+    @abstractmethod
+    def labelled(self) -> bool:
+        """Whether values depend on the labels at the ends of paths."""
+
+    @property
+    def edge_labelled(self) -> bool:
+        """Whether values depend on the labels of edges."""
+        return False
+
+    @abstractmethod
+    def width(self, n: int) -> int:
+        """How many numbers the counts of a graph with n nodes become on the way to its value."""
+
+    @abstractmethod
+    def of_counts(self, counts: Counts) -> FloatArray:
+        """Value of each row of counts; smaller is better."""
+
+    def n_at_a_time(self, n: int) -> int:
+        """How many graphs with n nodes fit in memory."""
+        return n_at_a_time(n, self.width(n))
+
+    def evaluate(self, batch: Batch, deadline: float = math.inf) -> tuple[FloatArray, IntArray]:
+        """Value of each graph, and its number of ordered pairs that a path joins."""
+        return evaluate(self, batch, deadline)
+
+
+def n_at_a_time(n: int, width: int) -> int:
+    """How many graphs with n nodes, and this many numbers for each, fit in memory."""
+    return max(1, _MOST_BYTES // max(n * n, 8 * width))
+
+
+def evaluate(
+    objective: CountObjective, batch: Batch, deadline: float = math.inf
+) -> tuple[FloatArray, IntArray]:
+    """`Searchable.evaluate` of a function of counts, part by part."""
+    n_labels = objective.space.n_labels
+    values = np.full(len(batch), np.inf)
+    joined = np.zeros(len(batch), dtype=np.int64)
+    step = objective.n_at_a_time(batch.n_nodes)
+    for start in range(0, len(batch), step):
+        if start and time.monotonic() >= deadline:
+            break
+        part = batch if len(batch) <= step else batch.select(slice(start, start + step))
+        counts = part.counts(
+            n_labels,
+            pairs=objective.labelled,
+            edges=objective.edge_labelled,
+            deadline=deadline,
+        )
+        done = slice(start, start + len(counts))
+        values[done] = objective.of_counts(counts)
+        joined[done] = counts.lengths.sum(axis=1)
+    return values, joined
