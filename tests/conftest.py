@@ -15,6 +15,14 @@ settings.register_profile("bogrape", deadline=None, derandomize=True, database=N
 settings.load_profile("bogrape")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Caches of tests are not those of the user, and begin empty."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BOGRAPE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """URL of a real PostgreSQL server, started here (one for each worker of pytest)."""

@@ -49,6 +49,7 @@ from .edges_and_labels import (
 )
 from .linear import LinearRule
 from .named_nodes import NamedNodes
+from .node_kind import NodeKind
 from .paths import Acyclic, CycleRange, DiameterRange
 from .registry import PLACE, find_rule, register_rule
 from .rows import Atom, Aux, Edge, EdgeLabel, HasFeature, HasLabel, Row, Shape, Within, edge, within
@@ -77,6 +78,7 @@ __all__ = [
     "NamedLabel",
     "NamedNode",
     "NamedNodes",
+    "NodeKind",
     "NumberOfEdges",
     "RequiredEdge",
     "RequiredSubgraph",

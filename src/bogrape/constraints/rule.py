@@ -24,6 +24,7 @@ from ..domain import GRAPHS, Nouns
 from ..errors import InvalidSpaceError, UnsupportedError
 from ..graph import Graph
 from .asked import excess_of
+from .node_kind import NodeKind
 from .registry import is_own, stored_name
 from .rows import Aux, Row, Shape
 
@@ -163,6 +164,13 @@ class Rule:
         rng: np.random.Generator,  # noqa: ARG002
     ) -> Batch | None:
         """k random graphs likely to satisfy the rules, from a rule that knows a way; else None."""
+        return None
+
+    def node_kinds(self, shape: Shape) -> tuple[NodeKind, ...] | None:  # noqa: ARG002
+        """All that a node can be, from a rule that ties features to edges; else None.
+
+        Proofs rely on it: a node of a graph that satisfies the rule must be of one of these kinds.
+        """
         return None
 
     # -- use in a space -----------------------------------------------------------------------

@@ -40,8 +40,10 @@ from typing import Any
 import numpy as np
 from ortools.sat.python import cp_model
 
+from ..arrays import BoolArray
 from ..constraints import Shape
 from ..constraints.rows import Atom, Aux, Edge, EdgeLabel, HasFeature, HasLabel, Row, Within
+from ..counts import distances_batch
 from ..graph import Graph
 from .structure import Structure
 from .symmetry import fixed_within, symmetry_rows
@@ -59,6 +61,8 @@ class GraphEncoding:
         symmetry: whether to leave out renamed copies of a graph where the rules allow it.
         unique: whether every variable must be decided by the graph (for enumeration); otherwise
             ``before`` may pick any one witness, which is smaller.
+        skeleton: the edges, if they are given (n, n). Then all distances are decided, and the model
+            is about labels and features alone; the skeleton must be connected if graphs are.
     """
 
     def __init__(
@@ -68,6 +72,7 @@ class GraphEncoding:
         attributes: bool = True,
         symmetry: bool = True,
         unique: bool = False,
+        skeleton: BoolArray | None = None,
     ) -> None:
         self.structure = structure
         self.shape: Shape = structure.shape
@@ -75,20 +80,27 @@ class GraphEncoding:
         self.symmetry = symmetry
         self.has_attributes = attributes
         self._unique = unique
+        self._has_skeleton = skeleton is not None
         self._variables: dict[tuple[Any, ...], Any] = {}
         self._within: dict[tuple[int, int, int], Literal] = {}
         n, diameter = self.shape.n_nodes, structure.diameter
         self._everywhere = structure.connectivity == "strong"
         # beyond this many steps nothing new can be reached
         self.longest = (n - 1) if diameter is None else diameter
-        self._fixed = fixed_within(structure) if symmetry else None
-
-        self._add_paths()
-        self._add_connectivity()
-        self._add_attributes()
-        self._add_diameter()
-        if symmetry:
-            symmetry_rows(self)
+        self._fixed = fixed_within(structure) if symmetry and skeleton is None else None
+        if skeleton is not None:
+            distances = distances_batch(skeleton[None])[0].tolist()
+            # every skeleton has numbers of its own: nothing is left to choose, nor to leave out
+            self._fixed = lambda u, v, s: bool(distances[u][v] <= s)
+            self.symmetry = False
+            self._add_attributes()
+        else:
+            self._add_paths()
+            self._add_connectivity()
+            self._add_attributes()
+            self._add_diameter()
+            if symmetry:
+                symmetry_rows(self)
         for rule in structure.rules:
             for row in rule.rows(self.shape):
                 self.add_row(row, rule.name)
@@ -135,6 +147,8 @@ class GraphEncoding:
         """The literal "the edge u, v exists and has edge label k"."""
         if not self.shape.directed and u > v:
             u, v = v, u
+        if self._has_skeleton and not self.edge(u, v):
+            return False
         return self._variable("edge_label", u, v, k)
 
     def _variable(self, *key: Any) -> Any:
@@ -357,7 +371,8 @@ class GraphEncoding:
         if self.shape.n_edge_labels:
             for u, v in self.shape.pairs():
                 labels = [self.edge_label(u, v, k + 1) for k in range(self.shape.n_edge_labels)]
-                self.model.add(self.total(labels) == self.total([self.edge(u, v)]))
+                if not self._has_skeleton or self.edge(u, v):
+                    self.model.add(self.total(labels) == self.total([self.edge(u, v)]))
 
     def _add_diameter(self) -> None:
         diameter, n = self.structure.diameter, self.shape.n_nodes

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from rdkit import rdBase
 
 from ..arrays import BoolArray, IntArray
 from ..batch import Batch
-from ..constraints import HasFeature, HasLabel, Row, Rule, Shape, edge
+from ..constraints import HasFeature, HasLabel, NodeKind, Row, Rule, Shape, edge
 from ..constraints.rows import Terms, total
 from ..constraints.rule import Excess
 from ..domain import Nouns
@@ -165,6 +166,18 @@ class Valence(MoleculeRule):
         """For every atom, in this order: one-hot blocks, degree, bond flags, valence."""
         for v in range(shape.n_nodes):
             yield from atom_rows(v, shape, self.valences)
+
+    def node_kinds(self, shape: Shape) -> tuple[NodeKind, ...]:
+        """Every element with every number of bonds of each order that its valence has room for."""
+        orders = np.arange(1, shape.n_edge_labels + 1)
+        out = []
+        for label, valence in enumerate(self.valences):
+            for ends in product(range(5), repeat=len(orders)):
+                if 1 <= sum(ends) <= 4 and np.dot(ends, orders) <= valence:
+                    bonds = np.repeat(orders, ends)[None]
+                    bits = features(np.array([label]), bonds, self.valences)[0]
+                    out.append(NodeKind(label, sum(ends), tuple(bits.tolist()), ends))
+        return tuple(out)
 
     def derive(self, batch: Batch) -> Batch:
         """Multiple bonds of overloaded atoms reduced, then all features set to what follows."""

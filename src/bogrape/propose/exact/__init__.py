@@ -1,6 +1,7 @@
 """The exact engine: the globally best graph, with a proof (docs/exact-engine.md).
 
-Three rooms, each of which uses only those before it: ``distances`` (what is true of the distances
-in graphs), ``bounds`` (on the acquisition, over counts), ``proof`` (the space in pieces, solved one
-after another). ``proof.engine`` is where a proposal begins.
+Rooms, each of which uses only those before it: ``distances`` (what is true of the distances in
+graphs) and ``skeletons`` (graphs of limited degree, listed), ``bounds`` (on the acquisition, over
+counts), ``proof`` (the space in pieces, solved one after another). ``proof.engine`` is where a
+proposal begins.
 """

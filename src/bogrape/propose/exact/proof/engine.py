@@ -6,6 +6,8 @@
 3. The space is cut into pieces: a size, a diameter where graphs are connected and undirected, and
    for the labelled kernels a composition (how many nodes have each label). Pieces whose bound
    does not beat the incumbent are settled at once (`proof.partition`).
+   Where degrees are limited, as in molecules, whole sizes are settled by their skeletons instead
+   (`proof.by_skeletons`).
 4. CP-SAT settles the others, side by side, each asked for a graph better than the incumbent
    (`proof.schedule`).
 5. The bound is the smallest over all pieces; an improvement becomes the answer, and a last local
@@ -24,6 +26,7 @@ from ...criterion import AnyCriterion, Criterion
 from ...local.search import Elite, search
 from ...local.ties import break_tie
 from ...proposal import Proposal, Request
+from .by_skeletons import settle_by_skeletons
 from .first_search import FirstSearch
 from .nothing_left import explain_nothing_left
 from .partition import open_pieces
@@ -91,8 +94,10 @@ def prove(strategy: Strategy, request: Request, first: FirstSearch) -> Proposal:
     criterion = criterion.condensed()  # every job carries it to a worker
     strategy = type(strategy)(criterion)
     value = elite.value
-    to_settle = open_pieces(strategy, value, request.deadline, request.stop, first.step)
-    rounds = Rounds(strategy, request, first, to_settle)
+    by_size = settle_by_skeletons(strategy, value, request, first.step)
+    value = min([value, *(answer.value for answer in by_size.values())])
+    to_settle = open_pieces(strategy, value, request.deadline, request.stop, first.step, by_size)
+    rounds = Rounds(strategy, request, first, to_settle, by_size.values())
     rounds.check_what_search_found(value)
     answers, left = rounds.run()
     elite = rounds.elite

@@ -19,7 +19,7 @@ from ....encoding import Structure, structures
 from ..distances.facts import Fact, learnt
 from ..distances.free_attributes import compositions, count_compositions
 from ..distances.known import known_of_counts
-from .piece import Open, Piece, with_room
+from .piece import Answer, Open, Piece, with_room
 from .strategy import Branching, Strategy
 
 _MOST_COMPOSITIONS = 200_000
@@ -33,18 +33,26 @@ def open_pieces(
     deadline: float,
     stop: Callable[[], bool] = lambda: False,
     meanwhile: Callable[[], bool] = lambda: False,
+    known: Mapping[int, Answer] | None = None,
 ) -> list[Open]:
     """The pieces that could hold a value below the incumbent's, most promising first.
 
     Pieces that are not reached in time stay whole, under the bound they have. For ``meanwhile`` see
-    `solve_all`.
+    `solve_all`; ``known`` tells what is known of some sizes.
     """
+    known = known or {}
     now = time.monotonic()
     limit = _TIME_SHARE * max(0.0, deadline - now)
     space, weakest = strategy.criterion.space, strategy.criterion.weakest_bound()
-    sizes = structures([space.shape(n) for n in space.sizes], space.connected, space.rules)
+    settled = {n for n, answer in known.items() if answer.proved}
+    shapes = [space.shape(n) for n in space.sizes if n not in settled]
+    sizes = structures(shapes, space.connected, space.rules)
     facts = {structure: _facts(structure) for structure in sizes}
-    whole = [Open(Piece(structure), weakest) for structure in sizes]
+    bounds = {n: answer.bound for n, answer in known.items()}
+    whole = [
+        Open(Piece(structure), max(weakest, bounds.get(structure.shape.n_nodes, weakest)))
+        for structure in sizes
+    ]
     if strategy.by_composition:
         whole = _by_composition(strategy, whole, limit)
     whole = sorted((item for item in whole if item.bound < value), key=lambda item: item.bound)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import overload
 
@@ -74,13 +74,18 @@ class Rounds:
     """The open pieces of one proposal, and what has been found in them."""
 
     def __init__(
-        self, strategy: Strategy, request: Request, search: FirstSearch, left: Sequence[Open]
+        self,
+        strategy: Strategy,
+        request: Request,
+        search: FirstSearch,
+        left: Sequence[Open],
+        answers: Iterable[Answer] = (),
     ) -> None:
         self.strategy = strategy
         self.criterion = strategy.criterion
         self.request = request
         self.left = list(left)
-        self.answers: list[Answer] = []
+        self.answers = list(answers)
         self.first_search = search
         self.elite = search.elite
 

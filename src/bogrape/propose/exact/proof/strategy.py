@@ -25,6 +25,8 @@ from ...jobs.worker import Job
 from ...proposal import Status
 from ..bounds.linear_programs import Lines, Remainder
 from ..bounds.lines_below import LcbOverCounts
+from ..bounds.placement_values import PlacementValues
+from ..bounds.separate_values import SeparateValues
 from ..distances.coordinates import Coordinates, Position
 from ..distances.inequality import Inequality
 from ..distances.known import shared_out
@@ -95,6 +97,13 @@ class Strategy(ABC):
     def known_of_whole(self, piece: Piece) -> Iterator[Inequality[Position]]:
         """What programs are told of a piece before it is split by diameter."""
         return shared_out(piece.structure, self.coordinates(piece))
+
+    def skeleton_values(self, n_nodes: int) -> SeparateValues | None:
+        """The values over all skeletons of a size, where they can be told from few counts."""
+        kinds = (SeparateValues, PlacementValues)
+        accepting = (kind for kind in kinds if kind.accepts(self.criterion))
+        kind = next(accepting, None)
+        return None if kind is None else kind(self.criterion, n_nodes)
 
     # -- pieces -------------------------------------------------------------------------------
 

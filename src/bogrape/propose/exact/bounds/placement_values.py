@@ -1,0 +1,212 @@
+r"""The acquisition over placements of labels: SP and ESP, with LCB or EI.
+
+As in `separate_values`, paths and nodes have separate parts. A placement of labels on a skeleton
+decides the part of the paths; the sums N of node features are still open. The posterior deviation
+is a seminorm of the feature vectors, so that for any sums :math:`N_0`
+
+.. math:: \sigma(P, N) \le \sigma(P, N_0) + \sigma(0, N - N_0) ,
+
+where the last term does not depend on the placement. That rules out most placements without a look
+at their sums; the others are evaluated with each.
+
+Counts are those of unordered pairs of nodes by distance and type, ``(s, {a, b})``: half as many
+numbers as ``P``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations_with_replacement
+
+import numpy as np
+
+from ....acquisition import EI, LCB
+from ....arrays import FloatArray, IntArray
+from ....counts import Counts
+from ....kernels import is_published, path_features
+from ....posterior import FunctionPosterior, WeightPosterior
+from ...criterion import Criterion
+from .separate_values import Part, SeparateValues, rounding
+
+_CENTRES = 40  # sums that are tried as N_0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OfComposition:
+    """What is known of all graphs with one composition whose nodes have some degrees."""
+
+    composition: IntArray  # (L,)
+    sums: IntArray  # (R, M): the sums there may be
+    nodes: Part  # the part of each
+    centre: int  # which of them is N_0
+    least_mean: float  # what the sums add to the mean, at least
+    most_apart: float  # what they add to the deviation, at most, beyond that of N_0
+
+
+class PlacementValues(SeparateValues):
+    """Acquisition values of labelled counts and sums of node features, for graphs of one size."""
+
+    def __init__(self, criterion: Criterion, n_nodes: int) -> None:
+        super().__init__(criterion, n_nodes)
+        self.n_labels = criterion.space.n_labels
+        self.types = list(combinations_with_replacement(range(self.n_labels), 2))
+        self.width = (n_nodes - 1) * len(self.types)
+
+    @classmethod
+    def accepts(cls, criterion: Criterion) -> bool:
+        """LCB and EI, which are monotone, with SP or ESP."""
+        kernel = criterion.posterior.model.kernel
+        known = type(criterion.posterior) in (WeightPosterior, FunctionPosterior)
+        separate = is_published(kernel) and kernel.labelled
+        return type(criterion.acquisition) in (LCB, EI) and known and separate
+
+    # -- sums ---------------------------------------------------------------------------------
+
+    def of_composition(self, sums: IntArray) -> OfComposition:
+        """What is known of sums that have their labels in common."""
+        nodes = self.of_nodes(sums)
+        chosen = np.arange(0, len(sums), max(1, len(sums) // _CENTRES))
+        apart = self._apart(sums, nodes, chosen)
+        column = int(apart.max(axis=0).argmin())
+        centre, apart = int(chosen[column]), apart[:, column]
+        least, most = float(nodes.mean.min()), float(apart.max())
+        acquisition = self.criterion.acquisition
+        if type(acquisition) is LCB:  # mean and deviation of one and the same sums
+            least, most = float((nodes.mean - acquisition.kappa * apart).min()), 0.0
+        return OfComposition(
+            composition=sums[0, : self.n_labels],
+            sums=sums,
+            nodes=nodes,
+            centre=centre,
+            least_mean=least - nodes.rounded,
+            most_apart=most,
+        )
+
+    def _apart(self, sums: IntArray, nodes: Part, chosen: IntArray) -> FloatArray:
+        """``sigma(0, N - N_0)`` of all sums N (rows) and some N_0 (columns)."""
+        model = self.criterion.posterior.model
+        between = sums[:, None].astype(float) - sums[chosen]
+        prior = (between**2).sum(axis=2) * model.beta / (self.n_nodes**2 * model.n_features)
+        # what observations take is linear in the sums
+        taken = ((nodes.taken[:, None] - nodes.taken[chosen]) ** 2).sum(axis=2)
+        lost = self.lost * 4.0 * float(nodes.prior.max())
+        return np.asarray(np.sqrt(np.maximum(prior - taken, 0.0) + lost * (prior > 0)))
+
+    # -- counts -------------------------------------------------------------------------------
+
+    def bounds(
+        self, counts: FloatArray, which: IntArray, of: Sequence[OfComposition]
+    ) -> FloatArray:
+        """Below the values of labelled counts, (B, width), whatever their sums are.
+
+        Args:
+            counts: numbers of pairs of nodes, by distance and type.
+            which: for each row of counts, the index of its composition.
+            of: the compositions.
+        """
+        paths = self.of_counts(counts, np.array([known.composition for known in of])[which])
+        taken = np.array([known.nodes.taken[known.centre] for known in of])
+        prior = np.array([known.nodes.prior[known.centre] for known in of])
+        variance = paths.prior - np.einsum("ij,ij->i", paths.taken, paths.taken)
+        variance += (prior - (taken**2).sum(axis=1))[which]
+        variance -= 2.0 * np.einsum("ij,ij->i", paths.taken, taken[which])
+        lost = self.lost * (paths.prior + prior[which])
+        std = np.sqrt(np.maximum(variance, 0.0) + lost)
+        std += np.array([known.most_apart for known in of])[which]
+        mean = paths.mean - paths.rounded
+        mean += np.array([known.least_mean for known in of])[which]
+        return self.criterion.of_prediction(mean, std)
+
+    def of_counts(self, counts: FloatArray, compositions: IntArray) -> Part:
+        """The part of paths of each row of counts with the composition of the same row."""
+        model = self.criterion.posterior.model
+        of_pairs, of_nodes = self._maps
+        linear = counts @ of_pairs + compositions @ of_nodes
+        squares = (counts**2) @ self._squares + (compositions**2).sum(axis=1)
+        prior = squares / self.n_nodes**4
+        if isinstance(self.criterion.posterior, FunctionPosterior):
+            return self.projected(model.alpha * np.exp(linear), model.alpha * np.exp(prior))
+        rounded = self._rounded_mean
+        return Part(linear[:, 0], model.alpha * prior, linear[:, 1:], rounded)
+
+    @cached_property
+    def _squares(self) -> FloatArray:
+        """What the square of each count adds to that of ``P``: two cells, or one of twice it."""
+        of_types = [4.0 if a == b else 2.0 for a, b in self.types]
+        return np.tile(of_types, self.n_nodes - 1)
+
+    @cached_property
+    def _units(self) -> Counts:
+        """Counts of a single pair of nodes of each distance and type, then of a single node."""
+        number = self.width + self.n_labels
+        pairs = np.zeros((number, self.n_nodes, self.n_labels, self.n_labels), dtype=np.int64)
+        for s in range(1, self.n_nodes):
+            for t, (a, b) in enumerate(self.types):
+                row = (s - 1) * len(self.types) + t
+                pairs[row, s, a, b] += 1
+                pairs[row, s, b, a] += 1
+        for a in range(self.n_labels):
+            pairs[self.width + a, 0, a, a] = 1
+        n_columns = self.n_labels + self.criterion.space.n_features
+        return Counts(
+            np.full(number, self.n_nodes),
+            pairs.sum(axis=(2, 3)),
+            pairs,
+            np.zeros((number, n_columns), dtype=np.int64),
+            self.n_labels,
+        )
+
+    @cached_property
+    def _maps(self) -> tuple[FloatArray, FloatArray]:
+        """Linear maps of counts, and of compositions.
+
+        In weight space they lead to the mean and to what observations take from the variance; in
+        function space, to the exponents of the kernel.
+        """
+        posterior = self.criterion.posterior
+        if isinstance(posterior, WeightPosterior):
+            z = posterior.features(self._units)
+            taken = (z @ posterior.basis.T) * np.sqrt(1.0 - posterior.shrink)
+            out = np.column_stack([z @ posterior.weights, taken])
+        else:
+            observed = path_features(posterior.model.counts, labelled=True)
+            units = path_features(self._units, labelled=True)
+            common = tuple(
+                slice(min(a, b)) for a, b in zip(observed.shape[1:], units.shape[1:], strict=True)
+            )
+            out = (
+                units[(slice(None), *common)].reshape(len(units), -1)
+                @ observed[(slice(None), *common)].reshape(len(observed), -1).T
+            )
+        return out[: self.width], out[self.width :]
+
+    @cached_property
+    def _rounded_mean(self) -> float:
+        """How far off a mean may be in weight space, whatever the counts."""
+        posterior = self.criterion.posterior
+        assert isinstance(posterior, WeightPosterior)
+        largest = np.sqrt(posterior.model.alpha) * np.ones((1, len(posterior.weights)))
+        return rounding(largest, posterior.weights)
+
+    # -- exact --------------------------------------------------------------------------------
+
+    def exact(self, counts: FloatArray, sums: IntArray) -> FloatArray:
+        """The value of each row of counts with the sums of the same row."""
+        if not len(counts):
+            return np.zeros(0)
+        units = self._units.pairs
+        assert units is not None
+        pairs = counts.round().astype(np.int64) @ units[: self.width].reshape(self.width, -1)
+        pairs = pairs.reshape(len(counts), *units.shape[1:])
+        label = np.arange(self.n_labels)
+        pairs[:, 0, label, label] = sums[:, : self.n_labels]
+        sizes = np.full(len(counts), self.n_nodes)
+        lengths = pairs.sum(axis=(2, 3))
+        return self.criterion.of_counts(Counts(sizes, lengths, pairs, sums, self.n_labels))
+
+    def _counts(self, histograms: IntArray, sums: IntArray) -> Counts:
+        counts = super()._counts(histograms, sums)
+        none = np.zeros((len(sums), 1, self.n_labels, self.n_labels), dtype=np.int64)
+        return replace(counts, pairs=none)

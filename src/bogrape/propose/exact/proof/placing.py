@@ -1,0 +1,184 @@
+"""Labels and features placed on skeletons: the last step of a proof by skeletons.
+
+What could beat the incumbent is given as sums of node features on groups of skeletons. The most
+promising group comes first, and a solver places labels, features and edge labels on each of its
+skeletons under all rules. Graphs that it offers are checked and evaluated again.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from ....arrays import BoolArray, FloatArray, IntArray
+from ....encoding import GraphEncoding, Structure
+from ....encoding.cpsat import has_solution, new_solver
+from ....graph import Graph
+from ...criterion import Criterion
+from ...values import TIE, room
+from .piece import Answer
+from .piece_solve import OutOfTime
+
+_MOST_LEFT = 1_000_000  # rows that are kept to be placed
+
+
+class Group(Protocol):
+    """Which skeletons a key stands for."""
+
+    def __call__(self, key: tuple[int, ...]) -> Iterator[tuple[BoolArray, IntArray | None]]:
+        """The skeletons, (n, n), each with the labels of its nodes if they are given."""
+
+
+class Smallest:
+    """Rows with the smallest values below a limit, which falls when there are too many of them.
+
+    A row has a key (the group of skeletons), the sums of node features, and the value they lead to.
+    """
+
+    def __init__(self, below: float, n_keys: int, n_columns: int) -> None:
+        self.below = below
+        keys, sums = (np.zeros((0, k), dtype=np.int64) for k in (n_keys, n_columns))
+        self._parts: list[tuple[IntArray, IntArray, FloatArray]] = [(keys, sums, np.zeros(0))]
+        self._number = 0
+
+    def add(self, keys: IntArray, sums: IntArray, values: FloatArray) -> None:
+        """Add the rows below the limit."""
+        keep = values < self.below
+        self._parts.append((keys[keep], sums[keep], values[keep]))
+        self._number += int(keep.sum())
+        if self._number > _MOST_LEFT:
+            keys, sums, values = self.ascending()
+            self.below = float(values[_MOST_LEFT // 2])
+            smaller = values < self.below
+            self._parts = [(keys[smaller], sums[smaller], values[smaller])]
+            self._number = int(smaller.sum())
+
+    def ascending(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """All rows in ascending order of their values."""
+        keys, sums, values = map(np.concatenate, zip(*self._parts, strict=True))
+        order = np.argsort(values, kind="stable")
+        return keys[order], sums[order], values[order]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Task:
+    """What is to be placed, and under which conditions."""
+
+    structure: Structure
+    criterion: Criterion
+    value: float  # only smaller values are of interest
+    excluded: Collection[str]
+    seed: int
+    deadline: float
+
+
+class Placing:
+    """Labels are placed on skeletons, the most promising first."""
+
+    def __init__(self, task: Task, left: Smallest, group: Group) -> None:
+        self.task, self.group = task, group
+        keys, self.sums, self.values = left.ascending()
+        self.complete_below = left.below  # all rows with smaller values are here
+        self.keys, self.group_of = np.unique(keys, axis=0, return_inverse=True)
+        self.best_graph: Graph | None = None
+        self.best_value = task.value
+        self.n_solves = 0
+
+    def run(self) -> Answer:
+        """Place whatever beats the best graph so far, until nothing is left or time is up."""
+        seen: set[int] = set()
+        bound = self.best_value
+        try:
+            for group, value in zip(self.group_of.tolist(), self.values.tolist(), strict=True):
+                if value >= self._to_beat:
+                    break
+                if group not in seen:
+                    bound = value
+                    seen.add(group)
+                    self._settle_group(group)
+        except OutOfTime:
+            return self._answer(proved=False, bound=bound)
+        if self._to_beat > self.complete_below:
+            return self._answer(proved=False, bound=self.complete_below)
+        return self._answer(proved=True, bound=self.best_value)
+
+    @property
+    def _to_beat(self) -> float:
+        """Only what is smaller is of interest: values that differ by less are one value."""
+        if not math.isfinite(self.best_value):
+            return self.best_value
+        return self.best_value - room(TIE, self.best_value)
+
+    def _answer(self, *, proved: bool, bound: float) -> Answer:
+        return Answer(
+            proved=proved,
+            bound=min(bound, self.best_value),
+            graph=self.best_graph,
+            value=self.best_value,
+            n_solves=self.n_solves,
+        )
+
+    def _settle_group(self, group: int) -> None:
+        """Leave nothing in a group that beats the best graph."""
+        chosen = self.group_of == group
+        sums, values = self.sums[chosen], self.values[chosen]
+        for adjacency, labels in self.group(tuple(self.keys[group].tolist())):
+            left = sums[values < self._to_beat]
+            if len(left):
+                self._settle_skeleton(adjacency, labels, left)
+
+    def _settle_skeleton(
+        self, adjacency: BoolArray, labels: IntArray | None, sums: IntArray
+    ) -> None:
+        """Place what has one of these sums, the best first, until nothing better is left."""
+        encoding = GraphEncoding(self.task.structure, skeleton=adjacency)
+        for v, label in enumerate([] if labels is None else labels.tolist()):
+            encoding.clause(encoding.label(v, label))
+        encoding.model.minimize(_rank(encoding, sums))
+        while True:
+            left = self.task.deadline - time.monotonic()
+            if left <= 0:
+                raise OutOfTime
+            solver = new_solver(left, seed=self.task.seed)
+            self.n_solves += 1
+            status = solver.solve(encoding.model)
+            if status == cp_model.INFEASIBLE:
+                return
+            if not has_solution(status):
+                raise OutOfTime
+            graph = encoding.decode(solver.value)
+            may_be_proposed = self._may_be_proposed(graph)
+            value = self.task.criterion.of_graph(graph)
+            if may_be_proposed and value < self.best_value:
+                self.best_graph, self.best_value = graph, value
+            if may_be_proposed and status == cp_model.OPTIMAL:
+                return  # it has the best sums that can be placed
+            encoding.forbid(graph)
+
+    def _may_be_proposed(self, graph: Graph) -> bool:
+        identity = self.task.criterion.space.identity(graph)
+        return identity not in self.task.excluded and self.task.structure.allows(graph)
+
+
+def _rank(encoding: GraphEncoding, sums: IntArray) -> Any:
+    """A variable for which of these sums, in this order, the graph has."""
+    shape, model = encoding.shape, encoding.model
+    columns = []
+    for m in range(sums.shape[1]):
+        if m < shape.n_labels:
+            nodes = [encoding.label(v, m) for v in range(shape.n_nodes)]
+        else:
+            nodes = [encoding.feature(v, m - shape.n_labels) for v in range(shape.n_nodes)]
+        total = model.new_int_var(0, shape.n_nodes, f"sum[{m}]")
+        model.add(total == encoding.total(nodes))
+        columns.append(total)
+    rank = model.new_int_var(0, len(sums) - 1, "rank")
+    rows = np.column_stack([sums, np.arange(len(sums))])
+    model.add_allowed_assignments([*columns, rank], rows.tolist())
+    return rank

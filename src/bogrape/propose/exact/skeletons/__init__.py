@@ -1,0 +1,1 @@
+"""Skeletons: connected graphs without attributes, of limited degree, each listed once."""

@@ -1,0 +1,152 @@
+"""What rules say of one node, and of sums over all nodes: read off their rows.
+
+Rows are linear, so two kinds of them can be understood without knowing the rule:
+
+* *local* ones, in which only one node has a part, with all its edges alike: they decide which kinds
+  of nodes there may be;
+* *uniform* ones, in which all nodes have the same part and all pairs of nodes have: they are limits
+  on sums, such as the numbers of nodes with each label, of edges, or of edges with each label.
+
+All other rows are left out here, which can only let in more graphs; whatever is found in the end is
+checked against the rules themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ....arrays import IntArray
+from ....constraints import Edge, EdgeLabel, HasFeature, HasLabel, NodeKind, Row, Shape
+from ....encoding import Structure
+
+
+@dataclass(frozen=True, eq=False)
+class Limit:
+    """``low <= weights . sums <= high``, over the columns of `Columns`."""
+
+    weights: IntArray
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What is summed over the nodes: labels, features, ends of edges with each label, degrees."""
+
+    shape: Shape
+    has_ends: bool
+
+    def __len__(self) -> int:
+        return self.degree + 1
+
+    @property
+    def feature(self) -> int:
+        """The column of the first feature."""
+        return self.shape.n_labels
+
+    @property
+    def end(self) -> int:
+        """The column of the ends of edges with the first edge label."""
+        return self.shape.n_labels + self.shape.n_features
+
+    @property
+    def degree(self) -> int:
+        """The column of the degrees, the last one."""
+        return self.end + (self.shape.n_edge_labels if self.has_ends else 0)
+
+    def of(self, kind: NodeKind) -> IntArray:
+        """The columns of one node."""
+        out = np.zeros(len(self), dtype=np.int64)
+        out[kind.label] = 1
+        out[self.feature : self.end] = kind.features
+        if self.has_ends:
+            out[self.end : self.degree] = kind.ends
+        out[self.degree] = kind.degree
+        return out
+
+
+def rows_of(structure: Structure) -> list[Row]:
+    """The rows of all rules."""
+    return [row for rule in structure.rules for row in rule.rows(structure.shape)]
+
+
+def uniform_limits(rows: Iterable[Row], columns: Columns) -> Iterator[Limit]:
+    """The rows that speak of sums over all nodes and edges, as limits on twice those sums."""
+    shape = columns.shape
+    n, n_pairs = shape.n_nodes, shape.n_nodes * (shape.n_nodes - 1) // 2
+    for row in rows:
+        seen: dict[int, list[int]] = {}
+        for atom, weight in row.terms:
+            match atom:
+                case HasLabel(_, label):
+                    seen.setdefault(label, []).append(2 * weight)
+                case HasFeature(_, feature):
+                    seen.setdefault(columns.feature + feature, []).append(2 * weight)
+                case EdgeLabel(_, _, k) if columns.has_ends:  # an edge has two ends
+                    seen.setdefault(columns.end + k - 1, []).append(weight)
+                case Edge():
+                    seen.setdefault(columns.degree, []).append(weight)
+                case _:
+                    break
+        else:
+            sizes = {i: n if i < columns.end else n_pairs for i in seen}
+            alike = all(len(w) == sizes[i] and len(set(w)) == 1 for i, w in seen.items())
+            if not row.when and alike and len(set(row.terms)) == len(row.terms):
+                weights = np.zeros(len(columns), dtype=np.int64)
+                for i, found in seen.items():
+                    weights[i] = found[0]
+                yield Limit(weights, 2 * row.low, 2 * row.high)
+
+
+def allowed_kinds(
+    kinds: Iterable[NodeKind], rows: Iterable[Row], columns: Columns
+) -> tuple[NodeKind, ...]:
+    """The kinds that satisfy all rows about node 0 alone."""
+    local = [row for row in rows if _is_local(row, columns)]
+    return tuple(kind for kind in kinds if all(_holds(row, kind) for row in local))
+
+
+def _is_local(row: Row, columns: Columns) -> bool:
+    """Whether a row speaks of node 0 alone, and of all its edges in the same way."""
+    weights: dict[object, list[int]] = {}
+    for atom, weight in row.terms:
+        match atom:
+            case HasLabel(0, _) | HasFeature(0, _):
+                continue
+            case Edge(0, _):
+                weights.setdefault("edge", []).append(weight)
+            case EdgeLabel(0, _, k) if columns.has_ends:
+                weights.setdefault(k, []).append(weight)
+            case _:
+                return False
+    others = columns.shape.n_nodes - 1
+    alike = all(len(w) == others and len(set(w)) == 1 for w in weights.values())
+    of_node = all(isinstance(atom, (HasLabel, HasFeature)) and atom.v == 0 for atom, _ in row.when)
+    return alike and of_node and len(set(row.terms)) == len(row.terms)
+
+
+def _holds(row: Row, kind: NodeKind) -> bool:
+    def value(atom: object) -> int:
+        match atom:
+            case HasLabel(_, label):
+                return int(kind.label == label)
+            case HasFeature(_, feature):
+                return int(kind.features[feature])
+        raise TypeError(f"expected a statement about a node, got {atom}")
+
+    if any(value(atom) != wanted for atom, wanted in row.when):
+        return True
+    total, ends, degree = 0, {}, 0
+    for atom, weight in row.terms:
+        match atom:
+            case Edge():
+                degree = weight
+            case EdgeLabel(_, _, k):
+                ends[k] = weight
+            case _:
+                total += weight * value(atom)
+    total += degree * kind.degree + sum(w * kind.ends[k - 1] for k, w in ends.items())
+    return bool(row.low <= total <= row.high)
