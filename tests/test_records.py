@@ -19,6 +19,7 @@ from bogrape.constraints.rows import Row, Shape
 from bogrape.constraints.rule import Rule
 from bogrape.counts import Counts
 from bogrape.space.graph_space import GraphSpace
+from bogrape.surrogate import FittedSurrogate
 
 MANY_FIELDS = 5
 MOST_FIELDS_BY_POSITION = 2
@@ -31,6 +32,7 @@ BY_POSITION = {
     Row: "public: Row(name, terms, low, high) is the inequality as it is written",
     Rule: "public, with all subclasses: their arguments are the words of a sentence",
     Batch: "arrays in the order of the arguments of Graph",
+    FittedSurrogate: "public: a model and what it was fitted to, as in fit(graphs, y)",
     Counts: "public, for authors of kernels, and made in inner loops",
 }
 # Columns of a table have no names to pass them by.

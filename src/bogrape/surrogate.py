@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cache, cached_property
 from inspect import signature
 from typing import Any, Protocol, runtime_checkable
@@ -94,6 +94,7 @@ class FittedSurrogate:
     surrogate: Surrogate
     graphs: tuple[Graph, ...]
     y: FloatArray  # in the objective's own units
+    _: KW_ONLY
     to_beat: BoolArray | None = None  # observations that count for `best`; None for all
     noise: FloatArray | None = None  # variances of y, NaN where unknown; None if none is known
 
@@ -132,7 +133,7 @@ class FittedSurrogate:
         else:
             model.fit(list(graphs), values.copy(), noise=known.copy())  # type: ignore[call-arg]
         beaten = None if to_beat is None else np.asarray(to_beat, dtype=bool)
-        return cls(model, tuple(graphs), values, beaten, known)
+        return cls(model, tuple(graphs), values, to_beat=beaten, noise=known)
 
     @property
     def name(self) -> str:

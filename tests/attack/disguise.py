@@ -51,9 +51,13 @@ def incumbents(how: str, worst_first: Sequence[Graph]) -> Iterator[None]:
 
 
 def _in_this_process(
-    jobs: Sequence[Any], deadline: float, stop: Callable[[], bool] = lambda: False
+    jobs: Sequence[Any],
+    deadline: float,
+    stop: Callable[[], bool] = lambda: False,
+    meanwhile: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[int, Any]]:
     for index, job in enumerate(jobs):
+        meanwhile()
         job = copy(job)
         job.time_limit = min(job.time_limit, deadline - time.monotonic())
         yield index, None if job.time_limit <= 0 or stop() else job.solve()

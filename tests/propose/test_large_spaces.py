@@ -31,6 +31,7 @@ from bogrape.machine import most_bytes
 from bogrape.molecules import molecule_space
 from bogrape.posterior import WeightPosterior
 from bogrape.propose import Method
+from bogrape.propose import values as value_parts
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.proof import partition as pieces
 from bogrape.propose.exact.proof.engine import choose
@@ -109,7 +110,7 @@ def test_values_in_parts_equal_values_at_once(kernel: KernelName, seed: int, siz
     batch = Batch.of(space.sample(25, seed=seed))
     at_once, joined = evaluate(objective, batch)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bogrape.propose.values._MOST_BYTES", 8 * size * objective.width(7))
+        patch.setattr(value_parts, "_MOST_BYTES", 8 * size * objective.width(7))
         values, again = evaluate(objective, batch)
     assert values == pytest.approx(at_once, rel=1e-10, abs=1e-10)
     assert again.tolist() == joined.tolist() == [49] * 25  # connected: all pairs
@@ -183,7 +184,7 @@ def test_small_graphs_beside_large_observations_count_as_large(
         return z
 
     monkeypatch.setattr(WeightPosterior, "features", watch)
-    monkeypatch.setattr("bogrape.propose.values._MOST_BYTES", 20_000)
+    monkeypatch.setattr(value_parts, "_MOST_BYTES", 20_000)
     evaluate(objective, Batch.of(space.sample(30, n_nodes=3)))
     assert max(sizes) <= 21_000  # and the features of nodes
     assert len(sizes) > 5
@@ -215,7 +216,7 @@ def test_ties_broken_in_parts_equal_ties_broken_at_once(monkeypatch: pytest.Monk
         ties = {space.identity(g): g for g in space.sample(6, seed=100 + seed)}
         at_once = break_tie(ties, seen, seed)
         with monkeypatch.context() as patch:
-            patch.setattr("bogrape.propose.values._MOST_BYTES", 1)
+            patch.setattr(value_parts, "_MOST_BYTES", 1)
             assert break_tie(ties, seen, seed) == at_once
             late = break_tie(ties, seen, seed, deadline=PAST)
             assert late == break_tie(ties, seen[:1], seed)
@@ -363,7 +364,7 @@ def test_landmarks_are_chosen_from_all_kinds_when_time_is_short(
     space = GraphSpace(12, labels=4)
     objective = objective_of(space)
     of_counts = Criterion.of_counts
-    monkeypatch.setattr("bogrape.propose.values._MOST_BYTES", 20 * 8 * 12 * 16)
+    monkeypatch.setattr(value_parts, "_MOST_BYTES", 20 * 8 * 12 * 16)
     seen: list[set[int]] = []
 
     def watch(self: Criterion, counts: bogrape.counts.Counts) -> np.ndarray:

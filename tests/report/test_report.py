@@ -464,7 +464,7 @@ def test_observations_outside_the_space_are_marked_and_never_called_the_best() -
 
 
 def test_changed_settings_are_told_with_the_trial_they_begin_from() -> None:
-    study = Study(GraphSpace(5, labels=2))
+    study = Study(GraphSpace(5, labels=2), preset="paper")
     study.add(study.space.sample(1)[0], 1.0)
     assert "were changed on the way" not in report_html(study)
     study.change(kernel="sp", acquisition="ei", add_rules=[constraints.NumberOfEdges(maximum=8)])

@@ -284,7 +284,7 @@ def test_leave_one_out_equals_refitting_without_the_observation(kernel: str) -> 
 
 
 def noisy() -> Study:
-    return study_of_values(two_o_minus_c, error=1.0, kernel="ssp", n=40)
+    return study_of_values(two_o_minus_c, error=1.0, kernel="ssp", noise=1e-6, n=40)
 
 
 def test_where_intervals_are_too_narrow_fitted_noise_is_tested_and_named() -> None:
@@ -337,13 +337,14 @@ def test_settings_that_cannot_be_fitted_are_left_out_of_the_table(
 ) -> None:
     graphs, fit = ELEMENTS.sample(5, seed=1), GraphGP.fit
 
-    def refuse(gp: GraphGP, *data: Any) -> GraphGP:
+    def refuse(gp: GraphGP, *data: Any, **named: Any) -> GraphGP:
         if gp.noise == "fit" or gp.kernel.name not in ("ssp", "sp"):
             raise FitError("not these")
-        return fit(gp, *data)
+        return fit(gp, *data, **named)
 
     monkeypatch.setattr(GraphGP, "fit", refuse)
-    found = scores(graphs, np.arange(5.0), StudySettings(space=GraphSpace(5, labels=2)))
+    settings = StudySettings(space=GraphSpace(5, labels=2), noise=1e-6)
+    found = scores(graphs, np.arange(5.0), settings)
     assert [(score.kernel, score.noise) for score in found] == [("ssp", 1e-6), ("sp", 1e-6)]
 
 

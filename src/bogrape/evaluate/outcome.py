@@ -6,7 +6,7 @@ import json
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from ..errors import EvaluationNotStarted, InvalidInputError
@@ -40,6 +40,7 @@ class Outcome:
 
     kind: Kind
     value: float | None = None
+    _: KW_ONLY
     reason: str | None = None
     seconds: float | None = field(default=None, compare=False)
     noise: float | None = None  # variance of the value, where the objective tells it
@@ -66,9 +67,9 @@ class Outcome:
             outcome = cls(
                 data["kind"],
                 data["value"],
-                data["reason"],
-                data.get("seconds"),
-                as_noise(data.get("noise")),
+                reason=data["reason"],
+                seconds=data.get("seconds"),
+                noise=as_noise(data.get("noise")),
             )
             if outcome.kind not in get_args(Kind):
                 raise ValueError(f"unknown kind {outcome.kind!r}")

@@ -51,7 +51,7 @@ class BondSets:
     may: frozenset[int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Places:
     """Where a pattern lies in graphs of one shape."""
 
@@ -139,7 +139,9 @@ def places(smarts: str, elements: tuple[str, ...], shape: Shape) -> Places:
         known = {kind: bond_truth(text, kind, aromatic) for kind in kinds}
         ends = item.GetBeginAtomIdx(), item.GetEndAtomIdx()
         bonds.append(BondSets(*ends, _where(known, True), _where(known, True, None)))
-    return Places(smarts, elements, shape, tuple(atoms), tuple(bonds))
+    return Places(
+        smarts=smarts, elements=elements, shape=shape, atoms=tuple(atoms), bonds=tuple(bonds)
+    )
 
 
 def _bonds(mol: Any) -> Any:
