@@ -120,8 +120,19 @@ class Program:
                     float(weights @ [line.offset for line in lines]),
                 )
                 return Lowest(self._by_duals(mean.cost, box) + mean.offset, mean, x), weights
-        empty = status == pywraplp.Solver.INFEASIBLE and self._is_empty(box)
-        return Lowest(math.inf if empty else -math.inf), np.zeros(len(lines))
+        if status == pywraplp.Solver.INFEASIBLE and self._is_empty(box):
+            return Lowest(math.inf), np.zeros(len(lines))
+        return self._without_inequalities(lines, box)
+
+    @staticmethod
+    def _without_inequalities(lines: Sequence[Line], box: Box) -> tuple[Lowest, FloatArray]:
+        """What the box alone tells: all there is where a solver gives up."""
+        least = [_least(line, box) for line in lines]
+        i = int(np.argmax(least))
+        size = float(np.abs(lines[i].cost) @ box.high) + abs(lines[i].offset)
+        weights = np.zeros(len(lines))
+        weights[i] = 1.0
+        return Lowest(least[i] - _ROUNDING * size, lines[i]), weights
 
     def _solve_and_tell(self, seconds: float) -> tuple[int, FloatArray]:
         """Solve, and again while inequalities are broken that the solver did not know."""
@@ -334,4 +345,4 @@ class Lines:
     def _at_lowest_mean(self, box: Box, deadline: float) -> list[Any]:
         mean = self._lcb.lowest_mean()
         x = self._program.minimise([mean], box, deadline - time.monotonic())[0].x
-        return [] if x is None else [self._lcb.touching(x, box)]
+        return [self._lcb.touching((box.low + box.high) / 2 if x is None else x, box)]
