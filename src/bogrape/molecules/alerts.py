@@ -5,11 +5,11 @@ RDKit's catalogues are PAINS (with A, B, C), BRENK, NIH, ZINC and those of ChEMB
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from math import perm
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from rdkit import Chem
@@ -21,22 +21,20 @@ from ..constraints.rule import Excess
 from ..constraints.words import amount
 from ..domain import Nouns
 from ..errors import InvalidInputError
-from .elements import LABELS
-from .molecule_rule import NOUNS, MoleculeRule
+from .molecule_rule import NOUNS, AskedOfRdkit
 from .molecules_of_batches import molecule
 from .smarts_places import places
 
 _PICKLED = b"\xef\xbe\xad\xde"  # how RDKit's stored molecules begin
 _MOST_PLACES = 500  # of the alerts that solvers are told about: small ones are met most often
 
+CATALOGUES = tuple(sorted(FilterCatalog.FilterCatalogParams.FilterCatalogs.names))
+
 
 def catalogue(name: str) -> Any:
     """RDKit's catalogue of this name."""
-    known = FilterCatalog.FilterCatalogParams.FilterCatalogs.names
-    if not isinstance(name, str) or name not in known:
-        raise InvalidInputError(
-            f"expected a catalogue out of {', '.join(sorted(known))}, got {name!r:.60}"
-        )
+    if name not in CATALOGUES:
+        raise InvalidInputError(f"expected one of {', '.join(CATALOGUES)}, got {name!r:.60}")
     return _catalogue(name)
 
 
@@ -72,7 +70,7 @@ def _is_one_pattern(head: bytes) -> bool:
 
 
 @dataclass(frozen=True, repr=False)
-class StructuralAlerts(MoleculeRule):
+class StructuralAlerts(AskedOfRdkit):
     """At most ``maximum`` alerts of a catalogue occur in a molecule.
 
     RDKit's `FilterCatalog` decides. Solvers know the small alerts only, so every graph is checked.
@@ -83,29 +81,17 @@ class StructuralAlerts(MoleculeRule):
     elements: Any = ()  # set by `bind`
 
     def __post_init__(self) -> None:
-        try:
-            catalogue(self.catalogue)
-        except InvalidInputError as error:
-            self.refuse("the name of a catalogue", str(error), "catalogue='BRENK'")
+        if self.catalogue not in CATALOGUES:
+            self.refuse(
+                f"one of {', '.join(CATALOGUES)}", f"{self.catalogue!r:.60}", "catalogue='BRENK'"
+            )
         self._check_whole("maximum")
         self._set("elements", tuple(self.elements))
-
-    def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
-        """With the labels of the space."""
-        rule = self if self.elements else replace(self, elements=tuple(labels))
-        if not rule.elements or any(name not in LABELS for name in rule.elements):
-            self.refuse("labels that are atoms", repr(tuple(labels)), "molecule_space")
-        return super(StructuralAlerts, rule).bind(labels, shape)
 
     @property
     def encoded(self) -> bool:
         """Rows know some alerts only."""
         return False
-
-    @property
-    def one_by_one(self) -> bool:
-        """RDKit is asked about molecules only, so after all other rules."""
-        return True
 
     def describe(self, nouns: Nouns = NOUNS) -> str:
         """The rule as a sentence."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ..arrays import IntArray
 from ..batch import Batch
-from ..constraints import EdgeLabel, Rule
+from ..constraints import EdgeLabel, Rule, Shape
 from ..domain import Nouns
+from .elements import LABELS
 
 NOUNS = Nouns(
     graph="molecule", graphs="molecules", node="atom", nodes="atoms", edge="bond", edges="bonds"
@@ -25,6 +28,24 @@ class MoleculeRule(Rule):
     def direction_needed(self) -> bool | None:
         """Bonds have no direction."""
         return False
+
+
+class AskedOfRdkit(MoleculeRule):
+    """A rule that RDKit decides, molecule by molecule; its dataclass has a field ``elements``."""
+
+    elements: Any  # names of the labels, set by `bind`
+
+    def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
+        """With the labels of the space."""
+        rule = self if self.elements else replace(self, elements=tuple(labels))  # type: ignore[type-var]
+        if not rule.elements or any(name not in LABELS for name in rule.elements):
+            self.refuse("labels that are atoms", repr(tuple(labels)), "molecule_space")
+        return super(AskedOfRdkit, rule).bind(labels, shape)
+
+    @property
+    def one_by_one(self) -> bool:
+        """RDKit is asked about molecules only, so after all other rules."""
+        return True
 
 
 def orders(batch: Batch) -> IntArray:

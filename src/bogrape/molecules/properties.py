@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from rdkit import rdBase
@@ -12,14 +12,13 @@ from rdkit.Chem import QED, rdMolDescriptors
 
 from ..batch import Batch
 from ..checks import is_number
-from ..constraints import CycleRange, Rule, Shape
+from ..constraints import CycleRange, Rule
 from ..constraints.rule import Excess, over
 from ..constraints.words import at_least_or_most
 from ..domain import Nouns
 from .alerts import StructuralAlerts
 from .composition import HeteroatomCount, MolecularWeight
-from .elements import LABELS
-from .molecule_rule import NOUNS, MoleculeRule
+from .molecule_rule import NOUNS, AskedOfRdkit
 from .molecules_of_batches import molecule
 
 _DECIMALS = 6  # sums over atoms differ in the last digits when atoms are numbered otherwise
@@ -48,7 +47,7 @@ PROPERTIES: dict[str, tuple[str, Callable[[Any], float]]] = {
 
 
 @dataclass(frozen=True, repr=False)
-class Property(MoleculeRule):
+class Property(AskedOfRdkit):
     """``minimum <= quantity <= maximum``, as RDKit computes it.
 
     ``quantity`` is one of `PROPERTIES`; six decimals count. None of them is linear in atoms and
@@ -72,18 +71,6 @@ class Property(MoleculeRule):
         if self.minimum is not None and self.maximum is not None and self.minimum > self.maximum:
             self.refuse("minimum <= maximum", f"{self.minimum} > {self.maximum}", "swapping them")
         self._set("elements", tuple(self.elements))
-
-    def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
-        """With the labels of the space."""
-        rule = self if self.elements else replace(self, elements=tuple(labels))
-        if not rule.elements or any(name not in LABELS for name in rule.elements):
-            self.refuse("labels that are atoms", repr(tuple(labels)), "molecule_space")
-        return super(Property, rule).bind(labels, shape)
-
-    @property
-    def one_by_one(self) -> bool:
-        """RDKit is asked about molecules only, so after all other rules."""
-        return True
 
     def describe(self, nouns: Nouns = NOUNS) -> str:  # noqa: ARG002
         """The rule as a sentence."""

@@ -54,11 +54,11 @@ class Observed:
 
     mean: float  # of the observed values
     scale: float  # their standard deviation
-    standard_best: float  # the smallest that counts, standardised
+    standard_best: float  # the value to beat, standardised
 
     @property
     def best(self) -> float:
-        """Smallest observed value that counts, in the objective's own units."""
+        """The value to beat, in the objective's own units."""
         return self.mean + self.scale * self.standard_best
 
     def in_units(self, mean: FloatArray, std: FloatArray) -> tuple[FloatArray, FloatArray]:
