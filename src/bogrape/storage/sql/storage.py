@@ -241,7 +241,8 @@ class SQLStorage:
             if len(found) != 1:
                 raise damaged("the database", f"trial {trial.id} of study {name!r} is missing")
             (old,) = found
-            if any(old[field] != getattr(expected, field) for field in COMPARED):
+            present = {**old, "details": load_object(old["details"])}
+            if any(present[field] != getattr(expected, field) for field in COMPARED):
                 connection.rollback()
                 return False
             new = {**to_row(trial), "revision": row["revision"], "key": old["key"]}
