@@ -27,6 +27,7 @@ from .objective import make_file_evaluator
 from .output import print_json, print_preview, print_status, print_trial
 from .report import report
 from .rescue import rescue
+from .serve import serve
 
 _EXIT_CODES = """\b
 Exit codes:
@@ -388,6 +389,7 @@ def _with_preset(instead: tuple[str, ...], preset: str | None) -> tuple[str, ...
 main.add_command(report)
 main.add_command(rescue)
 main.add_command(bench)
+main.add_command(serve)
 
 
 class _Terminated(KeyboardInterrupt):

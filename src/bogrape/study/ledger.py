@@ -154,6 +154,12 @@ class Ledger:
                 self._trials[trial.id] = replace(trial, graph=known.graph, space=self.space)
         return self._trials
 
+    @property
+    def revision(self) -> int:
+        """A number that grows with every change of a trial."""
+        self.trials()
+        return self._revision
+
     def find(self, trial: Trial | int) -> Trial:
         """The trial as it is now, by itself or by its id."""
         number = trial.id if isinstance(trial, Trial) else trial

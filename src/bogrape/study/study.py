@@ -138,6 +138,11 @@ class Study:
         return tuple(self._ledger.trials())
 
     @property
+    def revision(self) -> int:
+        """A number that grows with every change of a trial, whoever makes it."""
+        return self._ledger.revision
+
+    @property
     def dataset(self) -> Dataset:
         """Graphs and values of all complete trials."""
         return dataset_of(self._ledger.trials())
