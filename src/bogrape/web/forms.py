@@ -32,6 +32,10 @@ T = TypeVar("T")
 _MOST_LINES = 40
 
 
+class _SaidAlready(Exception):
+    """Single fields are wrong, which says enough."""
+
+
 @final
 @dataclass
 class Form:
@@ -79,6 +83,8 @@ class Form:
         """What is made of a field, unless that is impossible."""
         try:
             return make()
+        except _SaidAlready:
+            return None
         except BoGrapeError as error:
             self.problems.append((name, str(error)))
         except (TypeError, ValueError, RecursionError) as error:
@@ -169,7 +175,7 @@ def _molecules(form: Form) -> GraphSpace:
         add("neutral", molecules.NetCharge)
     rules += _counts(form)
     if form.problems:
-        raise InvalidInputError("put the fields above right first")
+        raise _SaidAlready
     return molecules.molecule_space(
         elements, _sizes(form, 2), rules, False, aromatic=form.is_on("aromatic")
     )
@@ -198,7 +204,7 @@ def _graphs(form: Form) -> GraphSpace:
             rules.append(ForbiddenAdjacency(pair[0], pair[1]))
     rules += _counts(form)
     if form.problems:
-        raise InvalidInputError("put the fields above right first")
+        raise _SaidAlready
     connected = form.text("connected") != "no"
     return GraphSpace(
         _sizes(form, 1),

@@ -81,7 +81,15 @@ def serve(
         timeout_graceful_shutdown=_GOODBYE,
         h11_max_incomplete_event_size=32_768,
     )
-    uvicorn.Server(config).run()
+
+    class Server(uvicorn.Server):
+        """Ends the streams of events first, which would otherwise never end."""
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            await app.state.server.live.stop()
+            await super().shutdown(sockets)
+
+    Server(config).run()
 
 
 def storage_url(storage: str, *, read_only: bool = False) -> str:
