@@ -78,6 +78,7 @@ def _assert_proved(kernel: str, name: str, seed: int) -> None:
     assert scale - proposal.log_value == pytest.approx(best, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", SPACES)
 @pytest.mark.parametrize("kernel", STRATEGIES)
@@ -170,6 +171,7 @@ def _search_finds(
     monkeypatch.setattr(schedule, "search", lambda *_, **__: elite())
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kernel", STRATEGIES)
 def test_the_second_best_graph_is_never_proved(
