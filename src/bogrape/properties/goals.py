@@ -189,7 +189,8 @@ KINDS: Mapping[str, type[Goal]] = {
 
 def as_goal(given: object, what: str) -> Goal:
     """A goal as it is, by its name (``"maximize"``), or as a table such as study files hold."""
-    if isinstance(given, Goal):
+    if type(given) in KINDS.values():
+        assert isinstance(given, Goal)
         return given
     if isinstance(given, str) and given in ("maximize", "minimize"):
         return KINDS[given]()

@@ -20,7 +20,6 @@ at a time, believed graphs count among them. Costs are minimised, so a score cou
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -253,18 +252,6 @@ class JointCriterion(CountObjective, AnyCriterion):
         spread = np.maximum(std / self._scales, CERTAIN)
         return -log_hypervolume_improvement(rows, spread, front, end)
 
-    # -- for people ---------------------------------------------------------------------------
-
-    def prediction_of_score(self, mean: FloatArray, std: FloatArray) -> tuple[float, float] | None:
-        """Mean and deviation of the score of one graph; ``None`` for a front."""
-        if self.goals.is_pareto:
-            return None
-        if self.goals.combine == "sum":
-            spread = math.sqrt(float(((std * self.goals.weights) ** 2).sum()))
-            return -float(self._costs(mean)), spread
-        drawn = self._drawn(mean[None], std[None])
-        return -float(drawn.mean()), float(drawn.std())
-
     def _at_observations(self) -> tuple[FloatArray, FloatArray]:
         mean, std = self._known
         if self.goals.combine == "sum":
@@ -272,3 +259,15 @@ class JointCriterion(CountObjective, AnyCriterion):
             return self.observed.standard(self._costs(mean), spread)
         drawn = self._drawn(mean, std)
         return self.observed.standard(drawn.mean(axis=1), drawn.std(axis=1))
+
+
+def score_of_prediction(
+    goals: Goals, mean: FloatArray, std: FloatArray
+) -> tuple[float, float] | None:
+    """Mean and deviation of the score of one graph; ``None`` for a front."""
+    if goals.is_pareto:
+        return None
+    if goals.combine == "sum":
+        return float(goals.scores(mean)), float(np.linalg.norm(std * goals.weights))
+    drawn = goals.scores(mean + std * normal_points(_DRAWS, len(mean)))
+    return float(drawn.mean()), float(drawn.std())
