@@ -16,6 +16,7 @@ import numpy as np
 
 from ..arrays import BoolArray, FloatArray
 from ..batch import Batch
+from ..checks import MAX_NODES as MAX_GRAPH
 from ..checks import shown, whole
 from ..constraints import (
     Acyclic,
@@ -37,7 +38,6 @@ from ..errors import (
     SamplingError,
 )
 from ..graph import Graph
-from ..graph_arrays import MAX_NODES as MAX_GRAPH
 from .checks import (
     MAX_EDGE_LABELS,
     MAX_FEATURES,
