@@ -17,6 +17,7 @@ pytest_collect_file = Sybil(
 _NEEDS = {
     "rdkit": "molecules/*",
     "optuna": "integrations/optuna/*",
+    "sklearn": "integrations/sklearn/*",
 }
 collect_ignore_glob = [
     f"src/bogrape/{glob}" for package, glob in _NEEDS.items() if find_spec(package) is None

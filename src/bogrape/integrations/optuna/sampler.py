@@ -65,7 +65,7 @@ class BoGrapeSampler(BaseSampler):
         if taken:
             raise InvalidInputError(
                 f"{taken[0]} belongs to the Optuna study, got it as a setting of the sampler; try "
-                "optuna.create_study(direction=...), or optuna.storages.RetryHeartbeatStaleTrialCallback"
+                "optuna.create_study(direction=...), or RetryHeartbeatStaleTrialCallback of Optuna"
             )
         refuse_unknown(settings, of=BoGrapeSampler)
         self.parameters = GraphParameters(space, prefix)
