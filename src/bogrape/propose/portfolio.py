@@ -26,12 +26,10 @@ from ..posterior import FunctionPosterior, Posterior, WeightPosterior
 from ..space import GraphSpace
 from ..surrogate import FittedSurrogate, Surrogate
 from .criterion import AnyCriterion, Criterion
-from .exact.proof.first_search import FirstSearch
 from .graph_criterion import GraphCriterion
 from .local.evolution import propose_evolve
 from .local.sampling import propose_sample
-from .local.search import find_any, search
-from .local.ties import break_tie
+from .local.search import FirstSearch, break_tie, find_any, search
 from .proposal import Proposal, Request, Stage
 from .recheck import recheck
 

@@ -126,7 +126,8 @@ class Asking:
                 trial = self.ledger.take_queued(wish.worker)
                 share = max(_LEAST_SECONDS, (deadline - time.monotonic()) / (n - len(found)))
                 if trial is None:
-                    trial = self._new(wish, Effort(share, stopped, watch))
+                    told = watch if wish.progress else None
+                    trial = self._new(wish, Effort(share, stopped, told))
             except (SearchSpaceExhausted, SamplingError, BudgetSpent) as error:
                 if stopped() and not found:
                     raise KeyboardInterrupt from None  # before anything was found
