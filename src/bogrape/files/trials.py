@@ -47,6 +47,9 @@ def _flat(trial: Trial, form: Format) -> dict[str, Any]:
     """A trial as one row of cells."""
     row = trial_data(trial, form)
     row["graph"] = form.encode(trial.graph)
+    row.pop("predictions", None)  # they are part of the certificate
+    row.update(row.pop("values", {}))
+    row.update({f"noise_{name}": noise for name, noise in row.pop("noises", {}).items()})
     for name in ("certificate", "hyperparameters", "details"):
         inner = row.pop(name)
         row.update({f"{name}_{key}": value for key, value in inner.items()})
@@ -60,6 +63,7 @@ def trial_data(trial: Trial, form: Format) -> dict[str, Any]:
         "state": trial.state,
         "value": trial.value,
         "noise": trial.noise,
+        **_several(trial),
         "graph": form.plain(trial.graph),
         "origin": trial.origin,
         "worker": trial.worker,
@@ -77,6 +81,18 @@ def trial_data(trial: Trial, form: Format) -> dict[str, Any]:
         "evaluation_seconds": trial.evaluation_seconds,
         "version": trial.version,
     }
+
+
+def _several(trial: Trial) -> dict[str, Any]:
+    """Values and predictions of several properties, for trials that have some."""
+    out: dict[str, Any] = {}
+    if trial.values:
+        out = {"values": dict(trial.values), "noises": dict(trial.noises)}
+    if trial.predictions:
+        out["predictions"] = {
+            name: {"mean": mean, "std": std} for name, (mean, std) in trial.predictions.items()
+        }
+    return out
 
 
 def _predicted(trial: Trial) -> dict[str, float] | None:

@@ -22,7 +22,7 @@ from functools import partial
 from typing import Any, Literal, final
 
 from ..errors import BoGrapeError, WorkerError
-from ..propose.jobs.process import command
+from ..propose.jobs.worker import command
 from .errors import TooBusy
 
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
