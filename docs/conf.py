@@ -79,7 +79,9 @@ _HOMES = (
 )
 
 
-def _copy_mathjax(app: Any) -> None:
+def _copy_files(app: Any) -> None:
+    """MathJax, and the pictures that ``rules.md`` names in HTML, which Sphinx does not look at."""
+    shutil.copytree(HERE / "rules", Path(app.outdir) / "rules", dirs_exist_ok=True)
     spec = find_spec("sphinx-mathjax-offline")
     if spec is None or spec.submodule_search_locations is None:
         raise RuntimeError("formulas need sphinx-mathjax-offline; try: pip install 'bogrape[docs]'")
@@ -113,6 +115,6 @@ def _find_short_name(app: Any, env: Any, node: Any, content: Any) -> Any:
 
 def setup(app: Any) -> None:
     """Called by Sphinx."""
-    app.connect("builder-inited", _copy_mathjax)
+    app.connect("builder-inited", _copy_files)
     app.connect("build-finished", _write_notebooks)
     app.connect("missing-reference", _find_short_name)
