@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bogrape import EI, LCB, GraphSpace
+from bogrape import LCB, GraphSpace
 from bogrape.errors import EngineError
 from bogrape.propose.criterion import Criterion
-from bogrape.propose.exact.proof import first_search
 from bogrape.propose.exact.proof.engine import choose, propose_exact
-from bogrape.propose.exact.proof.first_search import FirstSearch
 from bogrape.propose.exact.proof.piece import Answer, Open, Piece
 from bogrape.propose.exact.proof.schedule import Rounds
-from bogrape.propose.local.search import search
+from bogrape.propose.local import search as local_search
+from bogrape.propose.local.search import FirstSearch, search
 from bogrape.propose.portfolio import propose_search
 from bogrape.propose.proposal import Request
 from exhaustive import fitted
@@ -28,13 +27,12 @@ N_EVALUATIONS = 20_000
 
 @pytest.fixture
 def no_time_before_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_search, "_SHARE", 0.0)
-    monkeypatch.setattr(first_search, "_LARGEST_SHARE", 0.0)
+    monkeypatch.setattr(local_search, "_FIRST_SHARE", 0.0)
+    monkeypatch.setattr(local_search, "_LARGEST_FIRST_SHARE", 0.0)
 
 
-def criterion(space: GraphSpace, kernel: str = "esp", ei: bool = False) -> Criterion:
-    gp = fitted(space, kernel, "random", 0)
-    return Criterion(space, gp.posterior, EI() if ei else LCB(1.0))
+def criterion(space: GraphSpace, kernel: str = "esp") -> Criterion:
+    return Criterion(space, fitted(space, kernel, "random", 0).posterior, LCB(1.0))
 
 
 @pytest.mark.parametrize("name", SPACES)
@@ -64,9 +62,8 @@ def test_a_search_that_was_interrupted_ends_as_if_it_had_not_been(name: str) -> 
 
 @pytest.mark.usefixtures("no_time_before_the_proof")
 def test_a_search_that_had_no_time_is_completed_beside_the_proof() -> None:
-    """In a space where EI with ESP is searched and not proved."""
-    space = GraphSpace(10, labels=3)
-    objective = criterion(space, ei=True)
+    """Where `rbf` compares edge labels and not all graphs can be listed, there is no proof."""
+    objective = criterion(GraphSpace(10, labels=3, edge_labels=2), "rbf")
     request = Request(time_limit=600.0, n_evaluations=N_EVALUATIONS)
     proved, searched = propose_exact(objective, request), propose_search(objective, request)
     assert proved.value == searched.value
@@ -76,12 +73,12 @@ def test_a_search_that_had_no_time_is_completed_beside_the_proof() -> None:
 def test_a_search_makes_way_for_the_proof_once_it_finds_nothing_new(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(first_search, "_SHARE", 0.0)
+    monkeypatch.setattr(local_search, "_FIRST_SHARE", 0.0)
     request = Request(time_limit=600.0, n_evaluations=10**9)
     first = FirstSearch(criterion(SPACES["labels"]), request)
     first.run()
     assert not first.is_over
-    assert first.elite.n_evaluations >= first_search._ENOUGH
+    assert first.elite.n_evaluations >= local_search._ENOUGH
     assert request.seconds < 0.5 * request.time_limit
 
 
@@ -90,7 +87,7 @@ def test_a_search_has_most_of_a_time_that_is_short() -> None:
     first = FirstSearch(criterion(GraphSpace(30, labels=5)), request)
     first.run()
     assert not first.is_over
-    assert request.seconds >= first_search._LARGEST_SHARE * request.time_limit
+    assert request.seconds >= local_search._LARGEST_FIRST_SHARE * request.time_limit
 
 
 def test_a_search_is_over_at_the_deadline() -> None:
