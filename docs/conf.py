@@ -75,6 +75,7 @@ _HOMES = (
     "bogrape.domain",
     "bogrape.evaluate",
     "bogrape.molecules",
+    "bogrape.properties",
     "bogrape.errors",
 )
 
