@@ -1,10 +1,11 @@
 """Neighbourhoods for the searches: small changes to many graphs at once.
 
 A `MoveTable` lists every elementary change to a graph of one shape: flip an edge, move an end of an
-edge, take an edge elsewhere where only some pairs of nodes can have
-one, reverse an arc, change a label, swap two labels, flip a feature, change an edge label. `apply`
-performs one row of the table on each graph of a batch, and sets what follows from the rest by some
-rule (`Rule.derive`). Moves may leave the space; the caller filters.
+edge, reverse an arc, change a label, swap two labels, flip a feature, change an edge label. Where
+only some pairs of nodes can have an edge, as in a grid of given lines, moves keep to these, and an
+edge can also go to any other of them: few trees of given lines differ by one end of an edge.
+`apply` performs one row of the table on each graph of a batch, and sets what follows from the rest
+by some rule (`Rule.derive`). Moves may leave the space; the caller filters.
 
 The sampler, which walks towards a space at random and needs no numbered list of all moves, has
 random changes of its own (`bogrape.space.moves`).
@@ -45,13 +46,13 @@ class MoveTable:
     @classmethod
     def of(cls, space: GraphSpace, n: int) -> MoveTable:
         """All moves on graphs of the space with n nodes."""
-        places, some_impossible = _places(space, n)
-        pairs = np.argwhere(places if space.directed else np.triu(places))
+        possible, some_impossible = places(space, n)
+        pairs = np.argwhere(possible if space.directed else np.triu(possible))
         swaps = np.argwhere(np.triu(np.ones((n, n), dtype=bool), 1))
         triples = _triples(n)
         if some_impossible:
             a, b, c = triples.T
-            triples = triples[places[a, b] & places[a, c]]
+            triples = triples[possible[a, b] & possible[a, c]]
         blocks = [(FLIP, pairs, 1.0), (REWIRE, triples, 0.5)]
         if some_impossible and len(pairs) ** 2 <= _MOST_EXCHANGES:
             blocks.append((EXCHANGE, _exchanges(pairs), 1.0))
@@ -157,15 +158,15 @@ class MoveTable:
         return self.space.derived(changed, deadline=deadline)
 
 
-def _places(space: GraphSpace, n: int) -> tuple[BoolArray, bool]:
+def places(space: GraphSpace, n: int) -> tuple[BoolArray, bool]:
     """Pairs of nodes that the rules do not plainly keep apart, and whether they do any."""
-    places = ~np.eye(n, dtype=bool)
+    possible = ~np.eye(n, dtype=bool)
     for atom, value in space.known(n).value.items():
         if isinstance(atom, Edge) and not value:
-            places[atom.u, atom.v] = False
+            possible[atom.u, atom.v] = False
             if not space.directed:
-                places[atom.v, atom.u] = False
-    return places, bool(places.sum() < n * (n - 1))
+                possible[atom.v, atom.u] = False
+    return possible, bool(possible.sum() < n * (n - 1))
 
 
 def _exchanges(pairs: IntArray) -> IntArray:
