@@ -43,7 +43,8 @@ def min_max(left: Sequence[Fragments], right: Sequence[Fragments]) -> FloatArray
     a, b = _table(left, place), _table(right, place)
     smaller = np.array([np.minimum(row, b).sum(axis=1) for row in a]).reshape(len(a), len(b))
     total = a.sum(axis=1)[:, None] + b.sum(axis=1)[None, :] - smaller
-    return np.divide(smaller, total, out=np.ones_like(smaller), where=total > 0)
+    shared = np.divide(smaller, total, out=np.ones_like(smaller), where=total > 0)
+    return np.asarray(shared)
 
 
 def _table(counts: Sequence[Fragments], place: Mapping[int, int]) -> FloatArray:

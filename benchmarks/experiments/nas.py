@@ -63,7 +63,9 @@ def ranks_table(runs: dict[tuple[str, str], Runs]) -> str:
     methods = methods_of(runs)
     rows = []
     for problem in problems_of(runs):
-        own = {method: ranks(runs[problem, method]) for method in methods if (problem, method) in runs}
+        own = {
+            method: ranks(runs[problem, method]) for method in methods if (problem, method) in runs
+        }
         best = min(float(np.median(found)) for found in own.values())
         row = [problem.removeprefix("nas-")]
         for method in methods:

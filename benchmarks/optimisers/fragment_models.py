@@ -5,8 +5,8 @@ process with the MinMax kernel on Morgan counts, amplitude 1 and noise 1e-4, and
 bound whose exploration is drawn log-uniformly from 0.01 to 1 at each step. Values are standardised
 here, since not every objective is a score from 0 to 1.
 
-``forest`` is a random forest on the same counts with expected improvement, as in SMAC (Hutter et al.
-2011): mean and deviation over 100 trees.
+``forest`` is a random forest on the same counts with expected improvement, as in SMAC (Hutter
+et al. 2011): mean and deviation over 100 trees.
 
 Both breed candidates with `benchmarks.optimisers.graph_ga.offspring`: 5 generations of 60 from the
 observed graphs and a few random ones.

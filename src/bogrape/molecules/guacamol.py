@@ -78,7 +78,7 @@ def arithmetic(*terms: Term) -> Term:
 
 def log_p(mol: Any) -> float:
     """Wildman and Crippen's logP."""
-    return float(Crippen.MolLogP(mol))  # type: ignore[attr-defined,no-untyped-call]
+    return float(Crippen.MolLogP(mol))  # type: ignore[attr-defined]
 
 
 def tpsa(mol: Any) -> float:
@@ -337,7 +337,7 @@ TASKS: Mapping[str, Task] = {
         _DRUGS,
         (24, 32),
     ),
-    "qed": Task(lambda: QED.qed, _DRUGS, (16, 26)),  # type: ignore[return-value]
+    "qed": Task(lambda: QED.qed, _DRUGS, (16, 26)),
     "penalized_logp": Task(lambda: penalized_log_p, ("C", "N", "O", "S", "Cl"), (16, 26), False),
 }
 
@@ -348,9 +348,7 @@ def pmo_tasks() -> tuple[str, ...]:
     return tuple(name for name, task in TASKS.items() if task.is_pmo)
 
 
-def top_auc(
-    scores: Sequence[float], budget: int, *, top: int = 10, every: int = 100
-) -> float:
+def top_auc(scores: Sequence[float], budget: int, *, top: int = 10, every: int = 100) -> float:
     """PMO's measure: area under the mean of the ``top`` best scores so far, over the budget.
 
     Scores come in the order of evaluation. The curve starts at zero and is read every ``every``

@@ -88,8 +88,8 @@ def _polarisability(smiles: str) -> float:
 
 def geometry(smiles: str) -> tuple[FloatArray, FloatArray]:
     """Atomic numbers and positions in bohr, hydrogens included."""
-    mol = Chem.AddHs(Chem.MolFromSmiles(smiles))  # type: ignore[no-untyped-call]
-    how = rdDistGeom.ETKDGv3()
+    mol = Chem.AddHs(Chem.MolFromSmiles(smiles))
+    how: Any = rdDistGeom.ETKDGv3()
     how.randomSeed = _SEED
     with rdBase.BlockLogs():
         if rdDistGeom.EmbedMolecule(mol, how) != 0:

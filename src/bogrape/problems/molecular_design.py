@@ -6,9 +6,9 @@ largest polarisability (cubic bohr); what is to be large is minimised with a min
 have no value: RDKit finds no geometry, or the calculation does not converge. Then the evaluation
 fails. Needs tblite, extra ``[xtb]``; see `bogrape.molecules.xtb`.
 
-``pmo-median1`` and so on are minus the scores of `bogrape.molecules.guacamol`, over molecules of the
-elements and sizes that the task needs. Three tasks of PMO are left out (`LEFT_OUT`): DRD2, GSK3β
-and JNK3 need trained predictors.
+``pmo-median1`` and so on are minus the scores of `bogrape.molecules.guacamol`, over molecules of
+the elements and sizes that the task needs. Three tasks of PMO are left out (`LEFT_OUT`): DRD2,
+GSK3β and JNK3 need trained predictors.
 
 The seed changes nothing.
 """
@@ -96,8 +96,6 @@ def pmo_problem(seed: int, *, task: str) -> Problem:
 
 for _what in ("gap", "dipole", "polarisability"):
     for _n_atoms in XTB_SIZES:
-        register(f"xtb-{_what}-{_n_atoms}")(
-            partial(xtb_problem, what=_what, n_atoms=_n_atoms)
-        )
+        register(f"xtb-{_what}-{_n_atoms}")(partial(xtb_problem, what=_what, n_atoms=_n_atoms))
 for _task in PMO_NAMES:
     register(f"pmo-{_task}")(partial(pmo_problem, task=_task))
