@@ -8,7 +8,10 @@ import sys
 import bogrape
 
 EXTRAS = {
+    "ax",
+    "botorch",
     "distributed",
+    "gpytorch",
     "gurobipy",
     "grakel",
     "matplotlib",
