@@ -8,10 +8,14 @@ import sys
 import bogrape
 
 EXTRAS = {
+    "ax",
+    "botorch",
     "distributed",
+    "gpytorch",
     "gurobipy",
     "grakel",
     "matplotlib",
+    "optuna",
     "rdkit",
     "sklearn",
     "submitit",

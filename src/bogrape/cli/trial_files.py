@@ -48,6 +48,9 @@ def _flat(trial: Trial, form: Format) -> dict[str, Any]:
     """A trial as one row of cells."""
     row = trial_data(trial, form)
     row["graph"] = form.encode(trial.graph)
+    row.pop("predictions", None)  # they are part of the certificate
+    row.update(row.pop("values", {}))
+    row.update({f"noise_{name}": noise for name, noise in row.pop("noises", {}).items()})
     for name in ("certificate", "hyperparameters", "details"):
         inner = row.pop(name)
         row.update({f"{name}_{key}": value for key, value in inner.items()})

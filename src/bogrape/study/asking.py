@@ -126,7 +126,8 @@ class Asking:
                 trial = self.ledger.take_queued(wish.worker)
                 share = max(_LEAST_SECONDS, (deadline - time.monotonic()) / (n - len(found)))
                 if trial is None:
-                    trial = self._new(wish, Effort(share, stopped, watch))
+                    told = watch if wish.progress else None
+                    trial = self._new(wish, Effort(share, stopped, told))
             except (SearchSpaceExhausted, SamplingError, BudgetSpent) as error:
                 if stopped() and not found:
                     raise KeyboardInterrupt from None  # before anything was found
@@ -162,11 +163,7 @@ class Asking:
 
     def chance(self, n_trials: int, conflict: int) -> tuple[int, int]:
         """Seed and rank of the next graph, after so many races lost to other processes."""
-        # After a lost race processes must part ways, so chance comes in.
-        chance = [time.time_ns(), os.getpid()] if conflict else []
-        rng = np.random.default_rng([self.ledger.settings.seed, n_trials, *chance])
-        seed = int(rng.integers(2**31))
-        return seed, int(rng.integers(2 ** min(conflict + 2, 8))) if conflict else 0
+        return chance(self.ledger.settings.seed, n_trials, conflict)
 
     def reserve(self, plan: Plan, seed: int, worker: str | None, most: int | None) -> Trial | None:
         """Hand out the planned graph, unless another process has it already."""
@@ -181,6 +178,15 @@ class Asking:
             asked=now(),
         )
         return self.ledger.append_new(trial, most=most)
+
+
+def chance(study_seed: int, n_trials: int, conflict: int) -> tuple[int, int]:
+    """Seed and rank of the next graph, after so many races lost to other processes."""
+    # After a lost race processes must part ways, so chance comes in.
+    differs = [time.time_ns(), os.getpid()] if conflict else []
+    rng = np.random.default_rng([study_seed, n_trials, *differs])
+    seed = int(rng.integers(2**31))
+    return seed, int(rng.integers(2 ** min(conflict + 2, 8))) if conflict else 0
 
 
 def _in_words(stage: Stage, sign: float) -> str:

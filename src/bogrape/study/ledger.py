@@ -103,7 +103,7 @@ class Ledger:
         # As the storage has them: an earlier version of this package may have recorded fewer.
         self._recorded = recorded
         self.storage.use_keys(self.name, self.space.identity_version, self.space.identity)
-        self._trials = [replace(trial, space=self.space) for trial in self._trials]
+        self._trials = [self._dressed(trial) for trial in self._trials]
 
     def take_up_settings(self) -> None:
         """Use the settings that are in the storage, if another process changed them."""
@@ -138,7 +138,7 @@ class Ledger:
         self._revision, changed = self.storage.changes(self.name, self._revision)
         for trial in changed:
             if trial.id == len(self._trials):
-                self._trials.append(replace(trial, space=self.space))
+                self._trials.append(self._dressed(trial))
             elif trial.id > len(self._trials):
                 self._revision, missing = 0, len(self._trials)
                 raise StorageError(
@@ -148,7 +148,7 @@ class Ledger:
             else:
                 # The graph of a trial never changes: keep the object that has its key cached.
                 known = self._trials[trial.id]
-                self._trials[trial.id] = replace(trial, graph=known.graph, space=self.space)
+                self._trials[trial.id] = self._dressed(replace(trial, graph=known.graph))
         return self._trials
 
     def find(self, trial: Trial | int) -> Trial:
@@ -177,8 +177,8 @@ class Ledger:
             if isinstance(trial, Trial):
                 check_holder(current, trial)
             changed = transition(current)
-            if changed is current or self.storage.update(self.name, changed, current):
-                return changed
+            if changed is current or self._update(changed, current):
+                return self._dressed(changed)
 
     def take_queued(self, worker: str | None) -> Trial | None:
         """Take over a trial that waits, if there is one."""
@@ -190,7 +190,7 @@ class Ledger:
             if waiting.outside:  # a rule was added meanwhile
                 words = f"not in the space any more: {'; '.join(waiting.outside)}"
                 trial = failed(trial, as_reason(words), retries=0)
-            if self.storage.update(self.name, trial, waiting) and trial.state == "pending":
+            if self._update(trial, waiting) and trial.state == "pending":
                 return trial
 
     def draft(self, graph: Graph, origin: Origin) -> Trial:
@@ -209,9 +209,10 @@ class Ledger:
         """Add trials, all or none; a graph that is there already counts as a repeat."""
         if not drafts:
             return []
-        inserted = self.storage.insert(self.name, drafts, self._keys(drafts), distinct=False)
+        bare = list(map(_bare, drafts))
+        inserted = self.storage.insert(self.name, bare, self._keys(drafts), distinct=False)
         assert inserted is not None  # only distinct inserts can be refused
-        return inserted
+        return list(map(self._dressed, inserted))
 
     def append_new(self, draft: Trial, *, most: int | None = None) -> Trial | None:
         """Add a trial, unless its graph is there already or the budget is spent."""
@@ -220,5 +221,20 @@ class Ledger:
         )
         return None if inserted is None else inserted[0]
 
+    def _update(self, changed: Trial, expected: Trial) -> bool:
+        return self.storage.update(self.name, _bare(changed), _bare(expected))
+
+    def _dressed(self, trial: Trial) -> Trial:
+        """A trial as the settings see it: with its space, and the score of its properties."""
+        goals = self.settings.goals
+        if goals is None or not trial.values:
+            return replace(trial, space=self.space)
+        return replace(trial, space=self.space, value=goals.score(trial.values))
+
     def _keys(self, drafts: Sequence[Trial]) -> list[str]:
         return [self.space.identity(draft.graph) for draft in drafts]
+
+
+def _bare(trial: Trial) -> Trial:
+    """As it is stored: the score of several properties follows from the settings."""
+    return replace(trial, value=None) if trial.values else trial

@@ -19,7 +19,6 @@ from bogrape.propose.exact.bounds.ei_chords import Chord
 from bogrape.propose.exact.distances.known import known_of_counts
 from bogrape.propose.exact.proof import schedule
 from bogrape.propose.exact.proof.engine import choose
-from bogrape.propose.exact.proof.first_search import FirstSearch
 from bogrape.propose.exact.proof.piece import Piece
 from bogrape.propose.exact.proof.strategies import improvement
 from bogrape.propose.exact.proof.strategies.histograms import Histograms
@@ -30,7 +29,8 @@ from bogrape.propose.exact.proof.strategies.improvement import (
 )
 from bogrape.propose.exact.proof.strategies.own import OwnHistograms, solve_here
 from bogrape.propose.exact.proof.strategy import Strategy
-from bogrape.propose.local.search import Elite
+from bogrape.propose.local.search import FirstSearch
+from bogrape.propose.values import Elite
 from exhaustive import DATASETS, assert_optimal, everything, fitted, true_values
 
 SPACES = {

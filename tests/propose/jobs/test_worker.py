@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import bogrape
-from bogrape.propose.jobs import process
+from bogrape.propose.jobs import worker
 
 HOSTILE = "from pathlib import Path\nPath(__file__).with_suffix('.ran').touch()\nraise SystemExit\n"
 NAMES = ("random", "numpy", "ortools", "pyscipopt", "pickle", "sitecustomize", "usercustomize")
@@ -68,8 +68,8 @@ def test_a_package_that_only_the_parent_was_shown_reaches_its_children(tmp_path:
 
 def _child(code: str, module: str, directory: Path, **environment: str) -> Any:
     """What a child started as ours are prints when it runs code in place of the module."""
-    command = process.command(module)
-    command[command.index(process._START)] = process._START.replace(
+    command = worker.command(module)
+    command[command.index(worker._START)] = worker._START.replace(
         "importlib.import_module(module).main()", code
     )
     done = subprocess.run(

@@ -8,12 +8,11 @@ import pytest
 from bogrape import LCB, GraphSpace
 from bogrape.errors import EngineError
 from bogrape.propose.criterion import Criterion
-from bogrape.propose.exact.proof import first_search
 from bogrape.propose.exact.proof.engine import choose, propose_exact
-from bogrape.propose.exact.proof.first_search import FirstSearch
 from bogrape.propose.exact.proof.piece import Answer, Open, Piece
 from bogrape.propose.exact.proof.schedule import Rounds
-from bogrape.propose.local.search import search
+from bogrape.propose.local import search as local_search
+from bogrape.propose.local.search import FirstSearch, search
 from bogrape.propose.portfolio import propose_search
 from bogrape.propose.proposal import Request
 from exhaustive import fitted
@@ -28,8 +27,8 @@ N_EVALUATIONS = 20_000
 
 @pytest.fixture
 def no_time_before_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_search, "_SHARE", 0.0)
-    monkeypatch.setattr(first_search, "_LARGEST_SHARE", 0.0)
+    monkeypatch.setattr(local_search, "_FIRST_SHARE", 0.0)
+    monkeypatch.setattr(local_search, "_LARGEST_FIRST_SHARE", 0.0)
 
 
 def criterion(space: GraphSpace, kernel: str = "esp") -> Criterion:
@@ -74,12 +73,12 @@ def test_a_search_that_had_no_time_is_completed_beside_the_proof() -> None:
 def test_a_search_makes_way_for_the_proof_once_it_finds_nothing_new(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(first_search, "_SHARE", 0.0)
+    monkeypatch.setattr(local_search, "_FIRST_SHARE", 0.0)
     request = Request(time_limit=600.0, n_evaluations=10**9)
     first = FirstSearch(criterion(SPACES["labels"]), request)
     first.run()
     assert not first.is_over
-    assert first.elite.n_evaluations >= first_search._ENOUGH
+    assert first.elite.n_evaluations >= local_search._ENOUGH
     assert request.seconds < 0.5 * request.time_limit
 
 
@@ -88,7 +87,7 @@ def test_a_search_has_most_of_a_time_that_is_short() -> None:
     first = FirstSearch(criterion(GraphSpace(30, labels=5)), request)
     first.run()
     assert not first.is_over
-    assert request.seconds >= first_search._LARGEST_SHARE * request.time_limit
+    assert request.seconds >= local_search._LARGEST_FIRST_SHARE * request.time_limit
 
 
 def test_a_search_is_over_at_the_deadline() -> None:
