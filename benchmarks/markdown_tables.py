@@ -74,7 +74,10 @@ def optimiser_tables(records: Sequence[Record], references: Sequence[Record] = (
         ]
         further = further_shares(every, runs, scale)
         if further:
-            parts += ["The same over all replications of methods that have more of them.", further]
+            parts += [
+                "The same for methods with more or fewer replications, over all that they have.",
+                further,
+            ]
     parts += [
         "Area under the curve: best value so far, averaged over the proposals.",
         _table(runs, lambda run: run.area),
@@ -147,12 +150,13 @@ def shares_table(runs: Grid, scale: Mapping[tuple[str, int], Scale]) -> str:
 
 
 def further_shares(every: Grid, runs: Grid, scale: Mapping[tuple[str, int], Scale]) -> str:
-    """Shares over all replications, where a method has more of them than the others."""
+    """Shares over all replications, where a method has other ones than the table above counts."""
     rows = []
     for (problem, method), run in every.items():
         shared = runs.get((problem, method))
         share = shares(run, scale)
-        if share is not None and (shared is None or len(shared.seeds) < len(run.seeds)):
+        counted = shared is not None and len(shared.seeds) == len(run.seeds)
+        if share is not None and not counted and len(run.seeds) > 1:
             rows.append([problem, method, str(len(run.seeds)), f"{100 * float(share.mean()):.1f}"])
     return markdown(["problem", "method", "replications", "share, %"], rows) if rows else ""
 
