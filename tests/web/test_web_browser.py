@@ -276,8 +276,8 @@ def test_a_chemists_week(
     first, second = (trial.id for trial in loaded.trials if trial.state == "pending")
 
     # Wednesday: one worked, one did not
-    chemist.write(f"#v{first}", "1.75")
-    chemist.write(f"#d{first}", "0.1")
+    chemist.write(f"#v{first}-1", "1.75")
+    chemist.write(f"#d{first}-1", "0.1")
     chemist.leave(f"#pending-{first} form.tell button")
     chemist.wait("document.querySelectorAll('#pending .card').length === 1", "one left")
     chemist.press(f"#pending-{second} summary")
