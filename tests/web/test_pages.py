@@ -252,7 +252,7 @@ def test_several_properties_are_told_in_part_and_shown_as_a_trade_off(
         assert page.count('class="front"') == 2
         assert page.count('class="dot"') == 1
         assert "none of these is beaten in every property" in text_of(page)
-        assert "strength 2, cost 9" in text_of(web.get("/").text)
+        assert "2 on the front" in text_of(web.get("/").text)
         assert web.get("/studies/one/figures").status_code == 200
         assert "cost" in web.get("/studies/one/export/csv").text
     trials = Study.load(url, "one").trials

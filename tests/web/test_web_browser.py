@@ -38,7 +38,7 @@ FLAGS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
     "--hide-scrollbars",
 )
-PATIENCE = 90.0  # seconds, on a busy machine
+PATIENCE = 180.0  # seconds, on a busy machine
 OVERFLOWING = """
 const wide = document.documentElement.clientWidth;
 return Array.from(document.querySelectorAll("main *, header *")).filter(function (element) {

@@ -137,6 +137,14 @@ def _goal(survey: Survey) -> str:
     return shown(f"{capitalised(goals.in_words())}.", 600)
 
 
+def _best_value(survey: Survey, best: list[tuple[Trial, float | None]]) -> str | None:
+    """The best value; of a Pareto search, how many trials are on the front."""
+    goals = survey.settings.goals
+    if goals is not None and goals.is_pareto:
+        return f"{len(best)} on the front" if best else None
+    return value_in_words(*best[0]) if best else None
+
+
 def _kind_of_best(survey: Survey) -> str:
     goals = survey.settings.goals
     return (
@@ -196,7 +204,7 @@ def study_card(room: Room) -> dict[str, Any]:
         "goal": _goal(survey),
         "states": states,
         "n_complete": states["complete"],
-        "best_value": value_in_words(*best[0]) if best else None,
+        "best_value": _best_value(survey, best),
         "best": trial_view(room, best[0][0], 150) if best else None,
         "last": when(max(stamps, default=None)),
     }
@@ -224,7 +232,7 @@ def study_view(room: Room, page: int = 1) -> dict[str, Any]:
         "direction": survey.settings.direction,
         "states": Counter(trial.state for trial in trials),
         "n_complete": len(survey.complete),
-        "best_value": value_in_words(*best[0]) if best else None,
+        "best_value": _best_value(survey, best),
         "best_title": _kind_of_best(survey),
         "tradeoff": tradeoff(room),
         "best": [
