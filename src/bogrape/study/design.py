@@ -121,7 +121,7 @@ def random_graph(
             raise
         raise SearchSpaceExhausted(
             f"no random graph of the space is new: {len(taken)} different ones were tried before, "
-            "so the space is used up, or nearly; widen it"
+            "so the space is used up, or nearly so; widen it"
         ) from None
 
 
