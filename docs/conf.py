@@ -46,7 +46,10 @@ mathjax3_config = {"options": {"enableMenu": False}}  # the menu would load furt
 # Markdown
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
 myst_heading_anchors = 4
-suppress_warnings = ["mystnb.unknown_mime_type"]
+suppress_warnings = [
+    "mystnb.unknown_mime_type",
+    "ref.python",  # names of attributes that several classes have
+]
 
 # Tutorials are notebooks in Markdown and run when the site is built.
 nb_execution_mode = "cache"
