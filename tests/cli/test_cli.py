@@ -441,7 +441,7 @@ def test_changed_settings_end_with_2(write: Callable[..., Path]) -> None:
         ('name = "test"', 'name = "../test"', "name must be"),
         ('name = "test"', "name = 5", "name must be"),
         ("sqlite:///study.db", "mysql://x/y", "storage must be a URL"),
-        ('"sqlite:///study.db"', "5", "storage must be a text"),
+        ('"sqlite:///study.db"', "5", "storage must be a string"),
         ("[search]", "[search]\nkernel = 'wl'", "kernel"),
         ("[search]", "[search]\nkappa = 1\nacquisition = 'ei'", "belongs to acquisition = 'lcb'"),
         ("n_iterations = 2", "n_iterations = -2", "n_iterations to be an integer"),

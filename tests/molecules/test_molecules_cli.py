@@ -134,7 +134,7 @@ def test_the_example_decorates_a_scaffold(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [
-        ('scaffold = ""', "scaffold must be a text"),
+        ('scaffold = ""', "scaffold must be a string"),
         ("scaffold = 3", "scaffold must be a string, got 3"),
         ('scaffold = "c1cccc1"', "SMILES 'c1cccc1'"),
         ('scaffold = "**"', "next to an element"),

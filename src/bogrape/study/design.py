@@ -51,8 +51,8 @@ class Design:
                 raise
             graphs = list(error.graphs)
             logger.warning(
-                "the initial design chooses among %d graphs instead of %d: it takes long to sample "
-                "this space; a larger time_limit gives it more",
+                "the initial design was chosen from %d graphs instead of %d, because sampling this "
+                "space is slow; try a larger time_limit",
                 len(graphs),
                 size,
             )
