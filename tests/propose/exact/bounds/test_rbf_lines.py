@@ -220,8 +220,10 @@ def test_a_quadratic_line_comes_near_lcb_where_boxes_are_small(seed: int) -> Non
     off = []
     for width in (1e-2, 1e-3):
         half = np.full(len(cells), width)
-        made = RbfQuadratic(lcb._posterior, lcb._cells, cells - half, cells + half, 1.0)
-        base, slope = made.line(cells)
+        made = RbfQuadratic(
+            lcb._posterior, lcb._cells, cells - half, cells + half, lcb._weights, lcb._inverse
+        )
+        base, slope = made.line(cells, 1.0)
         off.append(value - (base + float(slope @ cells)))
     assert min(off) >= -1e-9
     assert off[1] <= 0.02 * off[0] + 1e-4 * (1 + abs(value))
