@@ -28,6 +28,7 @@ from bogrape.propose.exact.bounds.rbf_lines import RbfLcbOverCounts, rbf_composi
 from bogrape.propose.exact.bounds.rbf_quadratics import (
     WIDEST,
     RbfQuadratic,
+    _Asked,
     _exponential_beyond,
 )
 from bogrape.propose.exact.distances.known import known_of_counts, most_far
@@ -138,6 +139,49 @@ def test_any_point_gives_a_line_below_the_values_of_all_graphs_of_a_box(
         for base, slope in lines:
             offsets = every[inside] @ lcb._cells.rows.T - at.cells
             assert (base + offsets @ slope - 1e-9 <= values[inside]).all()
+
+
+@given(st.sampled_from(list(SPACES)), st.integers(0, 10**6))
+@settings(max_examples=100, deadline=None)
+def test_lines_hold_where_lcb_is_below_a_value_and_deviations_are_small(
+    name: str, seed: int
+) -> None:
+    """Elsewhere they need not: that is what makes them tight."""
+    gp, rng = _instance(name, seed)
+    kappa = float(rng.choice([0.3, 1.0, 3.0]))
+    key, graphs = _some_piece(name, rng)
+    plain = _over_counts(gp, key, kappa)
+    every, values = _counts(plain, graphs), _values(name, gp, graphs, kappa)
+    deviations = (_values(name, gp, graphs, 0.0) - values) / kappa
+    most_std = float(rng.choice(deviations)) * (1 + 1e-9) + 1e-9
+    value = float(rng.choice(values)) + 1e-9
+    lcb = plain.of(kappa, most_std)
+    ends = every[rng.integers(len(every), size=int(rng.integers(1, 5)))]
+    box = Box(ends.min(axis=0).astype(float), ends.max(axis=0).astype(float))
+    asked = ((every >= box.low) & (every <= box.high)).all(axis=1)
+    asked &= (values < value) & (deviations <= most_std)
+    for x in (ends[0].astype(float), rng.uniform(box.low, box.high)):
+        line = lcb.below(lcb.touching(x, box), box, value)
+        assert (line(every[asked]) <= values[asked] + 1e-9).all()
+        quadratic = lcb._quadratic(box)
+        offsets = every[asked] @ lcb._cells.rows.T
+        for part in (0.0, 0.5, 1.0):
+            zeta = quadratic._scale * (lcb._cells.rows @ x - quadratic._middle)
+            asks = _Asked(kappa, value, min(most_std, math.sqrt(gp.posterior.model.alpha)))
+            base, slope = quadratic._line(zeta, asks, part)
+            there = (offsets - quadratic._middle) * quadratic._scale
+            assert (base + there @ slope <= values[asked] + 1e-9).all()
+
+
+@given(st.sampled_from(list(SPACES)), st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_no_graph_of_a_piece_has_a_larger_deviation_than_its_limit(name: str, seed: int) -> None:
+    gp, rng = _instance(name, seed)
+    key, graphs = _some_piece(name, rng)
+    deviations = _values(name, gp, graphs, 0.0) - _values(name, gp, graphs, 1.0)
+    limit = _over_counts(gp, key, 1.0).most_std()
+    assert deviations.max() <= limit + 1e-7
+    assert limit <= math.sqrt(gp.posterior.model.alpha)
 
 
 @given(st.sampled_from(list(SPACES)), st.integers(0, 10**6))
