@@ -42,7 +42,7 @@ class RbfLCB(Strategy):
     by_composition = True
     # programs are larger than those of other kernels, and parts of one diameter have smaller ones
     most_halved_whole = 40
-    most_halved = 25
+    most_halved = 8
 
     def __init__(self, criterion: Criterion) -> None:
         super().__init__(criterion)
