@@ -14,8 +14,14 @@ pytest_collect_file = Sybil(
 ).pytest()
 
 # Doctests import their module: leave out packages whose extra is not installed.
-_NEEDS = {"rdkit": "src/bogrape/molecules/*"}
-collect_ignore_glob = [glob for package, glob in _NEEDS.items() if find_spec(package) is None]
+_NEEDS = {
+    "rdkit": "molecules/*",
+    "optuna": "integrations/optuna/*",
+    "sklearn": "integrations/sklearn/*",
+}
+collect_ignore_glob = [
+    f"src/bogrape/{glob}" for package, glob in _NEEDS.items() if find_spec(package) is None
+]
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -29,7 +29,8 @@ from bogrape.gp import GraphGP
 from bogrape.graph import Graph
 from bogrape.problems import get_problem
 from bogrape.propose.criterion import Criterion
-from bogrape.propose.local import search as module
+from bogrape.propose.local import chains
+from bogrape.propose.local.search import search
 
 from .checkout import ROOT
 from .markdown_tables import markdown
@@ -79,9 +80,9 @@ def measure(state: State, searching: str, n_evaluations: int) -> Record:
     gp = GraphGP("rbf", "fit", space=space).fit(state.graphs, state.values)
     criterion = Criterion(space, gp.posterior, EI())
     excluded = frozenset(map(space.identity, state.graphs))
-    with threadpool_limits(1), patch.dict(vars(module), SEARCHES[searching]):
+    with threadpool_limits(1), patch.dict(vars(chains), SEARCHES[searching]):
         began = time.process_time()
-        elite = module.search(
+        elite = search(
             criterion,
             excluded=excluded,
             n_evaluations=n_evaluations,

@@ -15,6 +15,23 @@ settings.register_profile("bogrape", deadline=None, derandomize=True, database=N
 settings.load_profile("bogrape")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what -m says
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of tests marked ``thinned(k)``, all instances but one in k are deep.
+
+    Those that stay are spread like the queens of a Latin square: each value of each parameter that
+    has at most k values is among them.
+    """
+    for item in items:
+        mark = item.get_closest_marker("thinned")
+        if (
+            mark
+            and isinstance(item, pytest.Function)
+            and sum(item.callspec.indices.values()) % mark.args[0]
+        ):
+            item.add_marker(pytest.mark.deep)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Caches of tests are not those of the user, and begin empty."""

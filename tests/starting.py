@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from bogrape.propose.jobs import process
+from bogrape.propose.jobs import worker
 
 
 def start_workers_with(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     """Workers that are started from here on run this code first."""
-    command = process.command
+    command = worker.command
 
     def changed(module: str) -> list[str]:
         words = command(module)
@@ -17,4 +17,4 @@ def start_workers_with(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
         words[script] = f"{code}\n{words[script]}"
         return words
 
-    monkeypatch.setattr(process, "command", changed)
+    monkeypatch.setattr(worker, "command", changed)

@@ -8,15 +8,22 @@ import sys
 import bogrape
 
 EXTRAS = {
+    "ax",
+    "botorch",
     "distributed",
+    "gpytorch",
     "gurobipy",
     "grakel",
+    "jinja2",
     "matplotlib",
+    "optuna",
     "rdkit",
     "sklearn",
+    "starlette",
     "submitit",
     "torch",
     "torch_geometric",
+    "uvicorn",
 }
 LATE = {"igraph", "networkx", "ortools", "pyscipopt", "sqlalchemy"}  # installed, but slow to load
 

@@ -1,18 +1,25 @@
-"""Checks of numbers that a caller gave.
+"""Checks of what a caller gave: numbers, and the arrays of a graph.
 
-Each returns the number in its normal form, or raises an error that says what was expected and what
-came. Whoever has more to say, such as a rule with a remedy, asks `is_whole` or `is_number`.
+Each check returns what it looked at in its normal form, or raises an error that says what was
+expected and what came. Whoever has more to say, such as a rule with a remedy, asks `is_whole` or
+`is_number`. Checked arrays are fresh ones that cannot be written to.
 """
 
 from __future__ import annotations
 
 import math
 from numbers import Integral, Real
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from .errors import InvalidInputError
+from .arrays import BoolArray, IntArray
+from .errors import InvalidGraphError, InvalidInputError
+
+LARGEST = 2**31 - 1  # of a label or an edge label
+MAX_NODES = 1000  # of graphs that come as text, checked before their matrices are made
+_Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 def is_whole(value: object) -> TypeGuard[Any]:
@@ -71,3 +78,125 @@ def shown(value: object) -> str:
     except Exception:  # of the caller's own class, or an integer of too many digits
         return f"a {type(value).__name__}"
     return text if len(text) <= 200 else text[:199] + "…"
+
+
+# -- the arrays of a graph -----------------------------------------------------------------------
+
+
+def _frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
+    """The same array, which from now on cannot be written to."""
+    array.setflags(write=False)
+    return array
+
+
+def _numeric(values: ArrayLike, what: str) -> NDArray[Any]:
+    """A fresh numeric array, or an error that names ``what``; never an array of objects."""
+    try:
+        array = np.array(values)
+    except (ValueError, TypeError) as error:
+        raise InvalidGraphError(f"{what} must be a rectangular array of numbers: {error}") from None
+    if array.size and array.dtype.kind not in "biuf":
+        raise InvalidGraphError(f"{what} must be numbers, got {array.dtype} entries")
+    return array
+
+
+def adjacency_matrix(adjacency: ArrayLike, directed: bool) -> BoolArray:
+    """A square matrix without self-loops, symmetric unless directed."""
+    if type(adjacency).__module__.startswith("networkx."):
+        raise InvalidGraphError(
+            "adjacency must be a matrix, got a networkx graph; use Graph.from_networkx"
+        )
+    array = _numeric(adjacency, "adjacency")
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or array.size == 0:
+        raise InvalidGraphError(
+            f"adjacency must be a square matrix with at least one node, got shape {array.shape}"
+        )
+    odd = array[(array != 0) & (array != 1)]
+    if odd.size:
+        raise InvalidGraphError(
+            f"adjacency must hold only 0 and 1, got {odd[0]!s}; labels of edges go into "
+            "edge_labels, and parallel edges are not supported"
+        )
+    matrix: BoolArray = array.astype(bool)
+    loops = np.flatnonzero(matrix.diagonal())
+    if loops.size:
+        raise InvalidGraphError(
+            f"self-loops are not supported, got one at node {loops[0]}; clear the diagonal"
+        )
+    if not directed and (place := _asymmetry(matrix)):
+        u, v = place
+        raise InvalidGraphError(
+            f"an undirected graph needs a symmetric adjacency, but entries ({u}, {v}) and "
+            f"({v}, {u}) differ; pass directed=True for a directed graph"
+        )
+    return _frozen(matrix)
+
+
+def _asymmetry(matrix: NDArray[Any]) -> tuple[int, int] | None:
+    """The first place where a square matrix differs from its mirror image."""
+    places = np.argwhere(matrix != matrix.T)
+    return (int(places[0, 0]), int(places[0, 1])) if len(places) else None
+
+
+def _not_integers(array: NDArray[Any]) -> BoolArray:
+    """Where the entries are no integers between 0 and the largest label."""
+    return np.asarray((array != np.floor(array)) | (array < 0) | (array > LARGEST))
+
+
+def label_vector(labels: ArrayLike | None, n: int) -> IntArray:
+    """One integer a node, all zero when left out."""
+    if labels is None:
+        return _frozen(np.zeros(n, dtype=np.int64))
+    array = _numeric(labels, "labels")
+    if array.shape != (n,):
+        raise InvalidGraphError(
+            f"labels must be one integer for each of the {n} nodes, got shape {array.shape}"
+        )
+    if _not_integers(array).any():
+        raise InvalidGraphError(
+            f"labels must be integers >= 0 and at most {LARGEST}, got {array.tolist()}"
+        )
+    return _frozen(array.astype(np.int64))
+
+
+def feature_matrix(features: ArrayLike | None, n: int) -> BoolArray:
+    """One row a node; no columns when left out."""
+    if features is None:
+        return _frozen(np.zeros((n, 0), dtype=bool))
+    array = _numeric(features, "features")
+    if array.ndim != 2 or array.shape[0] != n:
+        raise InvalidGraphError(
+            f"features must have {n} rows, one a node, and one column a feature; "
+            f"got shape {array.shape}"
+        )
+    odd = array[(array != 0) & (array != 1)]
+    if odd.size:
+        raise InvalidGraphError(f"features must hold only 0 and 1, got {odd[0]!s}")
+    return _frozen(array.astype(bool))
+
+
+def edge_label_matrix(edge_labels: ArrayLike, matrix: BoolArray, directed: bool) -> IntArray:
+    """Integers from 1 on exactly where the adjacency matrix has edges."""
+    array = _numeric(edge_labels, "edge_labels")
+    if array.shape != matrix.shape:
+        raise InvalidGraphError(
+            f"edge_labels must have the shape of adjacency {matrix.shape}, got {array.shape}"
+        )
+    if _not_integers(array).any():
+        raise InvalidGraphError(
+            f"edge_labels must be integers, >= 1 on edges and 0 elsewhere, at most {LARGEST}; "
+            f"got {array[_not_integers(array)][0]!s}"
+        )
+    if ((array > 0) != matrix).any():
+        u, v = np.argwhere((array > 0) != matrix)[0]
+        raise InvalidGraphError(
+            f"edge_labels must be >= 1 exactly on the edges; entry ({u}, {v}) is {array[u, v]} "
+            f"but adjacency there is {int(matrix[u, v])}"
+        )
+    if not directed and (place := _asymmetry(array)):
+        u, v = place
+        raise InvalidGraphError(
+            f"edge_labels of an undirected graph must be symmetric, but entries ({u}, {v}) and "
+            f"({v}, {u}) are {array[u, v]} and {array[v, u]}"
+        )
+    return _frozen(array.astype(np.int64))

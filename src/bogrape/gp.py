@@ -8,7 +8,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Literal
+from inspect import signature
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -90,6 +91,8 @@ class GraphGP:
         clip: float | None = None,
         most_observations: int | None = None,
     ) -> None:
+        # The arguments themselves, by name: what `get_params` tells must be what was given.
+        self._given = {name: value for name, value in locals().items() if name != "self"}
         self.kernel = get_kernel(kernel)
         fitted = isinstance(noise, str) and noise == "fit"
         if not fitted:
@@ -255,6 +258,51 @@ class GraphGP:
             if n_coordinates <= MOST_COORDINATES:
                 return everything, self.n_labels
         return representative(counts, y, most, to_beat), counts.n_labels
+
+    # -- as an estimator of scikit-learn ----------------------------------------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
+        """The arguments it was made with: what ``sklearn.base.clone`` makes another one from."""
+        return {name: self._given[name] for name in signature(GraphGP).parameters}
+
+    def set_params(self, **params: Any) -> GraphGP:
+        """Change some of its arguments; returns self, which then has to be fitted again."""
+        known = list(signature(GraphGP).parameters)
+        for name in params:
+            if name not in known:
+                raise InvalidInputError(
+                    f"GraphGP has no parameter {name!r:.60}; known are {', '.join(known)}"
+                )
+        if params:  # nothing changes where one of them is refused
+            self.__dict__ = GraphGP(**{**self.get_params(), **params}).__dict__
+        return self
+
+    def score(
+        self, graphs: Sequence[Graph], y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Share of the variance of y that the posterior mean explains: R², at most 1."""
+        values = checked_observations(graphs, y)
+        weights = np.ones(len(values)) if sample_weight is None else np.array(sample_weight, float)
+        mean = self.predict(graphs, return_std=False)
+        missed = float(weights @ (values - mean) ** 2)
+        total = float(weights @ (values - np.average(values, weights=weights)) ** 2)
+        if total > 0:
+            return 1.0 - missed / total
+        return 1.0 if missed == 0 else 0.0
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._posterior is not None
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="regressor",
+            target_tags=TargetTags(required=True),
+            regressor_tags=RegressorTags(),
+            input_tags=InputTags(two_d_array=False),
+            no_validation=True,
+        )
 
     @property
     def posterior(self) -> Posterior:

@@ -24,13 +24,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import display
 from .arrays import BoolArray, FloatArray, IntArray
-from .errors import InvalidGraphError
-from .graph_arrays import (
+from .checks import (
     adjacency_matrix,
     edge_label_matrix,
     feature_matrix,
     label_vector,
 )
+from .errors import InvalidGraphError
 from .graph_readers import NAMES, read_json, read_networkx
 
 

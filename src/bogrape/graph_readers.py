@@ -1,7 +1,7 @@
 """Graphs read from networkx and from JSON: what a `Graph` is made of, or why it cannot be read.
 
 Nothing is left out in silence: what a `Graph` has no place for is refused. The arrays themselves
-are checked when the graph is made (`bogrape.graph_arrays`).
+are checked when the graph is made (`bogrape.checks`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .arrays import IntArray
+from .checks import LARGEST, MAX_NODES
 from .errors import InvalidGraphError
-from .graph_arrays import LARGEST, MAX_NODES
 
 NAMES = "bogrape_names"  # attribute of networkx graphs
 

@@ -17,8 +17,8 @@ from ortools.sat.python import cp_model
 from bogrape.encoding import GraphEncoding, Structure
 from bogrape.graph import Graph
 from bogrape.propose.criterion import Criterion
-from bogrape.propose.local.search import Elite
 from bogrape.propose.proposal import Request
+from bogrape.propose.values import Elite
 
 _EXACT = "bogrape.propose.exact.proof"
 _FEW = 100  # evaluations

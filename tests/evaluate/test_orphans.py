@@ -130,11 +130,11 @@ def test_a_run_that_is_ended_takes_its_simulations_with_it(
     cleaned.add(process.pid)
     assert wait_until(ready.exists, 60)
     wanted = n_parallel * SIMULATION_PROCESSES
-    assert wait_until(lambda: len(descendants(process.pid)) > wanted, 20)
+    assert wait_until(lambda: len(descendants(process.pid)) > wanted, 60)
     started = descendants(process.pid)
     cleaned |= started
     process.send_signal(number)
-    process.wait(20)
+    process.wait(60)
     assert wait_until(lambda: all_gone(started), 5), "simulations outlived the run"
     pending = Study.load(f"sqlite:///{tmp_path}/study.db", "test").trials
     assert {trial.state for trial in pending} == {"pending"}  # to be evaluated once more, alone
@@ -151,13 +151,13 @@ def test_a_run_that_is_killed_takes_stopped_simulations_with_it(
     )
     cleaned.add(process.pid)
     assert wait_until(ready.exists, 60)
-    assert wait_until(lambda: len(descendants(process.pid)) > SIMULATION_PROCESSES, 20)
+    assert wait_until(lambda: len(descendants(process.pid)) > SIMULATION_PROCESSES, 60)
     started = descendants(process.pid)
     cleaned |= started
     for pid in started:
         os.kill(pid, signal.SIGSTOP)
     process.kill()
-    process.wait(20)
+    process.wait(60)
     assert wait_until(lambda: all_gone(started), 5), "simulations outlived the run"
 
 

@@ -40,12 +40,11 @@ from bogrape.propose.exact.proof.piece import Open, Piece
 from bogrape.propose.exact.proof.strategies import linear
 from bogrape.propose.jobs import pool as worker
 from bogrape.propose.local import search as local_search
-from bogrape.propose.local.landmarks import landmarks
+from bogrape.propose.local.chains import landmarks
 from bogrape.propose.local.moves import REWIRE, MoveTable
-from bogrape.propose.local.search import Elite, find_any, search
-from bogrape.propose.local.ties import break_tie
+from bogrape.propose.local.search import break_tie, find_any, search
 from bogrape.propose.proposal import Request
-from bogrape.propose.values import evaluate
+from bogrape.propose.values import Elite, evaluate
 from bogrape.space import graph_space, sampler
 from bogrape.space.construct import OutOfTime, Recipe, build
 from bogrape.study import design as design_module

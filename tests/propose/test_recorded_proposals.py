@@ -32,8 +32,8 @@ QUICK = [
     name
     for name, instance in INSTANCES.items()
     if instance.number in FURTHER
-    or (instance.number % 4 == instance.number // 4 % 4 and "molecules" not in instance.space)
-]  # every space once, every kernel four times
+    or (instance.number % 8 == instance.number // 8 % 8 and "molecules" not in instance.space)
+]  # one in eight
 
 
 def assert_as_recorded(name: str) -> None:
@@ -46,9 +46,15 @@ def assert_as_recorded(name: str) -> None:
         compared = ("value", "bound", "status")
         assert differences(saved, found, near, compared) == []
     elif SAVED["arithmetic"] == arithmetic():
-        assert differences(saved, found) == []
+        assert differences(_whoever_found_it(saved), _whoever_found_it(found)) == []
     else:
-        assert differences(_named_here(instance, saved), found, near) == []
+        saved = _whoever_found_it(_named_here(instance, saved))
+        assert differences(saved, _whoever_found_it(found), near) == []
+
+
+def _whoever_found_it(answers: list[Any]) -> list[Any]:
+    """The answers without their finder: on a busy machine, workers may be ahead of the search."""
+    return [{**answer, "method": answer["method"].removeprefix("search+")} for answer in answers]
 
 
 def _named_here(instance: Instance, saved: list[Any]) -> list[Any]:

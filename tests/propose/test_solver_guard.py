@@ -19,7 +19,7 @@ from bogrape.acquisition import EI, LCB
 from bogrape.constraints import CycleRange, DegreeRange, ForbiddenAdjacency, LabelCount
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.distances.extremes import prove as prove_fact
-from bogrape.propose.exact.distances.facts import Fact, known_facts
+from bogrape.propose.exact.distances.histograms import Fact, known_facts
 from bogrape.propose.exact.proof.engine import choose
 from bogrape.propose.exact.proof.partition import open_pieces
 from bogrape.propose.exact.proof.piece import Answer

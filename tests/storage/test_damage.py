@@ -65,6 +65,7 @@ def assert_harmless_or_refused(original: Path, folder: Path, way: str, seed: int
     return "read"
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("way", WAYS)
 def test_damage_is_harmless_or_refused_untouched(way: str, original: Path, tmp_path: Path) -> None:
     found = [assert_harmless_or_refused(original, _fresh(tmp_path), way, seed) for seed in range(6)]

@@ -22,7 +22,7 @@ from bogrape.gp import STUDY_CLIP, STUDY_OBSERVATIONS, GraphGP
 from bogrape.posterior import FunctionPosterior, WeightPosterior
 from bogrape.propose import propose
 from bogrape.propose.criterion import Criterion
-from bogrape.propose.local.ties import break_tie
+from bogrape.propose.local.search import break_tie
 from bogrape.study import planner
 
 from strategies import any_graphs

@@ -46,9 +46,7 @@ from ..constraints.rows import Atom, Aux, Edge, EdgeLabel, HasFeature, HasLabel,
 from ..counts import distances_batch
 from ..graph import Graph
 from .structure import Structure
-from .symmetry import fixed_within, symmetry_rows
-
-Literal = Any  # a CP-SAT Boolean variable (or its negation), or a Python bool where it is decided
+from .symmetry import Literal, fixed_within, symmetry_rows
 
 
 class GraphEncoding:

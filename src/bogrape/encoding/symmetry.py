@@ -28,17 +28,35 @@ among those nodes, and the rules cannot tell.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from ..constraints import Shape
 from .layering import layering
 from .structure import Structure
 
-if TYPE_CHECKING:
-    from .graph_encoding import GraphEncoding
+Literal = Any  # a CP-SAT Boolean variable (or its negation), or a Python bool where it is decided
+
+
+class Numbered(Protocol):
+    """The variables of a graph that rows are added to; a `GraphEncoding` has them."""
+
+    model: Any
+    structure: Structure
+    shape: Shape
+
+    def edge(self, u: int, v: int) -> Literal: ...
+    def within(self, u: int, v: int, s: int) -> Literal: ...
+    def degree(self, v: int) -> Any: ...
+    def negated(self, literal: Literal, /) -> Literal: ...
+    def total(self, literals: Iterable[Literal], /) -> Any: ...
+    def clause(self, *literals: Literal) -> None: ...
+    def add_if(self, conditions: Iterable[Literal], constraint: Any) -> None: ...
+    def defined(self, key: tuple[Any, ...], define: Callable[[Any], None]) -> Any: ...
+    def all_of(self, key: tuple[Any, ...], literals: Sequence[Literal]) -> Literal: ...
 
 
 def fixed_within(structure: Structure) -> Callable[[int, int, int], bool | None] | None:
@@ -53,7 +71,7 @@ def fixed_within(structure: Structure) -> Callable[[int, int, int], bool | None]
     return None
 
 
-def symmetry_rows(encoding: GraphEncoding) -> None:
+def symmetry_rows(encoding: Numbered) -> None:
     """Add the rows that keep one numbering, or a few, of each graph."""
     structure = encoding.structure
     if structure.layers is not None:
@@ -79,7 +97,7 @@ def _decided_by_layers(layers: tuple[int, ...]) -> Callable[[int, int, int], boo
     return decided
 
 
-def _most_far_first(encoding: GraphEncoding, diameter: int) -> None:
+def _most_far_first(encoding: Numbered, diameter: int) -> None:
     """Node 0 has the most nodes at the largest distance, then the largest degree."""
     n = encoding.shape.n_nodes
     if diameter < 2:
@@ -96,7 +114,7 @@ def _most_far_first(encoding: GraphEncoding, diameter: int) -> None:
         encoding.model.add(order[u] <= order[0])
 
 
-def _number_from_node_0(encoding: GraphEncoding, last: int) -> None:
+def _number_from_node_0(encoding: Numbered, last: int) -> None:
     """After the path ``0, .., last``: by distance from node 0, by first parent, by degree."""
     n = encoding.shape.n_nodes
     others = range(last + 1, n)
@@ -119,7 +137,7 @@ def _number_from_node_0(encoding: GraphEncoding, last: int) -> None:
             tried += of_a
 
 
-def _is_nearer(encoding: GraphEncoding, w: int, v: int, last: int) -> Any:
+def _is_nearer(encoding: Numbered, w: int, v: int, last: int) -> Any:
     """The literal "w is nearer to node 0 than v", for others w < v."""
     steps = [(encoding.within(0, w, s), encoding.within(0, v, s)) for s in range(1, last + 1)]
     if all(isinstance(literal, bool) for step in steps for literal in step):
@@ -133,7 +151,7 @@ def _is_nearer(encoding: GraphEncoding, w: int, v: int, last: int) -> Any:
     return encoding.defined(("nearer", w, v), define)
 
 
-def _is_parent(encoding: GraphEncoding, w: int, v: int, last: int) -> Any:
+def _is_parent(encoding: Numbered, w: int, v: int, last: int) -> Any:
     """The literal "w is a neighbour of v that is nearer to node 0"; w is on the path or w < v."""
     if w <= last:
         nearer = [encoding.within(0, v, w + 1), encoding.negated(encoding.within(0, v, w))]

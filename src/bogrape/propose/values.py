@@ -1,4 +1,4 @@
-"""Values of graphs: computed for many at a time, in standardised units, and when they are equal.
+"""Values of graphs: in standardised units, computed for many at a time, and the best of them.
 
 Proposers see *standardised* acquisition values: those of the posterior of the standardised
 observations. So ``y -> a y + b`` changes nothing they do. Values leave these units in one place,
@@ -11,7 +11,8 @@ little they promise. There the tolerances are shares of EI: ``TIE`` means one pa
 
 Values of many graphs are computed in bounded memory, and by a deadline. The labelled counts of one
 graph with 100 nodes and 20 labels fill 320 kilobytes, and a posterior makes several arrays of that
-size: large batches are evaluated part by part.
+size: large batches are evaluated part by part. The best graphs are kept by an `Elite`, to which
+values closer than ``TIE`` are one value.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ import math
 import sys
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -28,6 +30,7 @@ import numpy as np
 from ..arrays import FloatArray, IntArray
 from ..batch import Batch
 from ..counts import Counts
+from ..graph import Graph
 from ..space import GraphSpace
 
 TIE = 1e-9  # values closer than this are one value
@@ -39,6 +42,8 @@ PROGRESS = 1e-3  # a bound that rises by less has not moved
 # numbers near one, so rounding decides them, and the logarithm would follow every digit of it.
 CERTAIN = 3e-5
 _MOST_BYTES = 128 * 2**20  # of the counts of one part; a handful of such arrays exist at once
+_TIES_KEPT = 32
+_PASSED_KEPT = 50_000
 
 Number = TypeVar("Number", float, FloatArray)
 
@@ -200,3 +205,48 @@ def evaluate(
         values[done] = objective.of_counts(counts)
         joined[done] = counts.lengths.sum(axis=1)
     return values, joined
+
+
+# -- the best of them --------------------------------------------------------------------------
+
+
+@dataclass
+class Elite:
+    """The best graphs seen so far that are not excluded, and their ties, by identity."""
+
+    excluded: Collection[str]
+    value: float = np.inf
+    ties: dict[str, Graph] = field(default_factory=dict)
+    n_evaluations: int = 0
+    identify: Callable[[Graph], str] = Graph.canonical_key
+    # excluded or known graphs as they were numbered: chains meet them again and again
+    _passed: set[bytes] = field(default_factory=set, repr=False)
+
+    @property
+    def tolerance(self) -> float:
+        """Values closer than this are one value."""
+        return room(TIE, self.value) if np.isfinite(self.value) else 0.0
+
+    def offer(self, batch: Batch, values: FloatArray) -> None:
+        """Take in the graphs of a batch; infinite values mark those outside the space."""
+        n_more = 4 if len(self.ties) < _TIES_KEPT else 0  # ties are massive: a few a round suffice
+        for i in np.argsort(values, kind="stable"):
+            better = values[i] < self.value - self.tolerance
+            if not np.isfinite(values[i]):
+                return
+            if not better and (not n_more or values[i] > self.value + self.tolerance):
+                return
+            n_more -= not better  # known and excluded ties count too: keys are slow
+            if (raw := batch.raw(int(i))) in self._passed:
+                continue
+            graph = batch.graph(int(i))
+            key = self.identify(graph)
+            if key in self.excluded or key in self.ties:
+                if len(self._passed) < _PASSED_KEPT:
+                    self._passed.add(raw)
+                continue
+            if better:
+                self.value = float(values[i])
+                self.ties = {key: graph}
+            else:
+                self.ties[key] = graph

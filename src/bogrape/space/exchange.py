@@ -1,11 +1,12 @@
-"""Graphs of a space as networkx graphs and back: by the names of its nodes and labels."""
+"""Spaces as JSON; their graphs as networkx graphs and back, by the names of nodes and labels."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import InvalidGraphError
+from ..errors import InvalidGraphError, InvalidSpaceError
 from ..graph import Graph
 
 
@@ -70,3 +71,18 @@ def _number_labels(graph: Any, names: Sequence[str], fixed: Sequence[str]) -> No
                     f"got {label!r}"
                 )
             data["label"] = index[label]
+
+
+def read_space(text: str) -> dict[str, Any]:
+    """The arguments of the space that a JSON text holds, rules as they are written."""
+    try:
+        data: Any = json.loads(text)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidSpaceError(f"expected the JSON text of a space: {error}") from None
+    known = {"n_nodes", "labels", "features", "directed", "connected", "rules"}
+    known |= {"edge_labels", "nodes", "domain"}
+    if not isinstance(data, dict) or not set(data) <= known:
+        raise InvalidSpaceError(f"expected an object with {', '.join(sorted(known))}")
+    if not isinstance(data.get("rules", []), list):
+        raise InvalidSpaceError(f"expected rules to be a list, got {data['rules']!r}")
+    return data

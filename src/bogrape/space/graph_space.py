@@ -16,6 +16,7 @@ import numpy as np
 
 from ..arrays import BoolArray, FloatArray
 from ..batch import Batch
+from ..checks import MAX_NODES as MAX_GRAPH
 from ..checks import shown, whole
 from ..constraints import (
     Acyclic,
@@ -26,8 +27,6 @@ from ..constraints import (
     in_words,
     rule_from_dict,
 )
-from ..constraints.own import check_own_meaning, trial_graphs
-from ..constraints.registry import is_own
 from ..counts import chunks
 from ..domain import DIRECTED_GRAPHS, GRAPHS, Domain, Nouns
 from ..errors import (
@@ -37,7 +36,7 @@ from ..errors import (
     SamplingError,
 )
 from ..graph import Graph
-from ..graph_arrays import MAX_NODES as MAX_GRAPH
+from .binding import bound_rules, try_own_rules
 from .checks import (
     MAX_EDGE_LABELS,
     MAX_FEATURES,
@@ -51,7 +50,7 @@ from .checks import (
     labels_of_nodes,
     span,
 )
-from .exchange import from_networkx, to_networkx
+from .exchange import from_networkx, read_space, to_networkx
 from .propagation import Known, propagate
 from .sampler import sample
 
@@ -141,41 +140,19 @@ class GraphSpace:
         object.__setattr__(self, field, value)  # frozen: only while it is being built
 
     def _bind_rules(self, by_node: tuple[str, ...] | None) -> None:
-        rules = checked_rules(self.rules)
-        if self.acyclic and Acyclic() not in rules:
-            rules.append(Acyclic())
-        if self.nodes is not None:
-            rules = [self._named_nodes(rules, by_node)] + [
-                rule for rule in rules if not isinstance(rule, NamedNodes)
-            ]
-        names = {name: i for i, name in enumerate(self.label_names or ())}
-        sites = {name: i for i, name in enumerate(self.nodes or ())}
-        bound = (rule.located(sites).bind(names, self.shape(self.n_max)) for rule in rules)
-        self._set("rules", tuple(dict.fromkeys(bound)))  # a rule given twice says nothing new
+        rules = bound_rules(
+            checked_rules(self.rules),
+            self.shape(self.n_max),
+            label_names=self.label_names or (),
+            nodes=self.nodes,
+            labels_by_node=by_node,
+            acyclic=self.acyclic,
+        )
+        self._set("rules", rules)
         self._set("acyclic", Acyclic() in self.rules)
-        self._check_own_rules()
-
-    def _check_own_rules(self) -> None:
-        """Try rules of the user's own on a few graphs; `holds` on those it would be asked about."""
-        own = [rule for rule in self.rules if is_own(type(rule))]
-        if not own:
-            return
         n = min(self.n_max, max(self.n_min, _TRIED))
-        graphs = trial_graphs(self.shape(n), self.connected == "strong")
-        batch = Batch.of(graphs)
-        others = (rule.excess(batch) for rule in self.rules if not rule.one_by_one)
-        inside = [graphs[i] for i in np.flatnonzero(sum(others, np.zeros(len(graphs))) == 0)]
-        for rule in own:
-            tried = inside if rule.one_by_one else graphs
-            if tried:
-                check_own_meaning(rule, tried, self.shape(n), self.interchangeable(n))
-
-    def _named_nodes(self, rules: list[Rule], by_node: tuple[str, ...] | None) -> NamedNodes:
-        """The rule that keeps nodes apart: with these labels, or those of a copied space."""
-        kept = next((rule for rule in rules if isinstance(rule, NamedNodes)), None)
-        if by_node is None and kept is not None and kept.names == self.nodes:
-            return kept
-        return NamedNodes(self.nodes, by_node or ())
+        strong = self.connected == "strong"
+        try_own_rules(self.rules, self.shape(n), self.interchangeable(n), strong=strong)
 
     @cached_property
     def _domain_of_rules(self) -> Domain | None:
@@ -641,15 +618,6 @@ class GraphSpace:
     @classmethod
     def from_json(cls, text: str) -> GraphSpace:
         """Read what `to_json` wrote; anything else is refused with the reason."""
-        try:
-            data: Any = json.loads(text)
-        except (ValueError, TypeError, RecursionError) as error:
-            raise InvalidSpaceError(f"expected the JSON text of a space: {error}") from None
-        known = {"n_nodes", "labels", "features", "directed", "connected", "rules"}
-        known |= {"edge_labels", "nodes", "domain"}
-        if not isinstance(data, dict) or not set(data) <= known:
-            raise InvalidSpaceError(f"expected an object with {', '.join(sorted(known))}")
+        data = read_space(text)
         rules = data.pop("rules", [])
-        if not isinstance(rules, list):
-            raise InvalidSpaceError(f"expected rules to be a list, got {rules!r}")
         return cls(**data, rules=tuple(map(rule_from_dict, rules)))

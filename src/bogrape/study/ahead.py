@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, final
 
-from ..propose.jobs.process import command
+from ..propose.jobs.worker import command
 from ..trial import Trial
 from .asking import Asking
 from .planner import Plan

@@ -21,9 +21,10 @@ from bogrape.constraints import Acyclic, DegreeRange, LabelCount, NumberOfEdges,
 from bogrape.counts import Counts
 from bogrape.graph import Graph
 from bogrape.propose.criterion import Criterion
+from bogrape.propose.local import chains
 from bogrape.propose.local import search as module
-from bogrape.propose.local.search import Elite, search
-from bogrape.propose.values import CountObjective
+from bogrape.propose.local.search import search
+from bogrape.propose.values import CountObjective, Elite
 from exhaustive import everything, fitted, true_values
 
 from oracles import are_isomorphic, networkx_graph
@@ -163,7 +164,8 @@ def ticking(seconds: float) -> Iterator[float]:
 def test_it_stops_at_the_deadline(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a clock of its own: 50 looks before the deadline, with a budget for a million rounds."""
     clock = ticking(2.0)
-    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    for part in (module, chains):
+        monkeypatch.setattr(part, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     space = SPACES[name]
     elite = search(
         Wiener(space, 12), n_evaluations=10**6 * ROUND, deadline=time.monotonic() + 100.0

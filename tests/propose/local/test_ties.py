@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bogrape.graph import Graph
-from bogrape.propose.local import ties
-from bogrape.propose.local.ties import break_tie
+from bogrape.propose.local import search as local_search
+from bogrape.propose.local.search import break_tie
 
 from oracles import networkx_graph, path_counts
 from strategies import graph_lists, relabelled
@@ -82,7 +82,7 @@ def test_graphs_compared_in_parts_give_the_same_choice(
     tied, seen = case
     whole = break_tie(tied, seen, 0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ties, "_AT_ONCE", data.draw(st.integers(1, len(seen))))
+        patch.setattr(local_search, "_AT_ONCE", data.draw(st.integers(1, len(seen))))
         assert break_tie(tied, seen, 0) is whole
 
 
@@ -92,7 +92,7 @@ def test_past_the_deadline_the_first_of_those_seen_decide(
 ) -> None:
     tied, seen = case
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ties, "_AT_ONCE", 1)
+        patch.setattr(local_search, "_AT_ONCE", 1)
         assert break_tie(tied, seen, seed, ALREADY_PAST) is break_tie(tied, seen[:1], seed)
 
 

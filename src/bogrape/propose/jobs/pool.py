@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...machine import n_cores
-from .process import Death, Inbox, Report, Worker, broken, cannot_start
-from .worker import Job, Solve
+from .worker import Death, Inbox, Job, Report, Solve, Worker, broken, cannot_start
 
 logger = logging.getLogger(__name__)
 

@@ -16,8 +16,9 @@ from ...batch import Batch
 from ...errors import SamplingError, SearchSpaceExhausted
 from ..criterion import AnyCriterion
 from ..proposal import Proposal, Request
+from ..values import Elite
 from .moves import MoveTable
-from .search import Elite, find_any
+from .search import find_any
 
 _POPULATION = 50
 _GENERATIONS = 20

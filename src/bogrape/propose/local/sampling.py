@@ -9,7 +9,8 @@ from ...errors import SamplingError
 from ...graph import Graph
 from ..criterion import AnyCriterion
 from ..proposal import Proposal, Request
-from .search import Elite, find_any
+from ..values import Elite
+from .search import find_any
 
 _SAMPLES = 20  # as in the paper's RW-rand and WL-rand
 

@@ -1,91 +1,44 @@
-"""Restarted local search: the incumbent that the proof starts from.
-
-Many chains descend at once. In every round each chain tries a set of elementary moves (all of them
-when there are few), all candidates of all chains are evaluated as one batch with the exact
-acquisition, and each chain takes its best candidate if that is an improvement. A chain that is
-stuck restarts from a perturbed elite graph or from a fresh sample. Candidates are compared first by
-how far they are from the space (`GraphSpace.excess`), then by value, so that a chain may start
-outside.
+"""Restarted local search: the incumbent that a proof starts from, and the whole of some methods.
 
 The budget is a number of evaluations, so the answer depends on the seed and not on the machine; the
 deadline only cuts off. Graphs that are the same as an excluded one are passed through but never
-returned.
+returned. How chains descend is told in `bogrape.propose.local.chains`.
+
+`FirstSearch` comes before a proof, and goes on beside it if the clock is short. It is the search of
+``method="search"``, graph by graph: same seed, same budget. If its share of the time is too short
+for the budget, the rest of it is done in the time in which workers prove, so that a proposal with a
+proof is as good as one without.
+
+The kernels see counts, and many graphs have equal counts, so exact *ties* are common. Of the graphs
+tied for the best value take the one least like those already seen: the largest distance, in
+labelled path counts and degrees, to the nearest of them. What is still tied is decided by the seed.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import final
 
 import numpy as np
 
-from ...arrays import BoolArray, FloatArray, IntArray
+from ...arrays import FloatArray
 from ...batch import Batch
+from ...counts import count
 from ...errors import InfeasibleSpaceError, SamplingError
 from ...graph import Graph
-from ...space import GraphSpace
 from ..proposal import Request
-from ..values import STEP, TIE, Searchable, room
-from .landmarks import Landmarks, landmarks
-from .moves import MoveTable
+from ..values import Elite, Searchable, n_at_a_time
+from .chains import Chains
 
-# Few chains and small rounds let each chain take many steps. With the kernel rbf and EI, 50,000
-# evaluations then find the best value known in most states of trajectories; with 24 chains and
-# rounds of 4,000 it was a third of them (benchmarks/local_search.py). Smaller rounds are overhead.
-_CHAINS = 12
-_CANDIDATES = 500
-_MOST_EDGE_LABELS = 16_000_000  # in one batch: 60 nodes still have all candidates
-_ALL_TRIED = 1500  # what a round costs that tries all moves of small graphs: it is all overhead
-_STUCK_AFTER = 6  # rounds without improvement before a chain restarts: each tries some moves only
-_PENALTY = 1e300  # a unit of excess outweighs every acquisition value
-_TIES_KEPT = 32
-_PASSED_KEPT = 50_000
-_LANDMARK_SHARE = 0.5  # of the time there is, at most, for choosing among the landmarks
 _LATE_SHARE = 0.3  # of the time there is, for chains that begin late to begin
 _LAST_SECONDS = 0.7  # beyond the deadline, for any graph at all
-
-
-@dataclass
-class Elite:
-    """The best graphs seen so far that are not excluded, and their ties, by identity."""
-
-    excluded: Collection[str]
-    value: float = np.inf
-    ties: dict[str, Graph] = field(default_factory=dict)
-    n_evaluations: int = 0
-    identify: Callable[[Graph], str] = Graph.canonical_key
-    # excluded or known graphs as they were numbered: chains meet them again and again
-    _passed: set[bytes] = field(default_factory=set, repr=False)
-
-    @property
-    def tolerance(self) -> float:
-        """Values closer than this are one value."""
-        return room(TIE, self.value) if np.isfinite(self.value) else 0.0
-
-    def offer(self, batch: Batch, values: FloatArray) -> None:
-        """Take in the graphs of a batch; infinite values mark those outside the space."""
-        room = 4 if len(self.ties) < _TIES_KEPT else 0  # ties are massive: a few a round suffice
-        for i in np.argsort(values, kind="stable"):
-            better = values[i] < self.value - self.tolerance
-            if not np.isfinite(values[i]):
-                return
-            if not better and (not room or values[i] > self.value + self.tolerance):
-                return
-            room -= not better  # known and excluded ties count too: keys are slow
-            if (raw := batch.raw(int(i))) in self._passed:
-                continue
-            graph = batch.graph(int(i))
-            key = self.identify(graph)
-            if key in self.excluded or key in self.ties:
-                if len(self._passed) < _PASSED_KEPT:
-                    self._passed.add(raw)
-                continue
-            if better:
-                self.value = float(values[i])
-                self.ties = {key: graph}
-            else:
-                self.ties[key] = graph
+_FIRST_SHARE = 0.3  # of the time limit, before a proof begins, if that was time enough
+_LARGEST_FIRST_SHARE = 0.9  # else
+_ENOUGH = 50_000  # evaluations, after which better graphs are rarely found,
+_RECENT = 0.5  # unless one was found in this part of all evaluations, the latest
+_AT_ONCE = 1000  # graphs seen that tied ones are compared with at a time
 
 
 def search(
@@ -150,7 +103,7 @@ def search_steps(
             alike = [g for g in starts if g.n_nodes == n]
             now = time.monotonic()
             first = min(deadline, max(begun_by, now + _LATE_SHARE * (deadline - now)))
-            chains = _Chains(objective, n, rng, alike, first)
+            chains = Chains(objective, n, rng, alike, first)
             for best in chains.run(elite, budget // len(chosen), deadline, stop):
                 reached[n] = min(reached[n], best)
                 yield
@@ -180,192 +133,103 @@ def find_any(objective: Searchable, elite: Elite, request: Request) -> bool:
     return True
 
 
-class _Chains:
-    """Parallel chains over graphs of one size."""
+@final
+class FirstSearch:
+    """Local search under way; what it has found is in ``elite``."""
 
-    def __init__(
-        self,
-        objective: Searchable,
-        n: int,
-        rng: np.random.Generator,
-        starts: Sequence[Graph],
-        deadline: float,
-    ) -> None:
-        self._objective = objective
-        self._rng = rng
-        self._deadline = deadline
-        self._moves = MoveTable.of(objective.space, n)
-        space = objective.space
-        alike, marks = self._alike(starts), landmarks(space, n)
-        n_seeds = min(_CHAINS // 3, len(alike)) + min(_CHAINS // 3, len(marks))
-        # first of all: the others need not be in the space
-        fresh = _sample(space, n, max(_CHAINS - n_seeds, _CHAINS // 3), rng, deadline)
-        seeds = [*self._best(alike), *self._best_of(marks)]
-        self._current = Batch.of([*seeds, *fresh] or _anything(space, n))
-        self._score = np.full(len(self._current), np.inf)
-        self._stuck = np.zeros(len(self._current), dtype=np.int64)
-
-    @property
-    def _late(self) -> bool:
-        return time.monotonic() >= self._deadline
-
-    def _alike(self, starts: Sequence[Graph]) -> list[Graph]:
-        """The graphs that are of the space's kind."""
-        space = self._objective.space
-        return [
-            graph
-            for graph in starts
-            if graph.directed == space.directed
-            and graph.n_features == space.n_features
-            and (graph.edge_labels is None) == (space.n_edge_labels == 0)
-            and graph.labels.max() < space.n_labels
-        ]
-
-    def _best(self, alike: Sequence[Graph]) -> list[Graph]:
-        """The most promising of some graphs."""
-        if not alike or self._late:
-            return []
-        values, joined = self._objective.evaluate(Batch.of(alike), self._deadline)
-        return [alike[i] for i in _smallest(values, joined)]
-
-    def _best_of(self, marks: Landmarks) -> list[Graph]:
-        """The most promising landmarks: of all, or of a selection that there is time for."""
-        n, now = self._moves.n_nodes, time.monotonic()
-        until = now + _LANDMARK_SHARE * (self._deadline - now)
-        values, joined = np.full(len(marks), np.inf), np.zeros(len(marks), dtype=np.int64)
-        step = self._objective.n_at_a_time(n)
-        n_parts = -(-len(marks) // step)
-        for first in range(n_parts):
-            if time.monotonic() >= until:
-                break
-            some = np.arange(first, len(marks), n_parts)  # of all kinds, not the first ones
-            values[some], joined[some] = self._objective.evaluate(marks.batch(some), until)
-        chosen = marks.batch(_smallest(values, joined))
-        return [chosen.graph(i) for i in range(len(chosen))]
-
-    def run(
-        self, elite: Elite, budget: int, deadline: float, stop: Callable[[], bool]
-    ) -> Iterator[float]:
-        """Spend the budget; yields the best value of each round, excluded graphs included."""
-        self._deadline = deadline
-        self._score = self._evaluate(self._current, elite)
-        used = len(self._current)
-        yield float(self._score.min())
-        while used < budget and len(self._moves) and not self._late and not stop():
-            used += self._round(elite)
-            yield float(self._score.min())
-
-    def _evaluate(self, batch: Batch, elite: Elite) -> FloatArray:
-        space = self._objective.space
-        values, joined = self._objective.evaluate(batch, self._deadline)
-        if space.connected is True and not space.directed and not space.rules:
-            # nothing can be wrong but missing paths, and the counts tell how many are missing
-            excess = (batch.n_nodes**2 - joined).astype(float)
-        else:
-            excess = space.excess(batch, deadline=self._deadline)
-        elite.n_evaluations += int(np.isfinite(values).sum())
-        elite.offer(batch, np.where(excess == 0, values, np.inf))
-        return np.where(excess == 0, values, _PENALTY * (1.0 + excess))
-
-    def _round(self, elite: Elite) -> int:
-        n_chains = len(self._current)
-        per_chain = max(1, min(len(self._moves), self._n_candidates // n_chains))
-        owner = np.repeat(np.arange(n_chains), per_chain)
-        moves = self._draw(n_chains, per_chain)
-        candidates = self._moves.apply(self._current, moves, self._rng, owner, self._deadline)
-        scores = self._evaluate(candidates, elite).reshape(n_chains, per_chain)
-
-        best = scores.argmin(axis=1)
-        gain = scores[np.arange(n_chains), best] < self._score - STEP
-        chosen = candidates.select(np.arange(n_chains) * per_chain + best)
-        self._current = _where(gain, chosen, self._current)
-        self._score = np.where(gain, scores[np.arange(n_chains), best], self._score)
-        self._stuck = np.where(gain, 0, self._stuck + 1)
-        stuck = np.flatnonzero(self._stuck >= _STUCK_AFTER)
-        if stuck.size:
-            self._restart(stuck, elite)
-        used = len(owner) + stuck.size
-        return max(_ALL_TRIED, used) if per_chain == len(self._moves) else used
-
-    @property
-    def _n_candidates(self) -> int:
-        """Candidates of a round: fewer only where the labels of their edges fill the memory."""
-        n, labelled = self._current.n_nodes, self._current.edge_labels is not None
-        return min(_CANDIDATES, _MOST_EDGE_LABELS // n**2) if labelled else _CANDIDATES
-
-    def _draw(self, n_chains: int, per_chain: int) -> IntArray:
-        if per_chain == len(self._moves):
-            return np.tile(np.arange(per_chain), n_chains)
-        return self._moves.draw(n_chains * per_chain, self._rng)
-
-    def _restart(self, stuck: IntArray, elite: Elite) -> None:
-        """Half the stuck chains restart from a perturbed good chain, half from a fresh sample."""
-        rng = self._rng
-        good = np.argsort(self._score)[: max(1, len(self._score) // 3)]
-        parents = np.where(rng.random(stuck.size) < 0.5, rng.choice(good, stuck.size), stuck)
-        fresh = self._current.select(parents)
-        kicks = rng.integers(2, 3 + self._current.n_nodes // 2, stuck.size)
-        for kick in range(int(kicks.max())):
-            moved = self._moves.apply(fresh, self._moves.draw(stuck.size, rng), rng)
-            fresh = _where(kicks > kick, moved, fresh)
-        anew = np.flatnonzero(rng.random(stuck.size) < 0.25)
-        if anew.size:
-            space, deadline = self._objective.space, self._deadline
-            sampled = _sample(space, fresh.n_nodes, anew.size, rng, deadline)
-            if sampled:
-                mask = np.zeros(stuck.size, dtype=bool)
-                mask[anew[: len(sampled)]] = True
-                index = np.zeros(stuck.size, dtype=np.int64)
-                index[mask] = np.arange(mask.sum())
-                fresh = _where(mask, Batch.of(sampled).select(index), fresh)
-        scores = self._evaluate(fresh, elite)
-        everywhere = np.zeros(len(self._current), dtype=np.int64)
-        everywhere[stuck] = np.arange(stuck.size)
-        mask = np.zeros(len(self._current), dtype=bool)
-        mask[stuck] = True
-        self._current = _where(mask, fresh.select(everywhere), self._current)
-        self._score[stuck] = scores
-        self._stuck[stuck] = 0
-
-
-def _smallest(values: FloatArray, joined: IntArray) -> IntArray:
-    """Where the smallest values are that were evaluated, as many as may start chains."""
-    order = np.argsort(values, kind="stable")
-    return order[joined[order] > 0][: _CHAINS // 3]
-
-
-def _sample(
-    space: GraphSpace, n: int, k: int, rng: np.random.Generator, deadline: float
-) -> list[Graph]:
-    try:
-        return space.sample(k, seed=int(rng.integers(2**31)), n_nodes=n, deadline=deadline)
-    except SamplingError as error:
-        return list(error.graphs)  # those that there was time for
-
-
-def _anything(space: GraphSpace, n: int) -> list[Graph]:
-    """A start outside the space, for when sampling inside it fails: the search repairs it."""
-    edge_labels = np.zeros((n, n), dtype=np.int64) if space.n_edge_labels else None
-    return [
-        Graph(
-            np.zeros((n, n)),
-            np.zeros(n, dtype=int),
-            np.zeros((n, space.n_features)),
-            space.directed,
-            edge_labels=edge_labels,
+    def __init__(self, objective: Searchable, request: Request) -> None:
+        self._objective, self._request = objective, request
+        self._until = min(request.deadline, time.monotonic() + _FIRST_SHARE * request.time_limit)
+        self.elite = Elite(request.excluded, identify=objective.space.identity)
+        self.is_over = False
+        self.seconds = 0.0  # spent on it
+        self._improved_at = 0  # evaluations
+        self._steps = search_steps(
+            objective,
+            self.elite,
+            n_evaluations=request.n_evaluations,
+            deadline=request.deadline,
+            begun_by=self._until,
+            seed=request.seed,
+            starts=request.starts,
+            stop=request.stop,
         )
-    ]
+
+    def begin(self) -> None:
+        """Search for its share of the time."""
+        while self.step() and time.monotonic() < self._until:
+            pass
+
+    def run(self) -> Elite:
+        """Search for its share of the time, or longer if that is worth while."""
+        request = self._request
+        at_most = request.started + _LARGEST_FIRST_SHARE * request.time_limit
+        while self.step():
+            now = time.monotonic()
+            if now >= at_most or (now >= self._until and self._is_saturated):
+                break
+        if not self.elite.ties and time.monotonic() >= self._until:
+            find_any(self._objective, self.elite, self._request)
+        return self.elite
+
+    def step(self) -> bool:
+        """Search for a fraction of a second; false if the budget or the time is spent."""
+        before, began = self.elite.value, time.monotonic()
+        if not self.is_over:
+            self.is_over = next(self._steps, True) is True
+        self.seconds += time.monotonic() - began
+        if self.elite.value < before - self.elite.tolerance:
+            self._improved_at = self.elite.n_evaluations
+        return not self.is_over
+
+    @property
+    def _is_saturated(self) -> bool:
+        n_evaluations = self.elite.n_evaluations
+        return n_evaluations >= _ENOUGH and self._improved_at <= (1 - _RECENT) * n_evaluations
 
 
-def _where(mask: BoolArray, yes: Batch, no: Batch) -> Batch:
-    """Graph i of ``yes`` where the mask is set, else of ``no``."""
-    wide = mask[:, None, None]
-    return Batch(
-        np.where(wide, yes.adjacency, no.adjacency),
-        np.where(mask[:, None], yes.labels, no.labels),
-        np.where(wide, yes.features, no.features),
-        None
-        if yes.edge_labels is None or no.edge_labels is None
-        else np.where(wide, yes.edge_labels, no.edge_labels),
-        yes.directed,
-    )
+# -- ties ---------------------------------------------------------------------------------------
+
+
+def break_tie(
+    ties: Mapping[str, Graph], seen: Sequence[Graph], seed: int, deadline: float = math.inf
+) -> Graph:
+    """The tied graph least like the graphs already seen (keys are identities).
+
+    Past the deadline (a `time.monotonic` value) only the first of those count.
+    """
+    keys = sorted(ties)
+    order = np.random.default_rng(seed).permutation(len(keys))
+    graphs = [ties[keys[i]] for i in order]
+    if len(graphs) == 1 or not seen:
+        return graphs[0]
+    n = max(graph.n_nodes for graph in (*graphs, *seen))
+    n_labels = 1 + max(int(graph.labels.max()) for graph in (*graphs, *seen))
+    step = min(_AT_ONCE, n_at_a_time(n, n * n_labels**2))
+    nearest = np.full(len(graphs), np.inf)
+    for start in range(0, len(seen), step):
+        if start and time.monotonic() >= deadline:
+            break
+        nearest = np.minimum(nearest, _distances(graphs, seen[start : start + step]))
+    return graphs[int(np.argmax(np.round(nearest, 12)))]
+
+
+def _distances(graphs: Sequence[Graph], seen: Sequence[Graph]) -> FloatArray:
+    """How far each graph is from the nearest one seen."""
+    described = _describe([*graphs, *seen])
+    described = described[:, described.any(axis=0)]
+    mine, theirs = described[: len(graphs)], described[len(graphs) :]
+    return np.array([np.abs(theirs - row).sum(axis=1).min() for row in mine])
+
+
+def _describe(graphs: Sequence[Graph]) -> FloatArray:
+    """Shares of ordered pairs by distance and labels, and of nodes by degree."""
+    counts = count(graphs, pairs=True)
+    assert counts.pairs is not None
+    paths = counts.pairs.reshape(len(graphs), -1) / counts.sizes[:, None] ** 2
+    n = int(counts.sizes.max())
+    degrees = np.zeros((len(graphs), 2 * n))
+    for i, graph in enumerate(graphs):
+        ends = graph.adjacency.sum(axis=0) + graph.adjacency.sum(axis=1)
+        degrees[i] = np.bincount(ends, minlength=2 * n)[: 2 * n] / graph.n_nodes
+    return np.hstack([paths, degrees])

@@ -5,8 +5,9 @@ the paper to the functions and rows here.
 """
 
 from .build import AcquisitionProgram
+from .export import write_program
 from .options import MipOptions
 from .program import Program
 from .propose import propose_mip
 
-__all__ = ["AcquisitionProgram", "MipOptions", "Program", "propose_mip"]
+__all__ = ["AcquisitionProgram", "MipOptions", "Program", "propose_mip", "write_program"]

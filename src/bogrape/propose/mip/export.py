@@ -11,8 +11,11 @@ from ...errors import InvalidInputError, UnsupportedError
 from .program import Program, Row
 
 
-def write(program: Program, path: str | PathLike[str]) -> None:
-    """Write a program; the ending of the path, ``.lp`` or ``.cip``, picks the format."""
+def write_program(program: Program, path: str | PathLike[str]) -> None:
+    """Write a program for a bug report or another solver; the ending of the path picks the format.
+
+    ``.lp`` is the common LP format (no exponential rows), written here; ``.cip`` is SCIP's.
+    """
     ending = Path(fspath(path)).suffix.lower()
     if ending == ".cip":
         from .scip import write_cip

@@ -7,8 +7,8 @@ A program knows three kinds of rows:
 * exponential:  ``y = exp(x)``
 
 and a linear objective that is minimised. It holds plain numbers only (no solver handle, no
-graph), so it can be checked (`Program.violations`), written to a file (`Program.write`) and sent
-to another process. Adapters translate it; see `bogrape.propose.mip.scip` and
+graph), so it can be checked (`Program.violations`), written to a file (`write_program`) and sent to
+another process. Adapters translate it; see `bogrape.propose.mip.scip` and
 `bogrape.propose.mip.gurobi`.
 
 >>> program = Program()
@@ -26,7 +26,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from os import PathLike
 from typing import Literal, NamedTuple
 
 from ...errors import InvalidInputError
@@ -228,12 +227,3 @@ class Program:
             if not off <= tolerance:
                 out.append(Violation(exp.name, off))
         return out
-
-    def write(self, path: str | PathLike[str]) -> None:
-        """Write the program for a bug report or another solver; the ending picks the format.
-
-        ``.lp`` is the common LP format (no exponential rows), written here; ``.cip`` is SCIP's.
-        """
-        from .export import write
-
-        write(self, path)

@@ -33,11 +33,11 @@ from ...errors import (
 )
 from ...graph import Graph
 from ..criterion import Criterion
-from ..local.search import search
-from ..local.ties import break_tie
+from ..local.search import break_tie, search
 from ..proposal import Proposal, Request, Status
 from ..values import RECOMPUTED, TIE, room
 from .build import AcquisitionProgram, OutOfTime, refuse_checked_rules
+from .export import write_program
 from .options import MipOptions
 from .posterior import encodable
 from .runner import ADAPTERS, run
@@ -86,7 +86,7 @@ def propose_mip(objective: Criterion, request: Request) -> Proposal:
     try:
         encoded = AcquisitionProgram(objective, options, request.deadline)
         if options.write is not None:
-            encoded.program.write(options.write)
+            write_program(encoded.program, options.write)
         tolerance = options.tolerance or _DEFAULT_TOLERANCE[encoded.form]
         allowance = objective.error_of_solver(tolerance or _SOLVERS_OWN)
         limits = Limits(

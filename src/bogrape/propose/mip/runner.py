@@ -16,8 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...errors import SolverError
-from ..jobs.process import Death, Inbox, Worker, broken, cannot_start
-from ..jobs.worker import Tell
+from ..jobs.worker import Death, Inbox, Tell, Worker, broken, cannot_start
 from .program import Program
 from .solution import Failure, Found, Limits, Report, Solution, SolverFailed
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from bogrape.counts import distances_batch
 from bogrape.propose.exact.distances import histograms
-from bogrape.propose.exact.distances.facts import Fact, known_facts
-from bogrape.propose.local.landmarks import brooms
+from bogrape.propose.exact.distances.histograms import Fact, known_facts
+from bogrape.propose.local.chains import brooms
 from exhaustive import classes
 
 

@@ -24,7 +24,7 @@ from bogrape.propose.exact.distances.coordinates import (
     LabelledDistance,
     Position,
 )
-from bogrape.propose.exact.distances.facts import Fact, known_facts
+from bogrape.propose.exact.distances.histograms import Fact, known_facts
 from bogrape.propose.exact.distances.inequality import (
     AtMost,
     Inequality,

@@ -20,7 +20,7 @@ from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.bounds import taylor_bounds
 from bogrape.propose.exact.distances import extremes
 from bogrape.propose.exact.distances.extremes import plain, prove
-from bogrape.propose.exact.distances.facts import Fact
+from bogrape.propose.exact.distances.histograms import Fact
 from bogrape.propose.exact.distances.layers import Heaviest, cases, largest, profiles
 from bogrape.propose.exact.proof.cases import SplitPiece
 from bogrape.propose.exact.proof.piece import Piece

@@ -15,10 +15,10 @@ from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.distances import prove_facts as factory
 from bogrape.propose.exact.distances.directions import tail_directions
 from bogrape.propose.exact.distances.extremes import Extremes, prove
-from bogrape.propose.exact.distances.facts import Fact, Learnt, dump, known_facts, parse
+from bogrape.propose.exact.distances.histograms import Fact, dump, known_facts, parse
 from bogrape.propose.exact.distances.prove_facts import tightest
 from bogrape.propose.exact.proof.cutting_planes import CutPiece
-from bogrape.propose.exact.proof.piece import Piece
+from bogrape.propose.exact.proof.piece import Learnt, Piece
 from crossed import crossed
 from exact_cases import solve_piece
 from exhaustive import classes

@@ -20,7 +20,6 @@ from bogrape.propose.exact.bounds.ei_chords import Chord
 from bogrape.propose.exact.distances.known import known_of_counts
 from bogrape.propose.exact.proof import schedule
 from bogrape.propose.exact.proof.engine import choose
-from bogrape.propose.exact.proof.first_search import FirstSearch
 from bogrape.propose.exact.proof.piece import Piece
 from bogrape.propose.exact.proof.strategies import improvement
 from bogrape.propose.exact.proof.strategies.histograms import Histograms
@@ -31,7 +30,8 @@ from bogrape.propose.exact.proof.strategies.improvement import (
 )
 from bogrape.propose.exact.proof.strategies.own import OwnHistograms, solve_here
 from bogrape.propose.exact.proof.strategy import Strategy
-from bogrape.propose.local.search import Elite
+from bogrape.propose.local.search import FirstSearch
+from bogrape.propose.values import Elite
 from exhaustive import DATASETS, assert_optimal, everything, fitted, true_values
 
 SPACES = {
@@ -80,6 +80,7 @@ def _assert_proved(kernel: str, name: str, seed: int) -> None:
     assert scale - proposal.log_value == pytest.approx(best, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", SPACES)
 @pytest.mark.parametrize("kernel", STRATEGIES)
@@ -138,6 +139,7 @@ def assert_bounds_hold(kernel: str, seed: int, more: float) -> None:
             assert min(bound, value) <= truth + 1e-9
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("more", [0.0, 1.0, 10.0])
 @pytest.mark.parametrize("kernel", STRATEGIES)
 def test_bounds_of_pieces_are_bounds(kernel: str, more: float) -> None:
@@ -179,6 +181,7 @@ def _search_finds(
     monkeypatch.setattr(schedule, "search", lambda *_, **__: elite())
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kernel", STRATEGIES)
 def test_the_second_best_graph_is_never_proved(

@@ -14,12 +14,12 @@ from bogrape.constraints import NumberOfEdges
 from bogrape.errors import EngineError, SearchSpaceExhausted
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.proof.engine import choose
-from bogrape.propose.exact.proof.first_search import FirstSearch
 from bogrape.propose.exact.proof.partition import open_pieces
 from bogrape.propose.exact.proof.schedule import Rounds
 from bogrape.propose.exact.proof.strategies import exponential
-from bogrape.propose.local.search import Elite
+from bogrape.propose.local.search import FirstSearch
 from bogrape.propose.proposal import Request
+from bogrape.propose.values import Elite
 from crossed import crossed
 from exhaustive import assert_optimal, everything, fitted, prove
 

@@ -29,8 +29,8 @@ from ....kernels import is_published
 from ...criterion import Criterion
 from ..distances import histograms
 from ..distances.coordinates import Coordinates
-from ..distances.facts import Fact
 from ..distances.free_attributes import FreeAttributes
+from ..distances.histograms import Fact
 
 MOST_HISTOGRAMS = 3_000_000
 _CHUNK = 100_000

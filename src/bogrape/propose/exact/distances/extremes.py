@@ -21,12 +21,12 @@ from ....encoding import GraphEncoding, Structure
 from ....encoding.cpsat import has_solution, new_solver
 from ....graph import Graph
 from ....space import GraphSpace
-from ...local.landmarks import brooms
+from ...local.chains import brooms
 from ...local.search import search
 from ...values import CountObjective
 from .coordinates import Coordinates
 from .count_variables import bare_counts, graph_counts
-from .facts import Fact
+from .histograms import Fact
 from .known import known_of_counts
 from .layers import Heaviest, Layers, cases, put_heaviest_first
 

@@ -18,21 +18,33 @@ diameter d. Then
   *Proof.* Some node can be taken away without cutting the graph in two. It is far, at distance s or
   more, from at most ``n - s`` nodes, because some node is at each smaller distance; and among the
   others, distances can only grow when it goes. So it is by induction on n.
-* ``fact``: what the solver has proved of one n and d (`distances.facts`).
+* ``fact``: ``sum_s weights_s h_s <= high``, which the solver has proved of all graphs of one n and
+  d, once and for all.
+
+The formulas leave far too many pairs at large distances; with the largest possible ``h_s`` and
+``h_s + .. + h_d`` known, counts alone bound the acquisition of graphs of 15 nodes to within a few
+per cent.
+Facts for small sizes come with the package (``facts.json``, written and checked by
+``python -m bogrape.propose.exact.distances.prove_facts``); the engine proves more on demand
+(`proof.cutting_planes`). No data and no rules are in them.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from importlib import resources
 
 import numpy as np
 
 from ....arrays import IntArray
 from .coordinates import Distance
-from .facts import Fact
 from .inequality import Inequality, distances
+
+FILE = "facts.json"
 
 
 def lower_bounds(n: int, diameter: int) -> IntArray:
@@ -197,3 +209,56 @@ def inequalities(
         yield Inequality(f"tail[{s}]", dict.fromkeys(every[s - 1 :], 1), high=high)
     for i, fact in enumerate(facts):
         yield fact.inequality(f"fact[{i}]")
+
+
+# -- facts --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Fact:
+    """``weights[0] h_1 + weights[1] h_2 + .. <= high``; as many weights as the diameter."""
+
+    weights: tuple[int, ...]
+    high: int
+
+    def inequality(self, name: str = "fact") -> Inequality[Distance]:
+        """The fact as an inequality over the distances that take part in it."""
+        weights = {
+            s: weight
+            for s, weight in zip(distances(len(self.weights)), self.weights, strict=True)
+            if weight
+        }
+        return Inequality(name, weights, high=self.high)
+
+
+def known_facts(n: int, diameter: int) -> tuple[Fact, ...]:
+    """The facts about connected graphs of this size and diameter that come with the package."""
+    return _table().get((n, diameter), ())
+
+
+@cache
+def _table() -> dict[tuple[int, int], tuple[Fact, ...]]:
+    return parse((resources.files(__package__) / FILE).read_text(encoding="ascii"))
+
+
+def parse(text: str) -> dict[tuple[int, int], tuple[Fact, ...]]:
+    """Facts by size and diameter from what `dump` wrote."""
+    return {
+        (int(n), int(diameter)): tuple(Fact(tuple(row[:-1]), row[-1]) for row in rows)
+        for n, by_diameter in json.loads(text).items()
+        for diameter, rows in by_diameter.items()
+    }
+
+
+def dump(table: Mapping[tuple[int, int], Sequence[Fact]]) -> str:
+    """Facts as JSON: size, diameter, then rows of the weights followed by the limit."""
+    sizes = sorted({n for n, _ in table})
+    blocks = []
+    for n in sizes:
+        lines = []
+        for (size, diameter), facts in sorted(table.items()):
+            if size == n and facts:
+                rows = json.dumps([[*fact.weights, fact.high] for fact in facts])
+                lines.append(f'  "{diameter}": {rows.replace(" ", "")}')
+        blocks.append(f'"{n}": {{\n' + ",\n".join(lines) + "\n}")
+    return "{\n" + ",\n".join(blocks) + "\n}\n"

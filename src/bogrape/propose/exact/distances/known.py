@@ -1,6 +1,6 @@
 """What the counts of all graphs of a structure are known to satisfy, whatever the data.
 
-The parts are beside: `histograms`, `layers` and `facts` speak of the pairs at each distance,
+The parts are beside: `histograms` and `layers` speak of the pairs at each distance,
 `labelled_pairs` of the labels of their ends, too.
 """
 
@@ -13,8 +13,8 @@ from itertools import chain
 from ....encoding import Structure
 from . import histograms, layers
 from .coordinates import Attribute, Coordinates, Distance, LabelledDistance, Position
-from .facts import Fact
 from .free_attributes import FreeAttributes
+from .histograms import Fact
 from .inequality import (
     Inequality,
     attributes_by_position,

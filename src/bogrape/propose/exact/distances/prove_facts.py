@@ -23,8 +23,7 @@ from .coordinates import Coordinates
 from .count_variables import bare_counts
 from .directions import pair_directions, tail_directions
 from .extremes import Extremes, plain, prove
-from .facts import FILE, Fact, dump, parse
-from .histograms import possible_histograms
+from .histograms import FILE, Fact, dump, parse, possible_histograms
 from .known import known_of_counts
 
 _MOST_HISTOGRAMS = 200_000  # for directions with two weights to be compared on

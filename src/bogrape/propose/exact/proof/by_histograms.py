@@ -17,9 +17,8 @@ from ....encoding import GraphEncoding
 from ....encoding.cpsat import has_solution
 from ..bounds.histogram_table import HistogramTable, TooManyHistograms, table_of_histograms
 from ..distances.count_variables import graph_counts
-from ..distances.facts import is_among
 from .by_listing import solve_by_listing
-from .piece import Answer
+from .piece import Answer, is_among
 from .piece_solve import PieceSolve
 
 

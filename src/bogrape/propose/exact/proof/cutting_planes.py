@@ -21,7 +21,7 @@ import numpy as np
 from ....arrays import IntArray
 from ..distances.directions import pair_directions, plain_directions
 from ..distances.extremes import Extremes, prove
-from ..distances.facts import Fact
+from ..distances.histograms import Fact
 from .piece import Answer, Question
 from .strategy import SolvePiece, Strategy
 

@@ -2,7 +2,7 @@
 
 1. The first strategy that accepts the criterion is taken, for the whole proof (`proof.strategy`).
 2. Local search supplies an incumbent; it goes on beside the proof if the clock was too short
-   (`proof.first_search`).
+   (`propose.local.search`).
 3. The space is cut into pieces: a size, a diameter where graphs are connected and undirected, and
    for the labelled kernels a composition (how many nodes have each label). Pieces whose bound
    does not beat the incumbent are settled at once (`proof.partition`).
@@ -20,14 +20,14 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 
 from ....errors import EngineError, SamplingError
 from ...criterion import AnyCriterion, Criterion
-from ...local.search import Elite, search
-from ...local.ties import break_tie
+from ...local.search import FirstSearch, break_tie, search
 from ...proposal import Proposal, Request
+from ...values import Elite
 from .by_skeletons import settle_by_skeletons
-from .first_search import FirstSearch
 from .nothing_left import explain_nothing_left
 from .partition import open_pieces
 from .piece import Answer, slack
@@ -94,7 +94,9 @@ def prove(strategy: Strategy, request: Request, first: FirstSearch) -> Proposal:
     criterion = criterion.condensed()  # every job carries it to a worker
     strategy = type(strategy)(criterion)
     value = elite.value
-    by_size = settle_by_skeletons(strategy, value, request, first.step)
+    by_size: Mapping[int, Answer] = {}
+    if criterion.space.rules:  # else nothing limits the degrees
+        by_size = settle_by_skeletons(strategy, value, request, first.step)
     value = min([value, *(answer.value for answer in by_size.values())])
     to_settle = open_pieces(strategy, value, request.deadline, request.stop, first.step, by_size)
     rounds = Rounds(strategy, request, first, to_settle, by_size.values())

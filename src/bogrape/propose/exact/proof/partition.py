@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ....encoding import Structure, structures
-from ..distances.facts import Fact, learnt
 from ..distances.free_attributes import compositions, count_compositions
+from ..distances.histograms import Fact
 from ..distances.known import known_of_counts
-from .piece import Answer, Open, Piece, with_room
+from .piece import Answer, Open, Piece, learnt, with_room
 from .strategy import Branching, Strategy
 
 _MOST_COMPOSITIONS = 200_000

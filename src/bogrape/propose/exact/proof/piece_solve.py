@@ -25,12 +25,11 @@ from ...criterion import Criterion
 from ..bounds.ei_chords import Chord
 from ..distances.coordinates import Position
 from ..distances.count_variables import bare_counts, graph_counts
-from ..distances.facts import SmallHistograms
 from ..distances.free_attributes import FreeAttributes, free_attributes
 from ..distances.inequality import Inequality, distances_by_position
 from ..distances.known import known_of_counts
 from ..distances.layers import put_heaviest_first
-from .piece import Answer, Question
+from .piece import Answer, Question, SmallHistograms
 
 
 class OutOfTime(Exception):

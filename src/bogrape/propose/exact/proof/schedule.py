@@ -25,14 +25,12 @@ from ....errors import EngineError
 from ....graph import Graph
 from ....machine import n_cores
 from ...jobs.pool import solve_all
-from ...local.search import search
+from ...local.search import FirstSearch, search
 from ...proposal import Request
 from ...values import PROGRESS, room
-from ..distances.facts import learnt
 from .cases import SplitPiece, has_cases
 from .cutting_planes import CutPiece
-from .first_search import FirstSearch
-from .piece import Answer, Open, Piece, Question, slack
+from .piece import Answer, Open, Piece, Question, learnt, slack
 from .strategy import SolvePiece, Strategy
 
 logger = logging.getLogger(__name__)

@@ -19,12 +19,10 @@ from ....encoding import Structure, structures
 from ....errors import EngineError
 from ...criterion import AnyCriterion, Criterion
 from ...graph_criterion import GraphCriterion
-from ...local.search import Elite, find_any
-from ...local.ties import break_tie
+from ...local.search import FirstSearch, break_tie, find_any
 from ...proposal import Proposal, Request, Status
-from ...values import RECOMPUTED, room
+from ...values import RECOMPUTED, Elite, room
 from .all_graphs import TooManyGraphs, all_graphs, log_graphs
-from .first_search import FirstSearch
 from .nothing_left import explain_nothing_left
 from .piece import slack
 

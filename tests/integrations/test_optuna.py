@@ -1,0 +1,416 @@
+"""Graphs in Optuna studies: the same as those of a study, new, valid, alone and in company."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from wsgiref.util import setup_testing_defaults
+
+import optuna
+import pytest
+
+from bogrape import Graph, GraphSpace, Study
+from bogrape.constraints import DegreeRange, NumberOfEdges
+from bogrape.errors import InvalidInputError, NotInSpaceError, UnsupportedError
+from bogrape.integrations.optuna import BoGrapeSampler, graph_of, parameters_of, suggest_graph
+
+SPACE = GraphSpace(6, labels=("C", "O"), rules=[DegreeRange(maximum=3)])
+SMALL = GraphSpace(4, labels=2)  # few parameters: databases take a transaction for each
+SPACES = {"small": SMALL, "usual": SPACE}
+QUICK = {"kernel": "ssp", "noise": 1e-3, "method": "search", "n_evaluations": 400, "n_initial": 4}
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> None:
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+
+def value(graph: Graph) -> float:
+    return float(graph.distances().mean() + 0.2 * graph.n_edges - 0.1 * graph.labels.sum())
+
+
+def objective(trial: optuna.Trial) -> float:
+    return value(suggest_graph(trial, SPACE))
+
+
+def keys(study: optuna.Study, space: GraphSpace = SPACE) -> list[str]:
+    complete = study.get_trials(states=[optuna.trial.TrialState.COMPLETE])
+    return [space.identity(graph_of(trial)) for trial in complete]
+
+
+# -- alone ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_the_same_seed_gives_the_graphs_of_a_study(direction: str) -> None:
+    ours = Study(SPACE, seed=5, direction=direction, **QUICK)  # type: ignore[arg-type]
+    for _ in range(9):
+        trial = ours.ask()
+        ours.tell(trial, value(trial.graph))
+    study = optuna.create_study(sampler=BoGrapeSampler(SPACE, seed=5, **QUICK), direction=direction)
+    study.optimize(objective, n_trials=9)
+    assert [graph_of(trial) for trial in study.trials] == [trial.graph for trial in ours.trials]
+    assert [trial.user_attrs["proposal"]["origin"] for trial in study.trials] == [
+        trial.origin for trial in ours.trials
+    ]
+
+
+def test_the_same_seed_gives_the_graphs_of_a_study_with_fitted_length_scales() -> None:
+    """Where the fit begins with the hyperparameters of the last proposal."""
+    given = {**QUICK, "kernel": "rbf", "noise": "fit", "restarts": 1}
+    ours = Study(SPACE, seed=2, **given)  # type: ignore[arg-type]
+    study = optuna.create_study(sampler=BoGrapeSampler(SPACE, seed=2, **given))
+    for _ in range(7):
+        trial = ours.ask()
+        ours.tell(trial, value(trial.graph))
+        asked = study.ask()
+        assert suggest_graph(asked, SPACE) == trial.graph
+        study.tell(asked, value(trial.graph))
+
+
+def test_a_study_goes_on_where_another_process_left_it(tmp_path: Path) -> None:
+    file = optuna.storages.journal.JournalFileBackend(f"{tmp_path}/study.log")
+    storage = optuna.storages.JournalStorage(file)
+    for n_trials in (5, 3):  # a fresh sampler each time
+        sampler = BoGrapeSampler(SPACE, seed=1, **QUICK)
+        study = optuna.create_study(
+            study_name="s", storage=storage, sampler=sampler, load_if_exists=True
+        )
+        study.optimize(objective, n_trials=n_trials)
+    whole = optuna.create_study(sampler=BoGrapeSampler(SPACE, seed=1, **QUICK))
+    whole.optimize(objective, n_trials=8)
+    assert [graph_of(t) for t in study.trials] == [graph_of(t) for t in whole.trials]
+
+
+def test_parameters_are_one_per_node_and_one_per_pair() -> None:
+    study = optuna.create_study(sampler=BoGrapeSampler(SPACE, **QUICK))
+    study.optimize(objective, n_trials=1)
+    trial = study.best_trial
+    graph = graph_of(trial)
+    assert len(trial.params) == 6 + 15
+    assert trial.params["node 2"] == ("C", "O")[graph.labels[2]]
+    assert trial.params["edge 1-4"] == int(graph.adjacency[1, 4])
+    assert graph_of(trial, SPACE) == graph
+    assert graph.label_names == ("C", "O")
+    assert parameters_of(graph, SPACE) == trial.params
+
+
+def test_graphs_of_several_sizes_with_edge_labels_have_the_parameters_of_their_size() -> None:
+    space = GraphSpace((2, 4), labels=2, edge_labels=2, directed=True, features=1)
+    study = optuna.create_study(
+        sampler=BoGrapeSampler(space, prefix="g ", **{**QUICK, "kernel": "rbf"})
+    )
+    study.optimize(lambda t: float(suggest_graph(t, space, "g ").n_edges), n_trials=6)
+    for trial in study.trials:
+        n = trial.params["g n_nodes"]
+        assert len(trial.params) == 1 + 2 * n + n * (n - 1)
+        assert space.contains(graph_of(trial, space, "g "))
+        assert graph_of(trial, space, "g ") == graph_of(trial, prefix="g ")
+
+
+def test_the_study_stops_when_all_graphs_were_tried(caplog: pytest.LogCaptureFixture) -> None:
+    space = GraphSpace(3)
+    study = optuna.create_study(sampler=BoGrapeSampler(space, **{**QUICK, "n_initial": 2}))
+    study.optimize(lambda t: float(suggest_graph(t, space).n_edges), n_trials=20)
+    assert sorted(keys(study, space)) == sorted(map(space.identity, space.enumerate()))
+    assert "used up" in caplog.text or "no graph" in caplog.text
+
+
+# -- in company -----------------------------------------------------------------------------------
+
+
+def test_threads_share_a_sampler_and_no_graph_comes_twice() -> None:
+    study = optuna.create_study(sampler=BoGrapeSampler(SPACE, **QUICK))
+    study.optimize(objective, n_trials=16, n_jobs=4)
+    assert len(set(keys(study))) == 16
+
+
+def test_samplers_with_one_seed_race_and_no_graph_comes_twice() -> None:
+    """Each thread has a sampler of its own, as processes have: only the storage is shared."""
+    first = optuna.create_study(sampler=BoGrapeSampler(SPACE, **{**QUICK, "n_initial": 20}))
+    barrier, errors = threading.Barrier(4), []
+
+    def work() -> None:
+        study = optuna.load_study(
+            study_name=first.study_name,
+            storage=first._storage,
+            sampler=BoGrapeSampler(SPACE, **{**QUICK, "n_initial": 20}),
+        )
+        try:
+            for _ in range(6):
+                barrier.wait(60)
+                study.optimize(objective, n_trials=1)
+        except BaseException as error:
+            errors.append(error)
+            barrier.abort()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert len(keys(first)) == 24
+    assert len(set(keys(first))) == 24
+
+
+WORKER = """
+import sys, time
+import optuna
+sys.path.insert(0, {folder!r})
+from test_optuna import QUICK, SPACES, BoGrapeSampler, suggest_graph, value
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+url, most, space = sys.argv[1], int(sys.argv[2]), SPACES[sys.argv[5]]
+storage = optuna.storages.RDBStorage(
+    url,
+    heartbeat_interval=1,
+    grace_period=4,
+    heartbeat_stale_trial_callback=optuna.storages.RetryHeartbeatStaleTrialCallback(),
+    engine_kwargs={{"connect_args": {{"timeout": 60}}}},
+)
+sampler = BoGrapeSampler(space, seed=int(sys.argv[3]), **{{**QUICK, "n_initial": 6}})
+study = optuna.create_study(
+    study_name="s", storage=storage, sampler=sampler, load_if_exists=True
+)
+def slowly(trial):
+    graph = suggest_graph(trial, space)
+    time.sleep(float(sys.argv[4]))
+    return value(graph)
+enough = optuna.study.MaxTrialsCallback(most, states=(optuna.trial.TrialState.COMPLETE,))
+study.optimize(slowly, callbacks=[enough])
+"""
+
+
+def start(
+    storage: str, most: int, seed: int = 0, pause: float = 0.0, space: str = "small"
+) -> subprocess.Popen[bytes]:
+    code = WORKER.format(folder=str(Path(__file__).parent))
+    command = [sys.executable, "-W", "ignore", "-c", code, storage, str(most), str(seed)]
+    return subprocess.Popen([*command, str(pause), space])
+
+
+def check_parallel_study(storage: str, most: int, space: GraphSpace) -> None:
+    study = optuna.load_study(study_name="s", storage=storage)
+    complete = study.get_trials(states=[optuna.trial.TrialState.COMPLETE])
+    assert len(complete) >= most
+    graphs = [graph_of(trial) for trial in complete]
+    assert all(space.contains(graph) for graph in graphs)
+    assert graphs == [graph_of(trial, space) for trial in complete]
+    assert [trial.value for trial in complete] == [value(graph) for graph in graphs]
+    assert len(set(keys(study, space))) == len(complete)
+
+
+def test_two_processes_share_a_database_and_no_graph_comes_twice(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path}/study.db"
+    optuna.create_study(study_name="s", storage=storage)
+    workers = [start(storage, 10) for _ in range(2)]  # with one seed
+    assert [worker.wait(100) for worker in workers] == [0, 0]
+    check_parallel_study(storage, 10, SMALL)
+
+
+@pytest.mark.deep
+def test_two_hundred_trials_in_four_processes_that_are_killed_and_resumed(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path}/study.db"
+    study = optuna.create_study(study_name="s", storage=storage)
+    workers = [start(storage, 200, seed, 0.2, "usual") for seed in (0, 0, 1, 2)]
+    n_killed = 0
+    while n_killed < 6:  # all four of them, then two of those that took their place
+        before = len(study.get_trials(deepcopy=False))
+        while len(study.get_trials(deepcopy=False)) < before + 12:
+            assert all(worker.poll() is None for worker in workers)
+            time.sleep(0.5)
+        victim = workers.pop(0)
+        os.kill(victim.pid, signal.SIGKILL)
+        assert victim.wait() == -signal.SIGKILL
+        n_killed += 1
+        workers.append(start(storage, 200, n_killed, 0.2, "usual"))
+    assert [worker.wait(3000) for worker in workers] == [0, 0, 0, 0]
+    check_parallel_study(storage, 200, SPACE)
+    failed = study.get_trials(states=[optuna.trial.TrialState.FAIL])
+    assert failed  # of the processes that were killed; their graphs were tried again
+    tried = {trial.system_attrs.get("failed_trial") for trial in study.trials}
+    assert {trial.number for trial in failed if trial.params} <= tried
+
+
+# -- with other parameters, pruners and samplers --------------------------------------------------
+
+
+def test_other_parameters_are_left_to_another_sampler_and_it_is_said_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    sampler = BoGrapeSampler(
+        SPACE, independent_sampler=optuna.samplers.RandomSampler(seed=1), **QUICK
+    )
+    study = optuna.create_study(sampler=sampler)
+
+    def mixed(trial: optuna.Trial) -> float:
+        rate = trial.suggest_float("rate", 0.1, 1.0)
+        return rate * value(suggest_graph(trial, SPACE)) + trial.suggest_int("depth", 1, 3)
+
+    study.optimize(mixed, n_trials=8)
+    assert len(set(keys(study))) == 8
+    assert len({trial.params["rate"] for trial in study.trials}) == 8
+    said = [record.getMessage() for record in caplog.records]
+    assert (
+        said.count(
+            "parameter 'rate' is left to RandomSampler; the model of the graphs does not see it"
+        )
+        == 1
+    )
+    assert sum("'depth'" in words for words in said) == 1
+
+
+def test_graphs_of_pruned_and_failed_trials_are_not_chosen_again_and_teach_nothing() -> None:
+    sampler = BoGrapeSampler(SPACE, **QUICK)
+    study = optuna.create_study(
+        sampler=sampler, pruner=optuna.pruners.ThresholdPruner(upper=2.5, n_warmup_steps=1)
+    )
+
+    def staged(trial: optuna.Trial) -> float:
+        graph = suggest_graph(trial, SPACE)
+        if trial.number % 5 == 3:
+            raise RuntimeError("no licence")
+        for step in range(3):
+            trial.report(value(graph), step)
+            if trial.should_prune():
+                raise optuna.TrialPruned
+        return value(graph)
+
+    study.optimize(staged, n_trials=15, catch=RuntimeError)
+    states = [trial.state.name for trial in study.trials]
+    assert {"PRUNED", "FAIL", "COMPLETE"} <= set(states)
+    graphs = [graph_of(trial) for trial in study.trials]
+    assert len(set(map(SPACE.identity, graphs))) == 15
+    _, history = sampler._state(study)
+    learnt = [trial for trial in history.others(study, -1) if trial.state == "complete"]
+    assert [trial.id for trial in learnt] == [
+        t.number for t in study.trials if t.state.name == "COMPLETE"
+    ]
+
+
+def test_a_graph_of_your_own_is_tried_and_not_chosen_again() -> None:
+    study = optuna.create_study(sampler=BoGrapeSampler(SPACE, **QUICK))
+    mine = SPACE.sample(1, seed=8)[0]
+    study.enqueue_trial(parameters_of(mine, SPACE))
+    known = SPACE.sample(2, seed=9)[1]
+    study.add_trial(
+        optuna.create_trial(
+            params=parameters_of(known, SPACE),
+            distributions=study.sampler.infer_relative_search_space(study, None),  # type: ignore[arg-type]
+            value=value(known),
+        )
+    )
+    study.optimize(objective, n_trials=9)
+    assert graph_of(study.trials[0]) == mine
+    assert graph_of(study.trials[1], SPACE) == known
+    found = [SPACE.identity(graph_of(trial, SPACE)) for trial in study.trials]
+    assert len(set(found)) == 10
+
+
+def test_half_a_graph_is_refused() -> None:
+    study = optuna.create_study(sampler=BoGrapeSampler(SPACE, **QUICK))
+    study.enqueue_trial({"node 0": "O"})
+    with pytest.raises(InvalidInputError, match="fix all of them"):
+        study.optimize(objective, n_trials=1)
+
+
+def test_another_sampler_breaks_rules_and_the_error_says_so() -> None:
+    space = GraphSpace(4, rules=[NumberOfEdges(3, 3)])
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(
+        lambda t: float(suggest_graph(t, space).n_edges), n_trials=20, catch=NotInSpaceError
+    )
+    states = [trial.state.name for trial in study.trials]
+    assert {"FAIL", "COMPLETE"} == set(states)
+    with pytest.raises(NotInSpaceError, match=r"sampler=BoGrapeSampler\(space\)"):
+        suggest_graph(
+            optuna.trial.FixedTrial(
+                {f"edge {u}-{v}": 0 for u in range(4) for v in range(u + 1, 4)}
+            ),
+            space,
+        )
+
+
+def test_a_fixed_trial_gives_its_graph() -> None:
+    graph = SPACE.sample(1, seed=3)[0]
+    trial = optuna.trial.FixedTrial(parameters_of(graph, SPACE))
+    assert suggest_graph(trial, SPACE) == graph
+    assert graph_of(trial) == graph
+
+
+def test_mistakes_are_named() -> None:
+    with pytest.raises(InvalidInputError, match="direction belongs to the Optuna study"):
+        BoGrapeSampler(SPACE, direction="maximize")
+    with pytest.raises(InvalidInputError, match="unknown setting 'kernal'"):
+        BoGrapeSampler(SPACE, kernal="ssp")
+    sampler = BoGrapeSampler(SPACE, **QUICK)
+    with pytest.raises(UnsupportedError, match="one objective, got 2"):
+        optuna.create_study(directions=["minimize"] * 2, sampler=sampler).optimize(
+            lambda t: (objective(t), 0.0), n_trials=1
+        )
+    study = optuna.create_study(sampler=sampler)
+    with pytest.raises(InvalidInputError, match="expected the space of the sampler"):
+        study.optimize(lambda t: float(suggest_graph(t, GraphSpace(3)).n_edges), n_trials=1)
+    with pytest.raises(InvalidInputError, match="expected the prefix ''"):
+        study.optimize(lambda t: float(suggest_graph(t, SPACE, "x").n_edges), n_trials=1)
+    with pytest.raises(InvalidInputError, match="has no graph"):
+        graph_of(optuna.create_study().ask())
+
+
+def test_infinite_values_teach_nothing() -> None:
+    study = optuna.create_study(sampler=BoGrapeSampler(SPACE, **QUICK))
+    study.optimize(
+        lambda t: float("inf") if suggest_graph(t, SPACE).n_edges > 6 else 1.0 * t.number,
+        n_trials=8,
+    )
+    assert len(set(keys(study))) == 8
+
+
+def test_a_sampler_can_be_pickled_in_the_middle_of_a_study() -> None:
+    study = optuna.create_study(sampler=BoGrapeSampler(SPACE, **QUICK))
+    study.optimize(objective, n_trials=6)
+    study.sampler = pickle.loads(pickle.dumps(study.sampler))
+    study.optimize(objective, n_trials=1)
+    whole = optuna.create_study(sampler=BoGrapeSampler(SPACE, **QUICK))
+    whole.optimize(objective, n_trials=7)
+    assert graph_of(study.trials[-1]) == graph_of(whole.trials[-1])
+
+
+def test_it_says_nothing_where_there_is_nothing_to_say(caplog: pytest.LogCaptureFixture) -> None:
+    study = optuna.create_study(sampler=BoGrapeSampler(SPACE, **QUICK))
+    with caplog.at_level(logging.WARNING):
+        study.optimize(objective, n_trials=6)
+    assert not caplog.records
+
+
+@pytest.mark.deep
+def test_the_dashboard_shows_a_parameter_for_each_node_and_each_pair() -> None:
+    """What the browser is given to draw; needs ``pip install optuna-dashboard``."""
+    dashboard = pytest.importorskip("optuna_dashboard", reason="pip install optuna-dashboard")
+    storage = optuna.storages.InMemoryStorage()
+    study = optuna.create_study(storage=storage, sampler=BoGrapeSampler(SPACE, **QUICK))
+    study.optimize(objective, n_trials=6)
+    told: list[str] = []
+    environ: dict[str, object] = {}
+    setup_testing_defaults(environ)
+    environ["PATH_INFO"] = f"/api/studies/{study._study_id}"
+    body = dashboard.wsgi(storage)(environ, lambda status, *_: told.append(status))
+    shown = json.loads(b"".join(body))
+    assert told[0].startswith("200")
+    params = {p["name"]: p for p in shown["trials"][0]["params"]}
+    assert params.keys() == parameters_of(graph_of(study.trials[0]), SPACE).keys()
+    kinds = {name: p["distribution"] for name, p in params.items()}
+    choices = [choice["value"] for choice in kinds["node 0"]["choices"]]
+    assert (kinds["node 0"]["type"], choices) == ("CategoricalDistribution", ["C", "O"])
+    assert kinds["edge 0-1"]["type"] == "CategoricalDistribution"
+    assert len(kinds["edge 0-1"]["choices"]) == 2
+    attributes = {a["key"]: a["value"] for a in shown["trials"][5]["user_attrs"]}
+    assert json.loads(attributes["proposal"])["status"] == "heuristic"
