@@ -174,6 +174,35 @@ def test_lines_hold_where_lcb_is_below_a_value_and_deviations_are_small(
 
 
 @given(st.sampled_from(list(SPACES)), st.integers(0, 10**6))
+@settings(max_examples=100, deadline=None)
+def test_remainders_hold_in_the_corners_of_boxes(name: str, seed: int) -> None:
+    """Whatever the weights of the mean, and where nothing else makes up for too small ones."""
+    gp, rng = _instance(name, seed)
+    key, _ = _some_piece(name, rng)
+    lcb = _over_counts(gp, key, 1.0)
+    cells, alpha = lcb._cells, gp.posterior.model.alpha
+    middle = cells.targets[rng.integers(len(cells.targets))]
+    half = rng.uniform(0.02, 0.5) / np.sqrt(cells.weights) * rng.uniform(0.1, 1, len(middle))
+    weights = rng.normal(size=len(cells.targets))
+    made = RbfQuadratic(gp.posterior, cells, middle - half, middle + half, weights, lcb._inverse)
+    zeta = made.reach * rng.choice([-1.0, 1.0], size=(100, len(half)))
+    corners = middle + zeta / made._scale
+    squares = (zeta**2).sum(axis=1)
+    exponents = cells.apart + ((corners[:, None] - cells.targets) ** 2) @ cells.weights
+    k = alpha * np.exp(-0.5 * exponents)
+    mean = k @ weights * np.exp(squares / 2)
+    for at, expected in zip(zeta, mean, strict=True):
+        room = 1e-9 * (1 + abs(expected))
+        far = made._off_far * math.exp(made.square / 2)
+        assert abs(made.mean(at) - expected) <= made._off_mean + far + room
+    taken = ((k @ lcb._inverse.T) ** 2).sum(axis=1) * np.exp(squares)
+    for at, most in zip(zeta, taken, strict=True):
+        for part in (0.5, 1.0):
+            least = made._part_known(part)(at) - part * made._off_known
+            assert least <= most + 1e-9 * (1 + abs(most))
+
+
+@given(st.sampled_from(list(SPACES)), st.integers(0, 10**6))
 @settings(max_examples=60, deadline=None)
 def test_no_graph_of_a_piece_has_a_larger_deviation_than_its_limit(name: str, seed: int) -> None:
     gp, rng = _instance(name, seed)
