@@ -105,6 +105,13 @@ def test_the_growth_of_the_front_ends_with_its_hypervolume(study: Study) -> None
     assert (np.diff(np.asarray(drawn, dtype=float)) >= 0).all()
 
 
+def test_the_gallery_shows_the_front_or_the_best(study: Study) -> None:
+    chart, front = study.plot.gallery(), [study.best] if not goals_of(study).is_pareto else []
+    for trial in front or study.pareto_front[:6]:
+        title = f"trial {trial.id}: "
+        assert any(axes.get_title().startswith(title) for axes in chart.figure.axes)
+
+
 def test_figures_of_one_property_are_those_of_a_study_of_it_alone(study: Study) -> None:
     sub = Survey(study).of_property("edges")
     assert [t.value for t in sub.complete] == [
@@ -141,5 +148,8 @@ def test_a_study_without_values_has_a_report(chosen: str) -> None:
         study.tell(study.ask(), {"edges": 3.0})
     with pytest.raises(StudyError, match="the trade-off needs a graph with all of edges"):
         study.plot.tradeoff()
+    for figure in ("gallery", "convergence"):
+        with pytest.raises(StudyError, match="there is none"):
+            getattr(study.plot, figure)()
     with pytest.raises(StudyError, match="between several properties"):
         Study(SPACE).plot.tradeoff()

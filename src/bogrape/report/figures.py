@@ -36,6 +36,7 @@ from .chart import (
 )
 from .draw import draw_graph, new_figure
 from .fronts import tradeoff, volume
+from .gallery import several
 from .survey import Survey
 from .text import duration, number, percent, plus_minus, shown
 from .words import STATUSES, effects_in_words, exchange_in_words
@@ -50,7 +51,8 @@ def convergence(survey: Survey) -> Chart:
     """Each evaluation, and the best value so far; for a front, the volume it dominates."""
     if survey.goals is not None and survey.goals.is_pareto:
         return volume(survey)
-    if survey.best is None:
+    survey.need(1, "the convergence")
+    if survey.best is None:  # of several properties
         raise StudyError("the convergence needs 1 evaluated graph with a value, and there is none")
     figure, axes = new_axes()
     at = np.arange(1, len(survey.values) + 1)
@@ -103,9 +105,12 @@ def convergence(survey: Survey) -> Chart:
 
 
 def gallery(survey: Survey, n: int = 6) -> Chart:
-    """The best graphs, one beside the other."""
+    """The best graphs, one beside the other; of several properties, those of the front."""
     survey.need(1, "a gallery")
-    chosen = survey.ranked[:n]
+    chosen = [(trial, number(value)) for trial, value in survey.ranked[:n]]
+    chosen = chosen or [(trial, several(means)) for trial, means in survey.front[:n]]
+    if not chosen:
+        raise StudyError("a gallery needs 1 graph that was measured in full, and there is none")
     columns = min(3, len(chosen))
     rows = -(-len(chosen) // columns)
     figure = new_figure(3.0 * columns, 2.9 * rows)
@@ -119,13 +124,11 @@ def gallery(survey: Survey, n: int = 6) -> Chart:
             axes,
             label_names=names if len(names) > 1 else None,
             node_names=inside,
-            title=f"trial {trial.id}: {number(value)}",
+            title=f"trial {trial.id}: {value}",
         )
     for axes in grid[len(chosen) :]:
         axes.set_axis_off()
-    words = f"The {len(chosen)} best graphs, with values " + ", ".join(
-        number(value) for _, value in chosen
-    )
+    words = f"The {len(chosen)} best graphs, with values " + ", ".join(value for _, value in chosen)
     return Chart("The best graphs", f"{words}.", figure)
 
 
