@@ -14,13 +14,16 @@ EXTRAS = {
     "gpytorch",
     "gurobipy",
     "grakel",
+    "jinja2",
     "matplotlib",
     "optuna",
     "rdkit",
     "sklearn",
+    "starlette",
     "submitit",
     "torch",
     "torch_geometric",
+    "uvicorn",
 }
 LATE = {"igraph", "networkx", "ortools", "pyscipopt", "sqlalchemy"}  # installed, but slow to load
 

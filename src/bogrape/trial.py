@@ -63,7 +63,7 @@ class Trial:
         details: what else is known, as JSON can hold it: ``evaluation_seconds``; ``not_started``,
             how often an evaluation could not be started; ``failures``, the earlier failures of a
             trial that was tried again on request, each with ``reason`` and ``finished``;
-            ``corrections``, see `history`.
+            ``corrections``, see `history`; ``log``, see `log`.
         created, asked, finished: when, in UTC (ISO 8601).
         version: of the package that made it.
         space: of its study, whose names for labels the graph takes; neither stored nor compared.
@@ -122,6 +122,13 @@ class Trial:
         """What each correction replaced: ``value``, ``reason`` and when; the oldest first."""
         found = self.details.get("corrections")
         return tuple(found) if isinstance(found, list) else ()
+
+    @property
+    def log(self) -> tuple[Mapping[str, Any], ...]:
+        """Comments, and who signed which change (`Study.signed`); the oldest first."""
+        found = self.details.get("log")
+        entries = found if isinstance(found, list) else []
+        return tuple(entry for entry in entries if isinstance(entry, dict))
 
     @cached_property
     def outside(self) -> tuple[str, ...]:

@@ -15,11 +15,11 @@ from ..acquisition import EI, LCB
 from ..checks import positive, whole
 from ..constraints import Rule, rule_from_dict
 from ..errors import InvalidInputError, SettingsDiffer, StudyError
+from ..files.formats import Format, get_format
 from ..space import GraphSpace
 from ..storage.protocol import check_name
 from ..study import Study, StudySettings
 from ..study.settings import SETTING_NAMES, for_new_study, unknown_name
-from .formats import Format, get_format
 from .import_folder import import_from
 
 _MAX_BYTES = 1_000_000

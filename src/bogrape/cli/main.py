@@ -14,6 +14,8 @@ from typing import Any
 import click
 
 from ..errors import InvalidInputError
+from ..files.observations import Columns, kind_of, read_observations
+from ..files.trials import render, trial_data, write_whole
 from ..optimize import run as run_study
 from ..study import Study, Trial
 from ..study.settings import PRESETS
@@ -22,11 +24,10 @@ from .bench import bench
 from .config import read_study_file
 from .errors import explained, stop
 from .objective import make_file_evaluator
-from .observations import Columns, kind_of, read_observations
-from .output import print_json, print_preview, print_status, print_trial, trial_data
+from .output import print_json, print_preview, print_status, print_trial
 from .report import report
 from .rescue import rescue
-from .trial_files import render, write_whole
+from .serve import serve
 
 _EXIT_CODES = """\b
 Exit codes:
@@ -437,6 +438,7 @@ def _with_preset(instead: tuple[str, ...], preset: str | None) -> tuple[str, ...
 main.add_command(report)
 main.add_command(rescue)
 main.add_command(bench)
+main.add_command(serve)
 
 
 class _Terminated(KeyboardInterrupt):

@@ -11,58 +11,13 @@ import click
 
 from ..display import finite, printable
 from ..errors import StudyError
+from ..files.formats import Format
+from ..files.observations import ImportedRow
+from ..files.trials import trial_data
 from ..gp import in_words
 from ..kernels import get_kernel
 from ..study import Study, Trial
 from .config import StudyFile
-from .formats import Format
-from .observations import ImportedRow
-
-
-def trial_data(trial: Trial, form: Format) -> dict[str, Any]:
-    """A trial as plain data."""
-    return {
-        "id": trial.id,
-        "state": trial.state,
-        "value": trial.value,
-        "noise": trial.noise,
-        **_several(trial),
-        "graph": form.plain(trial.graph),
-        "origin": trial.origin,
-        "worker": trial.worker,
-        "attempts": trial.attempts,
-        "reason": trial.reason,
-        "seed": trial.seed,
-        "certificate": dict(trial.certificate),
-        "hyperparameters": dict(trial.hyperparameters),
-        "predicted": _predicted(trial),
-        "outside": list(trial.outside),
-        "details": dict(trial.details),
-        "created": trial.created,
-        "asked": trial.asked,
-        "finished": trial.finished,
-        "evaluation_seconds": trial.evaluation_seconds,
-        "version": trial.version,
-    }
-
-
-def _several(trial: Trial) -> dict[str, Any]:
-    """Values and predictions of several properties, for trials that have some."""
-    out: dict[str, Any] = {}
-    if trial.values:
-        out = {"values": dict(trial.values), "noises": dict(trial.noises)}
-    if trial.predictions:
-        out["predictions"] = {
-            name: {"mean": mean, "std": std} for name, (mean, std) in trial.predictions.items()
-        }
-    return out
-
-
-def _predicted(trial: Trial) -> dict[str, float] | None:
-    if trial.predicted is None:
-        return None
-    mean, std = trial.predicted
-    return {"mean": mean, "std": std}
 
 
 def print_trial(trial: Trial, form: Format, as_json: bool) -> None:

@@ -8,7 +8,8 @@ has or had.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal, Unpack, final, overload
 
@@ -37,6 +38,7 @@ from .several import (
     front_of,
     told_several,
 )
+from .signature import Signature, of_request
 from .transitions import (
     as_reason,
     as_seconds,
@@ -144,6 +146,11 @@ class Study:
         return tuple(self._ledger.trials())
 
     @property
+    def revision(self) -> int:
+        """A number that grows with every change of a trial, whoever makes it."""
+        return self._ledger.revision
+
+    @property
     def dataset(self) -> Dataset:
         """Graphs and values of all complete trials."""
         return dataset_of(self._ledger.trials())
@@ -245,12 +252,7 @@ class Study:
 
         Every change is recorded with the trial it begins from: see `changes`.
         """
-        try:
-            rules = tuple(add_rules)
-        except TypeError:
-            raise InvalidInputError(
-                f"add_rules must be a list of rules, got {add_rules!r:.100}"
-            ) from None
+        rules = _as_rules(add_rules, "add_rules")
         self._ledger.change_settings(lambda old: old.changed(rules, settings))
 
     def adopt(self, settings: StudySettings) -> None:
@@ -278,6 +280,8 @@ class Study:
         most: int | None = ...,
         progress: bool = ...,
         stop: Callable[[], bool] | None = ...,
+        watch: Callable[[int, str], None] | None = ...,
+        rules: Iterable[Rule] = ...,
     ) -> Trial: ...
     @overload
     def ask(
@@ -289,6 +293,8 @@ class Study:
         most: int | None = ...,
         progress: bool = ...,
         stop: Callable[[], bool] | None = ...,
+        watch: Callable[[int, str], None] | None = ...,
+        rules: Iterable[Rule] = ...,
     ) -> Trial | TrialList: ...
     def ask(
         self,
@@ -299,6 +305,8 @@ class Study:
         most: int | None = None,
         progress: bool = True,
         stop: Callable[[], bool] | None = None,
+        watch: Callable[[int, str], None] | None = None,
+        rules: Iterable[Rule] = (),
     ) -> Trial | TrialList:
         """The next graph to evaluate, as a pending trial; a list of trials if ``n > 1``.
 
@@ -320,11 +328,20 @@ class Study:
                 Ctrl-C. With a ``stop`` of your own, Ctrl-C interrupts as usual.
             worker: your name, if you want your unfinished trials back after a restart. Workers
                 that run at the same time need different names.
+            watch: told how many graphs are found, and a few words about the present one.
+            rules: that these graphs must satisfy as well; those of the study stay as they are.
             most: number of trials, not counting added ones, the study may have in the end; then
                 `BudgetSpent` is raised. Holds also if several processes ask at the same moment.
         """
         wish = Wish(
-            n=n, worker=worker, time_limit=time_limit, most=most, progress=progress, stop=stop
+            n=n,
+            worker=worker,
+            time_limit=time_limit,
+            most=most,
+            progress=progress,
+            stop=stop,
+            watch=watch,
+            rules=_as_rules(rules, "rules"),
         )
         found = self._asking.ask(wish)
         return found[0] if n == 1 else TrialList(found)
@@ -429,6 +446,29 @@ class Study:
         """
         return self._ledger.change(trial, retried)
 
+    # -- who did it ---------------------------------------------------------------------------
+
+    @contextmanager
+    def signed(self, signature: Signature) -> Iterator[None]:
+        """Sign every change of a trial that is made meanwhile: it is kept in ``trial.log``.
+
+        A request that has changed a trial already changes it no more, so whoever lost the answer
+        may repeat it.
+        """
+        before, self._ledger.signature = self._ledger.signature, signature
+        try:
+            yield
+        finally:
+            self._ledger.signature = before
+
+    def requested(self, signature: Signature) -> TrialList:
+        """The trials that this request has made or changed already."""
+        return TrialList(of_request(self._ledger.trials(), signature))
+
+    def comment(self, trial: Trial | int, text: str) -> Trial:
+        """Put a comment into ``trial.log``."""
+        return self._ledger.comment(trial.id if isinstance(trial, Trial) else trial, text)
+
     # -- graphs from outside ------------------------------------------------------------------
 
     def add(
@@ -506,3 +546,10 @@ class Study:
         states = [trial.state for trial in self._ledger.trials()]
         counts = ", ".join(f"{states.count(s)} {s}" for s in dict.fromkeys(states)) or "no trials"
         return f"Study({self.name!r}: {counts})"
+
+
+def _as_rules(rules: Iterable[Rule], what: str) -> tuple[Rule, ...]:
+    try:
+        return tuple(rules)
+    except TypeError:
+        raise InvalidInputError(f"{what} must be a list of rules, got {rules!r:.100}") from None

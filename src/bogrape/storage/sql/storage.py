@@ -38,7 +38,7 @@ from .schema import studies
 from .schema import trials as table
 from .untouched import UNREADABLE, damaged, unreadable
 
-_COMPARED = ("state", "attempts", "value", "noise")  # columns; properties are one text
+_COMPARED = ("state", "attempts", "value", "noise")  # columns; others are texts of JSON
 _AT_ONCE = 500  # keys in one query; SQLite has a limit
 
 
@@ -243,8 +243,10 @@ class SQLStorage:
             if len(found) != 1:
                 raise damaged("the database", f"trial {trial.id} of study {name!r} is missing")
             (old,) = found
-            if any(old[field] != getattr(expected, field) for field in _COMPARED) or (
-                old["properties"] != properties_text(expected)
+            if (
+                any(old[field] != getattr(expected, field) for field in _COMPARED)
+                or old["properties"] != properties_text(expected)
+                or load_object(old["details"]) != dict(expected.details)
             ):
                 connection.rollback()
                 return False

@@ -39,7 +39,7 @@ Single = NDArray[np.float32]
 
 _PLACEMENTS = 2_048  # at a time
 _SKELETONS = 512
-_ROWS = 4_000  # placements on skeletons whose counts are looked at together
+_ROWS = 1_500  # placements on skeletons that are looked at together
 _PRECISE = 0.5  # standard deviations: so much less of a mean lets hardly any more placements pass
 _UNIT = 2.0**-24  # half the distance from 1 to the next number in single precision
 

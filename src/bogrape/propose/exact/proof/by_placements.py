@@ -22,7 +22,7 @@ from ..skeletons.placements import Labels, n_placements, placements
 from ..skeletons.store import Skeletons
 from .placing import Group, Smallest
 
-_ROWS = 4_000  # placements at a time
+_ROWS = 1_500  # placements at a time: larger arrays would be new pages of memory, which take longer
 _SKELETONS = 1_024
 _TRIED = 0.5  # of the time: by then, and later, a share of the placements must have been looked at
 _MOST_VALUES = 2_000_000  # placements with sums that are evaluated together

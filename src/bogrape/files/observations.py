@@ -71,22 +71,36 @@ def read_observations(
     By default the columns are those that `render` wrote. Several properties are columns by their
     names, empty where one was not measured, and their variances columns such as ``noise_qed``.
     """
-    out = []
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = _csv_rows(file) if kind == "csv" else _json_rows(file)
-            for line, row in rows:
-                try:
-                    known = columns or Columns()
-                    found = None if _is_unfinished(row) else _observation(row, form, known, goals)
-                    if found is not None:
-                        good = checked_observation(space, found, outside, goals)
-                        broken = tuple(space.violations(good.graph))
-                        out.append(ImportedRow(line=line, outside=broken, **good._asdict()))
-                except BoGrapeError as error:
-                    out.append(ImportedRow(line=line, problem=str(error)))
+            return rows_of(file, form, kind, space, outside=outside, columns=columns, goals=goals)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidInputError(f"cannot read {str(path)!r}: {error}") from None
+
+
+def rows_of(
+    file: io.TextIOBase,
+    form: Format,
+    kind: Kind,
+    space: GraphSpace,
+    *,
+    outside: Outside = "accept",
+    columns: Columns | None = None,
+    goals: Goals | None = None,
+) -> list[ImportedRow]:
+    """The same for a file that is open, or an ``io.StringIO``; it may raise ``csv.Error``."""
+    out = []
+    known = columns or Columns()
+    rows = _csv_rows(file) if kind == "csv" else _json_rows(file)
+    for line, row in rows:
+        try:
+            found = None if _is_unfinished(row) else _observation(row, form, known, goals)
+            if found is not None:
+                good = checked_observation(space, found, outside, goals)
+                broken = tuple(space.violations(good.graph))
+                out.append(ImportedRow(line=line, outside=broken, **good._asdict()))
+        except BoGrapeError as error:
+            out.append(ImportedRow(line=line, problem=str(error)))
     return out
 
 

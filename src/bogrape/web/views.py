@@ -1,0 +1,382 @@
+"""What templates show of studies and trials, as plain data and pictures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from markupsafe import Markup
+
+from ..constraints.words import capitalised
+from ..display import printable
+from ..errors import StudyError
+from ..report import words
+from ..report.picture import graph_html, legend_html
+from ..report.survey import Certificate, Survey
+from ..report.text import duration, number, plus_minus, shown
+from ..study import Trial
+from .rooms import Room
+
+_PER_PAGE = 50
+_MOST_PENDING = 60
+_BEST = 6
+_FRONT = 24
+_DID = {
+    "ask": "asked for it",
+    "tell": "told the value",
+    "fail": "reported a failure",
+    "correct": "corrected the value",
+    "release": "gave it back",
+    "cancel": "cancelled the request, and it was given back",
+    "retry": "queued it again",
+    "repeat": "asked for a repetition",
+    "add": "added it with its value",
+    "suggest": "suggested it",
+    "import": "imported it",
+    "comment": "commented",
+}
+_STATES = {
+    "queued": "waits to be handed out",
+    "pending": "is being evaluated",
+    "complete": "done",
+    "failed": "failed",
+}
+
+
+def picture(room: Room, trial: Trial, size: int) -> Markup:
+    """The graph of a trial, drawn once."""
+    key = (trial.id, size)
+    if key not in room.pictures:
+        look = room.survey().look
+        room.pictures[key] = Markup(graph_html(trial.graph, look, size=size))
+    drawn: Markup = room.pictures[key]
+    return drawn
+
+
+def trial_view(room: Room, trial: Trial, size: int = 160) -> dict[str, Any]:
+    """One trial in short."""
+    survey = room.survey()
+    found = survey.certificate(trial)
+    names = list(survey.settings.goals.names) if survey.settings.goals else []
+    return {
+        "id": trial.id,
+        "state": trial.state,
+        "state_words": _STATES[trial.state],
+        "value": value_in_words(trial) if trial.values or trial.value is not None else None,
+        "properties": names,
+        "to_tell": [name for name in names if name not in trial.values],
+        "noise": None if trial.noise is None else number(trial.noise**0.5, 3),
+        "predicted": _predicted(trial, found),
+        "text": survey.look.text(trial.graph),
+        "origin": words.ORIGINS[trial.origin],
+        "worker": shown(trial.worker, 60) if trial.worker else "",
+        "by": _last_by(trial),
+        "asked": when(trial.asked),
+        "reason": shown(trial.reason, 300) if trial.reason else "",
+        "outside": [shown(line) for line in trial.outside],
+        "n_comments": sum(entry.get("action") == "comment" for entry in trial.log),
+        "picture": picture(room, trial, size),
+    }
+
+
+def _last_by(trial: Trial) -> str:
+    names = [entry["by"] for entry in trial.log if isinstance(entry.get("by"), str)]
+    return shown(names[-1], 60) if names else ""
+
+
+def when(stamp: object) -> str:
+    """A time as people write it; empty for what is none."""
+    if not isinstance(stamp, str):
+        return ""
+    try:
+        return datetime.fromisoformat(stamp).strftime("%d %b %Y, %H:%M UTC")
+    except ValueError:
+        return ""
+
+
+def best_of(room: Room) -> list[tuple[Trial, float | None]]:
+    """The best trials with their values, the best first; of several properties, the front."""
+
+    def find() -> list[tuple[Trial, float | None]]:
+        survey = room.survey()
+        goals = survey.settings.goals
+        if goals is None:
+            return list(survey.ranked)
+        with room.study() as study:
+            try:
+                if goals.is_pareto:
+                    return [(trial, None) for trial in study.pareto_front]
+                return [(study.best, study.best.value)]
+            except StudyError:  # nothing is complete yet
+                return []
+
+    return room.kept("best", find)
+
+
+def value_in_words(trial: Trial, mean: float | None = None) -> str:
+    """The value of a trial, or of each property."""
+    if trial.values:
+        return ", ".join(f"{shown(name, 60)} {number(v, 4)}" for name, v in trial.values.items())
+    return number(trial.value if mean is None else mean, 6)
+
+
+def _predicted(trial: Trial, found: Certificate) -> str | None:
+    if trial.predictions:
+        parts = [f"{shown(n, 60)} {plus_minus(*pair)}" for n, pair in trial.predictions.items()]
+        return ", ".join(parts)
+    return None if found.predicted is None else plus_minus(*found.predicted)
+
+
+def _goal(survey: Survey) -> str:
+    """What is looked for."""
+    goals = survey.settings.goals
+    if goals is None:
+        return words.goal_in_words(survey)
+    return shown(f"{capitalised(goals.in_words())}.", 600)
+
+
+def _best_value(survey: Survey, best: list[tuple[Trial, float | None]]) -> str | None:
+    """The best value; of a Pareto search, how many trials are on the front."""
+    goals = survey.settings.goals
+    if goals is not None and goals.is_pareto:
+        return f"{len(best)} on the front" if best else None
+    return value_in_words(*best[0]) if best else None
+
+
+def _kind_of_best(survey: Survey) -> str:
+    goals = survey.settings.goals
+    return (
+        "The trade-off: none of these is beaten in every property"
+        if (goals is not None and goals.is_pareto)
+        else "The best"
+    )
+
+
+def tradeoff(room: Room) -> Markup | None:
+    """Two properties against each other, the front marked; ``None`` for a single value."""
+    survey = room.survey()
+    goals = survey.settings.goals
+    if goals is None:
+        return None
+    one, two = goals.names[:2]
+    known = [t for t in survey.complete if one in t.values and two in t.values]
+    if len(known) < 2:
+        return None
+    front = {trial.id for trial, _ in best_of(room)}
+    spans = []
+    for name in (one, two):
+        values = [trial.values[name] for trial in known]
+        spans.append((min(values), max(values) - min(values) or 1.0))
+    dots = []
+    for trial in known:
+        x = 60 + 520 * (trial.values[one] - spans[0][0]) / spans[0][1]
+        y = 300 - 270 * (trial.values[two] - spans[1][0]) / spans[1][1]
+        kind = "front" if trial.id in front else "dot"
+        radius = 6 if trial.id in front else 4
+        dots.append(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>')
+    ends = [(number(low, 3), number(low + width, 3)) for low, width in spans]
+    label = (
+        f"{one} from {ends[0][0]} to {ends[0][1]} across, {two} from {ends[1][0]} to {ends[1][1]} "
+        f"upwards; {len(known)} trials, those of the front are larger"
+    )
+    head = Markup('<svg class="tradeoff" viewBox="0 0 600 350" role="img" aria-label="{}">')
+    texts = Markup(
+        '<text x="60" y="325">{}</text><text x="580" y="325" text-anchor="end">{}</text>'
+        '<text x="320" y="345" text-anchor="middle">{}</text><text x="52" y="300" '
+        'text-anchor="end">{}</text><text x="52" y="36" text-anchor="end">{}</text>'
+        '<text x="60" y="18">{}</text>'
+    )
+    axes = Markup('<path d="M60 20V305H590" fill="none" stroke="currentColor"/>')
+    named = texts.format(*ends[0], shown(one, 40), *ends[1], shown(two, 40))
+    return head.format(label) + axes + Markup("".join(dots)) + named + Markup("</svg>")
+
+
+def study_card(room: Room) -> dict[str, Any]:
+    """A study among others."""
+    survey = room.survey()
+    best = best_of(room)
+    states = Counter(trial.state for trial in survey.trials)
+    stamps = [s for t in survey.trials for s in (t.finished, t.asked, t.created) if s]
+    return {
+        "name": room.name,
+        "goal": _goal(survey),
+        "states": states,
+        "n_complete": states["complete"],
+        "best_value": _best_value(survey, best),
+        "best": trial_view(room, best[0][0], 150) if best else None,
+        "last": when(max(stamps, default=None)),
+    }
+
+
+def study_view(room: Room, page: int = 1) -> dict[str, Any]:
+    """All that the page of a study shows without a fit."""
+    survey = room.survey()
+    trials = survey.trials
+    pending = [trial for trial in trials if trial.state == "pending"]
+    n_pages = max(1, -(-len(trials) // _PER_PAGE))
+    page = min(max(page, 1), n_pages)
+    latest = list(reversed(trials))[(page - 1) * _PER_PAGE : page * _PER_PAGE]
+    proposals = survey.proposals
+    legend = legend_html(survey.look)
+    best = best_of(room)
+    return {
+        "name": room.name,
+        "goal": _goal(survey),
+        "progress": words.progress_in_words(survey),
+        "improvement": ""
+        if survey.settings.goals or not survey.complete
+        else words.improvement_in_words(survey),
+        "certificate": words.certificate_in_words(survey, proposals[-1]) if proposals else "",
+        "direction": survey.settings.direction,
+        "states": Counter(trial.state for trial in trials),
+        "n_complete": len(survey.complete),
+        "best_value": _best_value(survey, best),
+        "best_title": _kind_of_best(survey),
+        "tradeoff": tradeoff(room),
+        "best": [
+            {**trial_view(room, trial, 190), "mean": value_in_words(trial, value)}
+            for trial, value in best[: _BEST if survey.settings.goals is None else _FRONT]
+        ],
+        "pending": [trial_view(room, trial, 190) for trial in pending[-_MOST_PENDING:]],
+        "n_more_pending": max(0, len(pending) - _MOST_PENDING),
+        "trials": [trial_view(room, trial, 80) for trial in latest],
+        "page": page,
+        "n_pages": n_pages,
+        "rules": words.space_in_words(survey.space),
+        "changes": words.changes_in_words(survey.changes),
+        "legend": Markup(legend),
+        "nouns": survey.look.nouns,
+        "text_name": survey.look.text_name,
+        "labels": [survey.look.name(a) for a in range(survey.space.n_labels)]
+        if survey.space.n_labels > 1 or survey.space.label_names
+        else [],
+        "is_molecular": survey.space.domain is not None and survey.space.domain.name == "molecules",
+        "sites": list(survey.space.nodes or ()),
+        "time_limit": min(survey.settings.time_limit, 86400.0),
+    }
+
+
+def trial_page(room: Room, trial: Trial) -> dict[str, Any]:
+    """All that the page of a trial shows."""
+    survey = room.survey()
+    view = trial_view(room, trial, 420)
+    used = sorted(set(trial.graph.labels.tolist()))
+    return {
+        **view,
+        "why": why(survey, trial),
+        "facts": _facts(survey, trial),
+        "events": events(trial),
+        "comments": [event for event in events(trial) if event["is_comment"]],
+        "title": f"{capitalised(survey.look.nouns.graph)} of trial {trial.id}",
+        "legend": Markup(legend_html(survey.look, used)),
+        "json": trial.graph.to_json(),
+        "is_last": trial.id == len(survey.trials) - 1,
+    }
+
+
+def why(survey: Survey, trial: Trial) -> list[str]:
+    """Why this graph, in sentences."""
+    found, out = survey.certificate(trial), []
+    match trial.origin:
+        case "initial":
+            out.append(
+                "It belongs to the initial design, which fills the space before anything is known."
+            )
+        case "random":
+            out.append("It was drawn at random, since too little was known, or too little is left.")
+        case "queued":
+            out.append("Somebody suggested it.")
+        case "added":
+            out.append("It was measured before, or elsewhere.")
+        case "repeat":
+            out.append("It repeats an earlier evaluation, to tell noise from signal.")
+        case _:
+            out.append(
+                "The model proposed it: of all it looked at, it promised most by its acquisition "
+                f"value {found.value_in_words}."
+            )
+            out.append(words.certificate_in_words(survey, trial, "It"))
+    for entry in trial.log:
+        if entry.get("action") == "ask" and isinstance(entry.get("note"), str):
+            out.append(f"It was asked for under further rules: {shown(entry['note'], 2000)}")
+    return out
+
+
+def _facts(survey: Survey, trial: Trial) -> list[tuple[str, str]]:
+    found, seconds = survey.certificate(trial), trial.evaluation_seconds
+    graph, nouns = trial.graph, survey.look.nouns
+    facts = [("State", f"{trial.state} ({_STATES[trial.state]})")]
+    for name, measured in trial.values.items():
+        facts.append((capitalised(shown(name, 60)), number(measured, 6)))
+    if trial.value is not None:
+        facts.append(("Score" if trial.values else "Value", number(trial.value, 6)))
+    if trial.noise is not None:
+        facts.append(("Standard deviation of the value", number(trial.noise**0.5, 3)))
+    if (predicted := _predicted(trial, found)) is not None:
+        facts.append(("Predicted beforehand", predicted))
+    if trial.reason:
+        facts.append(("Reason", shown(trial.reason, 2000)))
+    if trial.outside:
+        facts.append(("Outside the space", "; ".join(shown(line) for line in trial.outside)))
+    facts.append((capitalised(nouns.nodes), str(graph.n_nodes)))
+    facts.append((capitalised(nouns.edges), str(graph.n_edges)))
+    if text := survey.look.text(graph):
+        facts.append((str(survey.look.text_name), text))
+    if found.gap is not None:
+        facts.append(("Gap of the proof", found.gap_in_words))
+    known = trial.certificate.get("n_observations")
+    if isinstance(known, int):
+        facts.append(("Observations the model had", str(known)))
+    if seconds is not None:
+        facts.append(("Time of the evaluation", duration(seconds)))
+    if trial.worker:
+        facts.append(("Worker", shown(trial.worker, 200)))
+    return facts
+
+
+def events(trial: Trial) -> list[dict[str, Any]]:
+    """What happened to a trial, the oldest first."""
+    out: list[dict[str, Any]] = [_event(trial.created, "", "made")] if trial.created else []
+    signed = {entry.get("action") for entry in trial.log}
+    if trial.asked and not signed & {"ask"}:
+        out.append(_event(trial.asked, trial.worker or "", "handed out"))
+    for entry in trial.log:
+        action = entry.get("action")
+        note = entry.get("note")
+        out.append(
+            _event(
+                entry.get("time"),
+                entry.get("by") or "",
+                _DID.get(str(action), shown(action, 40)),
+                note if isinstance(note, str) and action != "ask" else "",
+                is_comment=action == "comment",
+            )
+        )
+    failures = trial.details.get("failures")
+    for failure in failures if isinstance(failures, list) else []:
+        if isinstance(failure, Mapping):
+            reason = shown(failure.get("reason"), 300)
+            out.append(_event(failure.get("finished"), "", f"failed: {reason}"))
+    for old in trial.history:
+        said = shown(old.get("because") or "", 300)
+        before = old.get("value")
+        text = f"corrected; it was {before if before is None else number(float(before), 6)}"
+        out.append(_event(old.get("corrected"), "", f"{text} {said}".rstrip()))
+    if trial.finished and not signed & {"tell", "fail"}:
+        out.append(_event(trial.finished, trial.worker or "", trial.state))
+    return sorted(out, key=lambda event: event["stamp"])
+
+
+def _event(
+    stamp: object, by: object, what: str, note: str = "", *, is_comment: bool = False
+) -> dict[str, Any]:
+    return {
+        "stamp": stamp if isinstance(stamp, str) else "",
+        "when": when(stamp),
+        "by": shown(by, 80),
+        "what": what,
+        "note": printable(note)[:4000],
+        "is_comment": is_comment,
+    }
