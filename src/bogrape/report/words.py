@@ -300,8 +300,7 @@ def certainty_in_words(survey: Survey) -> list[str]:
     """How sure we are: the last certificate, and how well the surrogate predicts."""
     out = []
     if survey.proposals:
-<<<<<<< HEAD
-        out.append(_certificate(survey))
+        out.append(certificate_in_words(survey, survey.proposals[-1]))
     if survey.goals is None:
         return [*out, *_predictions_in_words(survey)] or ["Nothing is known yet."]
     for name in survey.goals.names:
@@ -312,9 +311,6 @@ def certainty_in_words(survey: Survey) -> list[str]:
 def _predictions_in_words(survey: Survey) -> list[str]:
     """How well the surrogate predicts."""
     out = []
-=======
-        out.append(certificate_in_words(survey, survey.proposals[-1]))
->>>>>>> main
     try:
         loo = survey.left_out
     except StudyError:
