@@ -204,7 +204,7 @@ GOOD = '{"graph": {"n_nodes": 5, "edges": [[0,1],[1,2],[2,3],[3,4]]}, "value": 1
         ("[1, 2]", "expected a JSON object"),
         ('{"value": 1}', "expected graph and value"),
         ('{"graph": {"n_nodes": 5, "edges": []}, "value": NaN}', "breaks|finite"),
-        ('{"graph": "../../etc/passwd", "value": 1}', "JSON text of a graph"),
+        ('{"graph": "../../etc/passwd", "value": 1}', "graph as JSON"),
         ('{"graph": {"__reduce__": "os.system"}, "value": 1}', "expected keys"),
         (
             '{"graph": {"n_nodes": 5, "edges": [[0,1]]}, "value": "cheap"}',
@@ -441,7 +441,7 @@ def test_changed_settings_end_with_2(write: Callable[..., Path]) -> None:
         ('name = "test"', 'name = "../test"', "name must be"),
         ('name = "test"', "name = 5", "name must be"),
         ("sqlite:///study.db", "mysql://x/y", "storage must be a URL"),
-        ('"sqlite:///study.db"', "5", "storage must be a text"),
+        ('"sqlite:///study.db"', "5", "storage must be a string"),
         ("[search]", "[search]\nkernel = 'wl'", "kernel"),
         ("[search]", "[search]\nkappa = 1\nacquisition = 'ei'", "belongs to acquisition = 'lcb'"),
         ("n_iterations = 2", "n_iterations = -2", "n_iterations to be an integer"),
@@ -511,7 +511,7 @@ def test_an_interrupted_run_goes_on_with_the_same_trial(
     _, stderr = process.communicate(timeout=30)
     assert process.returncode == code
     if number != signal.SIGKILL:
-        assert "interrupted; all 1 trials are kept. Run the same command to go on" in stderr
+        assert "interrupted; all 1 trials are kept. Run the same command to continue" in stderr
     assert "Traceback" not in stderr
     program = int((tmp_path / "pid").read_text(encoding="ascii"))
     while _alive(program) and time.monotonic() < deadline:

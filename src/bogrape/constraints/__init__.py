@@ -15,7 +15,7 @@
 `LinearRule`           a weighted sum of edges, labels and features
 `TotalCost`            a budget for all edges, by their ends and their edge labels
 `TwoConnected`         no single node, or no single edge, whose failure cuts the graph in two
-`DisjointPaths`        so many paths between two named nodes that share no edge
+`DisjointPaths`        a number of paths between two named nodes that share no edge
 `MaximumDistance`      the length of a shortest path between two named nodes
 =====================  ========================================================================
 
@@ -152,7 +152,7 @@ def rule_from_dict(data: Any) -> Rule:
     except TypeError:
         valid = ", ".join(kind.__dataclass_fields__)  # type: ignore[attr-defined]
         raise InvalidSpaceError(
-            f"{kind.__name__}: expected parameters out of {valid}, got {sorted(body)}"
+            f"{kind.__name__}: expected parameters from {valid}, got {sorted(body)}"
         ) from None
 
 

@@ -67,7 +67,7 @@ class Wish:
         if worker is not None and not (
             isinstance(worker, str) and 0 < len(worker) <= 200 and worker.isprintable()
         ):
-            raise InvalidInputError(f"worker must be a short text or None, got {worker!r:.100}")
+            raise InvalidInputError(f"worker must be a short string or None, got {worker!r:.100}")
         if self.time_limit is not None:
             object.__setattr__(self, "time_limit", seconds(self.time_limit, "time_limit"))
         if not isinstance(self.progress, (bool, np.bool_)):
@@ -181,7 +181,7 @@ class Asking:
         )
 
     def chance(self, n_trials: int, conflict: int) -> tuple[int, int]:
-        """Seed and rank of the next graph, after so many races lost to other processes."""
+        """Seed and rank of the next graph, after losing a number of races to other processes."""
         return chance(self.ledger.settings.seed, n_trials, conflict)
 
     def reserve(self, plan: Plan, seed: int, worker: str | None, most: int | None) -> Trial | None:
@@ -200,7 +200,7 @@ class Asking:
 
 
 def chance(study_seed: int, n_trials: int, conflict: int) -> tuple[int, int]:
-    """Seed and rank of the next graph, after so many races lost to other processes."""
+    """Seed and rank of the next graph, after losing a number of races to other processes."""
     # After a lost race processes must part ways, so chance comes in.
     differs = [time.time_ns(), os.getpid()] if conflict else []
     rng = np.random.default_rng([study_seed, n_trials, *differs])
