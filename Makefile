@@ -2,6 +2,7 @@ PYTHON ?= python3
 WORKERS ?= 2
 BIN := .venv/bin
 STAMP := .venv/.installed
+DOCS_STAMP := .venv/.installed-docs
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
 
 # Small matrices: threads inside BLAS only get in each other's way.
@@ -10,7 +11,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-deep attack lint format bench bench-engine clean
+.PHONY: help setup demo test test-deep attack lint format docs dist bench bench-engine clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -30,8 +31,8 @@ demo: setup ## find a good graph and draw it (under a minute)
 test: setup ## tests, doctests and the code in the documents
 	$(PYTEST)
 
-test-deep: setup ## the tests that take minutes
-	$(PYTEST) -m deep --timeout 3600
+test-deep: setup ## the tests that take minutes, with coverage of the package by them
+	$(PYTEST) -m deep --timeout 3600 --cov --cov-report=term --cov-report=html
 
 attack: setup ## random instances against brute force (resumes; ARGS="--instances 2000 --seed 0")
 	$(BIN)/python tests/attack/run.py $(ARGS)
@@ -45,6 +46,20 @@ lint: setup ## ruff, mypy, import layers
 format: setup ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(DOCS_STAMP) ## the documentation site, in build/site (runs the tutorials; no network)
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/site
+	@echo "open build/site/index.html, or serve it: $(BIN)/python -m http.server --directory build/site"
+
+$(DOCS_STAMP): $(STAMP)
+	@echo "installing what the site needs"
+	@$(BIN)/python -m pip install -qq -c constraints.txt -e '.[docs]'
+	@touch $@
+
+dist: setup ## wheel and sdist in dist, the wheel tried in an environment of its own
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+	$(BIN)/python tests/try_wheel.py dist
 
 bench: setup ## speed against GraKel, of search, studies and sampling; time and memory in large spaces
 	$(BIN)/python -m benchmarks.speed

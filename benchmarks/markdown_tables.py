@@ -72,6 +72,12 @@ def optimiser_tables(records: Sequence[Record], references: Sequence[Record] = (
             "known (100 %), mean over the same replications.",
             shares_table(runs, scale),
         ]
+        further = further_shares(every, runs, scale)
+        if further:
+            parts += [
+                "The same for methods with more or fewer replications, over all that they have.",
+                further,
+            ]
     parts += [
         "Area under the curve: best value so far, averaged over the proposals.",
         _table(runs, lambda run: run.area),
@@ -141,6 +147,18 @@ def shares_table(runs: Grid, scale: Mapping[tuple[str, int], Scale]) -> str:
         overall = f"{np.mean(known):.0f}" if len(known) == len(problems) else "-"
         rows.append([method, *("-" if c is None else f"{c:.0f}" for c in cells), overall])
     return markdown(["method, %", *problems, "mean"], rows)
+
+
+def further_shares(every: Grid, runs: Grid, scale: Mapping[tuple[str, int], Scale]) -> str:
+    """Shares over all replications, where a method has other ones than the table above counts."""
+    rows = []
+    for (problem, method), run in every.items():
+        shared = runs.get((problem, method))
+        share = shares(run, scale)
+        counted = shared is not None and len(shared.seeds) == len(run.seeds)
+        if share is not None and not counted and len(run.seeds) > 1:
+            rows.append([problem, method, str(len(run.seeds)), f"{100 * float(share.mean()):.1f}"])
+    return markdown(["problem", "method", "replications", "share, %"], rows) if rows else ""
 
 
 def comparison_table(runs: Grid) -> str:

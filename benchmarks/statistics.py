@@ -121,14 +121,15 @@ def methods_of(runs: Mapping[tuple[str, str], Runs]) -> list[str]:
 def common(runs: Mapping[tuple[str, str], Runs]) -> dict[tuple[str, str], Runs]:
     """Only the seeds that all methods of a problem have, so that their means can be compared.
 
-    A method with fewer than three quarters of the replications of another, and two or more behind
-    it, is left out: it is still being run, and would take the others' replications away.
+    A method with fewer than three quarters of the replications that half of the methods have, and
+    two or more behind, is left out: it is still being run, and would take the others' away.
     """
     out: dict[tuple[str, str], Runs] = {}
     for problem in problems_of(runs):
         own = {key: run for key, run in runs.items() if key[0] == problem}
-        most = max(len(run.seeds) for run in own.values())
-        own = {key: run for key, run in own.items() if len(run.seeds) >= min(0.75 * most, most - 1)}
+        usual = float(np.median([len(run.seeds) for run in own.values()]))
+        enough = min(0.75 * usual, usual - 1)
+        own = {key: run for key, run in own.items() if len(run.seeds) >= enough}
         shared = set.intersection(*(set(run.seeds) for run in own.values()))
         if shared:
             out |= {key: run.of_seeds(sorted(shared)) for key, run in own.items()}

@@ -37,6 +37,8 @@ from .storage import Storage
 from .study import Study
 from .study.ahead import Ahead
 from .study.settings import SearchOptions, refuse_unknown, shows_settings
+from .study.several import as_values
+from .study.values import as_value
 from .trial import Trial
 
 logger = logging.getLogger(__name__)
@@ -68,8 +70,9 @@ def minimize(
     """Find a graph of the space with a small objective value.
 
     Args:
-        objective: function of a `Graph` that returns a number. Whatever else it does (raise, return
-            NaN, ...) is recorded as a failed trial.
+        objective: function of a `Graph` that returns a number; with ``properties``, a dictionary of
+            numbers by name. Whatever else it does (raise, return NaN, ...) is recorded as a failed
+            trial.
         space: the graphs to choose from.
         n_iterations: evaluations after the initial ones.
         n_initial: evaluations of the initial design.
@@ -165,7 +168,8 @@ def run(
             ahead=ahead,
         )
         while loop.fill():
-            for number, outcome in loop.wait():
+            for number, given in loop.wait():
+                outcome = _fitting(given, study)
                 trial = loop.record(number, outcome)
                 outcomes.add(outcome)
                 done += trial.is_finished
@@ -226,10 +230,9 @@ class _Loop:
         if outcome.is_started and outcome.seconds is not None:
             self.durations.append(outcome.seconds)
         try:
-            if outcome.value is not None and outcome.is_value:
-                return self.study.tell(
-                    trial, outcome.value, noise=outcome.noise, seconds=outcome.seconds
-                )
+            if outcome.is_value:
+                value, noise = outcome.measured
+                return self.study.tell(trial, value, noise=noise, seconds=outcome.seconds)
             reason = f"{outcome.kind}: {outcome.reason}"
             if outcome.is_started:
                 changed = self.study.fail(trial, reason, seconds=outcome.seconds)
@@ -306,6 +309,21 @@ class _Loop:
         self.is_used_up = True
         if isinstance(error, SearchSpaceExhausted):
             logger.warning("%s", error)
+
+
+def _fitting(outcome: Outcome, study: Study) -> Outcome:
+    """The outcome, which is no value if its properties are not those of the study."""
+    if not outcome.is_value:
+        return outcome
+    goals, (value, noise) = study.settings.goals, outcome.measured
+    try:
+        if goals is None:
+            as_value(value)
+        else:
+            as_values(goals.names, value, noise)
+    except InvalidInputError as error:
+        return Outcome("not a value", reason=str(error), seconds=outcome.seconds)
+    return outcome
 
 
 def _never() -> bool:

@@ -16,13 +16,18 @@ def in_words(study: Study, trial: Trial) -> str:
 
 
 def _outcome(trial: Trial) -> str:
+    if trial.values:
+        return ", ".join(f"{name} {value:.6g}" for name, value in trial.values.items())
     if trial.value is not None:
         return f"{trial.value:.6g}"
     return f"{trial.state}, {printable(trial.reason)}"
 
 
 def _best(study: Study) -> str:
-    """The best value in a few digits, or a dash."""
+    """The best value in a few digits, or a dash; of a front, how many graphs it has."""
+    goals = study.settings.goals
+    if goals is not None and goals.is_pareto:
+        return f"front of {len(study.pareto_front)}"
     try:
         return f"{study.best.value:.5g}"
     except StudyError:

@@ -39,8 +39,12 @@ class Trial:
         id: number within the study, 0, 1, 2, ...
         graph: the graph to evaluate.
         state: ``queued``, ``pending``, ``complete`` or ``failed``.
-        value: what the objective gave, in your units; ``None`` unless complete.
+        value: what the objective gave, in your units; ``None`` unless complete. In a study of
+            several properties it is their score, ``None`` while a property is missing and in a
+            Pareto search.
         noise: variance of the value, in your units squared; ``None`` where it is not known.
+        values: of several properties, those that were measured, by name.
+        noises: variances of these, where they are known.
         origin: ``initial`` (the space-filling design), ``random`` (too little is known, or too
             little left), ``proposal``, ``queued`` (by `Study.enqueue`), ``added`` (by `Study.add`)
             or ``repeat``.
@@ -52,12 +56,14 @@ class Trial:
             ``method`` and ``n_evaluations``; value and bound in your units, ``bound`` is ``None``
             when there is none; for EI also ``log_value`` and ``log_bound``. Also the prediction,
             ``mean`` and ``std`` (see `predicted`), ``fit_seconds``, and of the ``n_observations``
-            the number the model used, ``n_used``.
-        hyperparameters: fitted ``alpha``, ``beta``, ``noise`` and those of the kernel's own.
+            the number the model used, ``n_used``. With several properties, ``properties`` holds
+            mean and std of each.
+        hyperparameters: fitted ``alpha``, ``beta``, ``noise`` and those of the kernel's own; of
+            several properties as ``property: alpha`` and so on.
         details: what else is known, as JSON can hold it: ``evaluation_seconds``; ``not_started``,
             how often an evaluation could not be started; ``failures``, the earlier failures of a
             trial that was tried again on request, each with ``reason`` and ``finished``;
-            ``corrections``, see `history`.
+            ``corrections``, see `history`; ``log``, see `log`.
         created, asked, finished: when, in UTC (ISO 8601).
         version: of the package that made it.
         space: of its study, whose names for labels the graph takes; neither stored nor compared.
@@ -68,6 +74,8 @@ class Trial:
     state: State
     value: float | None = None
     noise: float | None = None
+    values: Mapping[str, float] = field(default_factory=dict)
+    noises: Mapping[str, float] = field(default_factory=dict)
     origin: Origin = "proposal"
     worker: str | None = None
     attempts: int = 0
@@ -93,16 +101,34 @@ class Trial:
 
     @property
     def predicted(self) -> tuple[float, float] | None:
-        """Mean and standard deviation predicted for it when it was proposed, in your units."""
-        mean = display.finite(self.certificate.get("mean"))
-        std = display.finite(self.certificate.get("std"))
-        return None if mean is None or std is None else (mean, std)
+        """Mean and standard deviation predicted for its value when it was proposed.
+
+        In your units; for several properties, see `predictions`.
+        """
+        return _prediction(self.certificate)
+
+    @property
+    def predictions(self) -> dict[str, tuple[float, float]]:
+        """The same for each of several properties, by name."""
+        parts = self.certificate.get("properties")
+        found = {
+            str(name): _prediction(part)
+            for name, part in (parts.items() if isinstance(parts, dict) else ())
+        }
+        return {name: pair for name, pair in found.items() if pair is not None}
 
     @property
     def history(self) -> tuple[Mapping[str, Any], ...]:
         """What each correction replaced: ``value``, ``reason`` and when; the oldest first."""
         found = self.details.get("corrections")
         return tuple(found) if isinstance(found, list) else ()
+
+    @property
+    def log(self) -> tuple[Mapping[str, Any], ...]:
+        """Comments, and who signed which change (`Study.signed`); the oldest first."""
+        found = self.details.get("log")
+        entries = found if isinstance(found, list) else []
+        return tuple(entry for entry in entries if isinstance(entry, dict))
 
     @cached_property
     def outside(self) -> tuple[str, ...]:
@@ -129,6 +155,14 @@ class Trial:
 
     def _repr_html_(self) -> str | None:
         return display.html(self)
+
+
+def _prediction(data: object) -> tuple[float, float] | None:
+    """Mean and deviation out of a certificate, which may hold anything."""
+    if not isinstance(data, Mapping):
+        return None
+    mean, std = display.finite(data.get("mean")), display.finite(data.get("std"))
+    return None if mean is None or std is None else (mean, std)
 
 
 def observed(trials: Iterable[Trial]) -> list[float]:

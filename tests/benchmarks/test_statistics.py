@@ -105,6 +105,25 @@ def test_means_are_over_the_seeds_all_methods_have_and_pairs_over_those_two_have
     assert methods_of(runs) == ["random", "ssp", "esp"]
 
 
+def test_a_method_with_many_replications_does_not_push_the_others_out() -> None:
+    records = [
+        *(run("random", seed, [2.0, 1.5]) for seed in (0, 1)),
+        *(run("ssp", seed, [2.0, 1.0]) for seed in (0, 1)),
+        *(run("rbf", seed, [2.0, 1.0]) for seed in range(9)),
+    ]
+    known = [
+        {"problem": "p", "seed": seed, "best": 1.0, "how": "x", "seeded": True, "random": 3.0}
+        for seed in range(9)
+    ]
+    shared = common(group(records))
+    assert {key[1]: r.seeds for key, r in shared.items()} == {
+        "random": (0, 1),
+        "ssp": (0, 1),
+        "rbf": (0, 1),
+    }
+    assert "| p | rbf | 9 | 100.0 |" in optimiser_tables(records, known)
+
+
 def test_share_of_the_way_runs_from_random_sampling_to_the_best_known() -> None:
     records = [run("ssp", 0, [3.0, 2.0]), run("ssp", 1, [3.0, 0.5])]
     reference = {"problem": "p", "how": "long search", "seeded": True, "random": 3.0}

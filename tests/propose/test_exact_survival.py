@@ -101,6 +101,7 @@ def test_a_worker_that_does_not_start_by_the_deadline_is_not_waited_for(
     assert time.monotonic() - start <= 2.5
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("kernel", ["ssp", "sp", "essp", "esp"])
 def test_a_deadline_is_kept_and_the_bound_is_still_one(kernel: str) -> None:
     space, gp = _hard(20, kernel)

@@ -162,6 +162,7 @@ def test_no_units_change_the_answer(
     assert_optimal_in_deviations(kernel, acquisition, scale, offset, seed)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("method", ["search", "evolve", "mip"])
 @pytest.mark.parametrize(("scale", "offset"), [(2.0**-50, 0.0), (2.0**40, 0.0), (0.01, -1e6)])
 def test_other_methods_do_not_depend_on_units_either(
@@ -211,6 +212,7 @@ class _Mean:
         return mean
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("scale", [2.0**-60, 2.0**60])
 @pytest.mark.parametrize("acquisition", [_Unitless(), _Mean()], ids=["probability", "mean"])
 def test_an_acquisition_of_your_own_may_have_any_units(acquisition: Any, scale: float) -> None:

@@ -54,10 +54,10 @@ def test_samples_are_distinct_by_identity() -> None:
 def test_a_proposal_is_not_the_same_as_an_excluded_graph(method: str) -> None:
     graphs = SPACE.enumerate()
     seen = graphs[:6]
-    found = propose(SPACE, _fitted(seen), method=method, exclude=seen, time_limit=60)
+    found = propose(SPACE, _fitted(seen), method=method, exclude=seen, n_evaluations=2000)
     assert found.graph.n_edges == graphs[6].n_edges
     with pytest.raises(SearchSpaceExhausted):
-        propose(SPACE, _fitted(graphs), method=method, exclude=graphs, time_limit=60)
+        propose(SPACE, _fitted(graphs), method=method, exclude=graphs, n_evaluations=2000)
 
 
 def _fitted(graphs: list[Graph]) -> GraphGP:
@@ -65,7 +65,7 @@ def _fitted(graphs: list[Graph]) -> GraphGP:
 
 
 def test_a_study_never_hands_out_what_is_the_same_as_a_trial() -> None:
-    study = Study(SPACE, n_initial=3, method="search", time_limit=60)
+    study = Study(SPACE, n_initial=3, method="search", n_evaluations=2000)
     for _ in range(N_DIFFERENT):
         trial = study.ask()
         study.tell(trial, float(trial.graph.n_edges))

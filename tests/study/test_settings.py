@@ -22,6 +22,7 @@ from own_parts import Neighbours
 
 SPACE = GraphSpace(5, labels=2)
 PAPER: dict[str, Any] = {**PRESETS["paper"], "acquisition": "lcb"}
+PROPERTIES: dict[str, Any] = {"properties": {"a": "minimize", "b": "maximize"}}
 # A value other than the default for each setting, with what it needs beside it.
 OTHER: dict[str, dict[str, Any]] = {
     "kernel": {"kernel": "esp"},
@@ -43,7 +44,11 @@ OTHER: dict[str, dict[str, Any]] = {
     "seed": {"seed": 11},
     "direction": {"direction": "maximize"},
     "retries": {"retries": 2},
+    "properties": PROPERTIES,
+    "combine": {"combine": "sum", **PROPERTIES},
+    "reference": {"reference": {"a": 3.0, "b": 9.0}, **PROPERTIES},
 }
+SEVERAL = ("properties", "combine", "reference")  # they come with others
 each = pytest.mark.parametrize("name", OTHER)
 # What a call is about, and what a study works out by itself, is no setting.
 OF_THE_CALL = {
@@ -66,7 +71,13 @@ FIRST = {
 
 
 def observed(study: Study) -> Study:
-    study.add_all([(g, float(g.n_edges)) for g in SPACE.sample(4, seed=1, distinct=True)])
+    several = study.settings.properties is not None
+    study.add_all(
+        [
+            (g, {"a": g.n_edges, "b": g.labels.sum()} if several else float(g.n_edges))
+            for g in SPACE.sample(4, seed=1, distinct=True)
+        ]
+    )
     return study
 
 
@@ -113,7 +124,10 @@ def test_every_setting_reaches_the_fit_and_the_proposal(
     if name == "surrogate":
         assert isinstance(given["model"].surrogate, Neighbours)
         return
-    elsewhere = {"n_initial", "direction", "retries", "surrogate"}
+    if name in SEVERAL:
+        assert given["model"].goals == study.settings.goals
+        return
+    elsewhere = {"n_initial", "direction", "retries", "surrogate", *SEVERAL}
     assert set(given) >= set(SETTING_NAMES) - elsewhere
     if name == "time_limit":
         assert 7.0 < given[name] <= 7.5
@@ -150,8 +164,13 @@ def test_a_study_solves_the_program_with_its_options(tmp_path: Path) -> None:
 def test_minimize_passes_every_setting_on(name: str) -> None:
     chosen = {"n_initial": 2, "method": "sample", **OTHER[name]}
     space = SPACE if chosen["method"] == "sample" else GraphSpace(3)
+    several = name in SEVERAL
     settings = minimize(
-        lambda graph: float(graph.n_edges), space, 0, progress=False, **chosen
+        lambda graph: {"a": 1.0, "b": 2.0} if several else float(graph.n_edges),
+        space,
+        0,
+        progress=False,
+        **chosen,
     ).settings
     assert settings == StudySettings(space=space, **chosen)
 
@@ -164,6 +183,11 @@ def test_every_setting_is_stored_compared_and_changed(name: str, tmp_path: Path)
     assert Study.load(url, "other").settings == StudySettings(space=SPACE, **other)
     with pytest.raises(SettingsDiffer) as differ:
         Study(SPACE, url, **other)
+    assert set(differ.value.names) >= set(other)
+    if name in SEVERAL:
+        with pytest.raises(StudyError, match="properties"):
+            plain.change(**other)
+        return
     assert set(differ.value.names) == set(other)
     if name in FIXED:
         with pytest.raises(StudyError, match=f"{name} cannot be changed"):
@@ -176,7 +200,7 @@ def test_every_setting_is_stored_compared_and_changed(name: str, tmp_path: Path)
 
 def study_file(folder: Path, *lines: str) -> Path:
     path = folder / "study.toml"
-    top = [line for line in lines if line.startswith("direction")]
+    top = [line for line in lines if line.startswith(("direction", "properties"))]
     search = [line for line in lines if line not in top]
     text = "\n".join([*top, "[space]", "n_nodes = 5", "labels = 2", "[search]", *search])
     path.write_text(text, encoding="utf-8")
@@ -202,7 +226,7 @@ def test_a_study_file_says_every_setting(name: str, tmp_path: Path) -> None:
     lines = [f"{key} = {as_toml(value)}" for key, value in plain.items()]
     expected = StudySettings(space=SPACE, **other)
     assert read_study_file(study_file(tmp_path, *lines)).settings == expected
-    if name != "direction":  # which is not in the table [search]
+    if name not in ("direction", *SEVERAL):  # which are not in the table [search]
         given = [line.replace(" = ", "=", 1) for line in lines]
         assert read_study_file(study_file(tmp_path), given).settings == expected
 

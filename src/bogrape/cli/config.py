@@ -15,24 +15,27 @@ from ..acquisition import EI, LCB
 from ..checks import positive, whole
 from ..constraints import Rule, rule_from_dict
 from ..errors import InvalidInputError, SettingsDiffer, StudyError
+from ..files.formats import Format, get_format
 from ..space import GraphSpace
 from ..storage.protocol import check_name
 from ..study import Study, StudySettings
 from ..study.settings import SETTING_NAMES, for_new_study, unknown_name
-from .formats import Format, get_format
 from .import_folder import import_from
 
 _MAX_BYTES = 1_000_000
 _SQLITE = "sqlite:///"
 _UNITS = {"B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
-_TOP = ("name", "storage", "direction", "space", "search", "objective", "evaluation")
+_TOP = (
+    *("name", "storage", "direction", "properties", "space", "search", "objective"),
+    "evaluation",
+)
 _SPACE = (
     *("n_nodes", "labels", "features", "directed", "connected", "edge_labels", "acyclic"),
     *("nodes", "domain", "rules"),
 )
 _MOLECULES = ("molecules", "n_atoms", "bounds", "aromatic", "scaffold", "keep_rings", "rules")
 _SEARCH = (
-    *(name for name in SETTING_NAMES if name != "direction"),
+    *(name for name in SETTING_NAMES if name not in ("direction", "properties")),
     *("n_iterations", "kappa", "xi", "preset"),
 )
 _NONE = "none"  # how a study file turns a setting off: TOML has no null
@@ -126,6 +129,13 @@ def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
     settings = for_new_study(settings)
     if "direction" in data:
         settings["direction"] = data["direction"]
+    if "properties" in data:
+        if "direction" in data:
+            raise InvalidInputError(
+                "a study file has a direction or [properties], each of which says what is wanted, "
+                "got both"
+            )
+        settings["properties"] = data["properties"]
     command, function = objective.get("command"), objective.get("function")
     if command is not None and function is not None:
         raise InvalidInputError("[objective] must have a command or a function, got both")

@@ -14,19 +14,20 @@ from typing import Any
 import click
 
 from ..errors import InvalidInputError
+from ..files.observations import Columns, kind_of, read_observations
+from ..files.trials import render, trial_data, write_whole
 from ..optimize import run as run_study
-from ..study import Trial
+from ..study import Study, Trial
 from ..study.settings import PRESETS
 from ..trial import package_version
 from .bench import bench
 from .config import read_study_file
 from .errors import explained, stop
 from .objective import make_file_evaluator
-from .observations import Columns, kind_of, read_observations
-from .output import print_json, print_preview, print_status, print_trial, trial_data
+from .output import print_json, print_preview, print_status, print_trial
 from .report import report
 from .rescue import rescue
-from .trial_files import render, write_whole
+from .serve import serve
 
 _EXIT_CODES = """\b
 Exit codes:
@@ -56,7 +57,11 @@ preset_option = click.option(
 )
 trial_argument = click.argument("trial", type=click.IntRange(0))
 noise_option = click.option(
-    "--noise", type=float, help="Variance of the value, where it is known: its deviation squared."
+    "--noise",
+    multiple=True,
+    metavar="VARIANCE",
+    help="Variance of the value, where it is known: its deviation squared. Of a property, "
+    "NAME=VARIANCE, as often as need be.",
 )
 
 
@@ -178,20 +183,30 @@ def ask(
 @main.command(context_settings={"ignore_unknown_options": True})  # values may be negative
 @study_argument
 @trial_argument
-@click.argument("value", type=float)
+@click.argument("value", nargs=-1, required=True)
 @noise_option
 @json_option
 @explained
-def tell(study_file: Path, trial: int, value: float, noise: float | None, as_json: bool) -> None:
-    """Record the VALUE of a TRIAL. Telling it again does no harm."""
+def tell(
+    study_file: Path, trial: int, value: tuple[str, ...], noise: tuple[str, ...], as_json: bool
+) -> None:
+    """Record the VALUE of a TRIAL. Telling it again does no harm.
+
+    Several properties are given by name, as in qed=0.8 sa=2.1; those that are left out may be told
+    later. So is their noise: --noise qed=0.01.
+    """
     file = read_study_file(study_file)
-    print_trial(file.load().tell(trial, value, noise=noise), file.format, as_json)
+    study = file.load()
+    found, variances = _given(study, value, noise)
+    if found is None:
+        raise InvalidInputError("VALUE must be a number, got 'none'; try bogrape fail")
+    print_trial(study.tell(trial, found, noise=variances), file.format, as_json)
 
 
 @main.command(context_settings={"ignore_unknown_options": True})  # values may be negative
 @study_argument
 @trial_argument
-@click.argument("value")
+@click.argument("value", nargs=-1, required=True)
 @noise_option
 @click.option("--reason", help="Why, for the record.")
 @json_option
@@ -199,21 +214,20 @@ def tell(study_file: Path, trial: int, value: float, noise: float | None, as_jso
 def correct(
     study_file: Path,
     trial: int,
-    value: str,
-    noise: float | None,
+    value: tuple[str, ...],
+    noise: tuple[str, ...],
     reason: str | None,
     as_json: bool,
 ) -> None:
     """Replace the value of a finished TRIAL; the old one stays on record.
 
-    VALUE is a number, or 'none' to withdraw the old value.
+    VALUE is a number, or 'none' to withdraw the old value. Of several properties, those to be
+    replaced are given by name, as in qed=0.8 sa=none; the others stay.
     """
     file = read_study_file(study_file)
-    try:
-        number = None if value.lower() == "none" else float(value)
-    except ValueError:
-        raise InvalidInputError(f"VALUE must be a number or 'none', got {value!r:.60}") from None
-    changed = file.load().correct(trial, number, noise=noise, reason=reason)
+    study = file.load()
+    found, variances = _given(study, value, noise)
+    changed = study.correct(trial, found, noise=variances, reason=reason)
     print_trial(changed, file.format, as_json)
 
 
@@ -323,6 +337,8 @@ def import_(
 ) -> None:
     """Add observations from SOURCE (.csv or .jsonl with graph and value), all or none.
 
+    Several properties are columns by their names, empty where one was not measured.
+
     Graphs outside the space (of other sizes, or breaking rules) train the model, and are never
     proposed. Rows that cannot be used are all named, with their line numbers.
     """
@@ -334,6 +350,7 @@ def import_(
         file.settings.space,
         outside="refuse" if refuse_outside else "accept",
         columns=Columns(graph=graph_column, value=value_column, noise=noise_column),
+        goals=file.settings.goals,
     )
     if preview:
         print_preview(rows, file.format, as_json)
@@ -347,9 +364,9 @@ def import_(
         lines = [f"line {row.line}: {row.problem}" for row in bad]
         raise InvalidInputError("\n  ".join([head, *lines]))
     good = [
-        (row.graph, row.value, row.noise)
+        (row.graph, row.values or row.value, row.noises if row.values else row.noise)
         for row in rows
-        if row.graph is not None and row.value is not None
+        if row.graph is not None
     ]
     added = file.open().add_all(good)
     if as_json:
@@ -380,6 +397,39 @@ def demo(output: Path, seed: int, iterations: int) -> None:
     run_demo(output, seed, iterations, echo=click.echo)
 
 
+def _given(study: Study, values: tuple[str, ...], noise: tuple[str, ...]) -> tuple[Any, Any]:
+    """A value and its noise, or those of several properties by name, from the command line."""
+    if study.settings.goals is not None:
+        if values == ("none",):
+            return None, None
+        return _by_name("VALUE", values), _by_name("--noise", noise) if noise else None
+    for what, texts in (("VALUE", values), ("--noise", noise)):
+        if len(texts) > 1:
+            raise InvalidInputError(f"expected one {what}, got {' '.join(texts)!r:.100}")
+    return _number("VALUE", values[0]), _number("--noise", noise[0]) if noise else None
+
+
+def _by_name(what: str, texts: tuple[str, ...]) -> dict[str, float | None]:
+    out: dict[str, float | None] = {}
+    for text in texts:
+        name, equals, number = text.partition("=")
+        if not equals or not name or name in out:
+            raise InvalidInputError(
+                f"{what} must be NAME=NUMBER for each of several properties, as in qed=0.8 "
+                f"sa=2.1; got {text!r:.60}"
+            )
+        out[name] = _number(f"{what} {name}", number)
+    return out
+
+
+def _number(what: str, text: str) -> float | None:
+    """A number, or ``None`` for 'none'."""
+    try:
+        return None if text.lower() == "none" else float(text)
+    except ValueError:
+        raise InvalidInputError(f"{what} must be a number or 'none', got {text!r:.60}") from None
+
+
 def _with_preset(instead: tuple[str, ...], preset: str | None) -> tuple[str, ...]:
     """Settings given on the command line, the preset among them."""
     return instead if preset is None else (*instead, f"preset={preset}")
@@ -388,6 +438,7 @@ def _with_preset(instead: tuple[str, ...], preset: str | None) -> tuple[str, ...
 main.add_command(report)
 main.add_command(rescue)
 main.add_command(bench)
+main.add_command(serve)
 
 
 class _Terminated(KeyboardInterrupt):

@@ -10,45 +10,14 @@ from typing import Any
 import click
 
 from ..display import finite, printable
+from ..errors import StudyError
+from ..files.formats import Format
+from ..files.observations import ImportedRow
+from ..files.trials import trial_data
 from ..gp import in_words
 from ..kernels import get_kernel
 from ..study import Study, Trial
 from .config import StudyFile
-from .formats import Format
-from .observations import ImportedRow
-
-
-def trial_data(trial: Trial, form: Format) -> dict[str, Any]:
-    """A trial as plain data."""
-    return {
-        "id": trial.id,
-        "state": trial.state,
-        "value": trial.value,
-        "noise": trial.noise,
-        "graph": form.plain(trial.graph),
-        "origin": trial.origin,
-        "worker": trial.worker,
-        "attempts": trial.attempts,
-        "reason": trial.reason,
-        "seed": trial.seed,
-        "certificate": dict(trial.certificate),
-        "hyperparameters": dict(trial.hyperparameters),
-        "predicted": _predicted(trial),
-        "outside": list(trial.outside),
-        "details": dict(trial.details),
-        "created": trial.created,
-        "asked": trial.asked,
-        "finished": trial.finished,
-        "evaluation_seconds": trial.evaluation_seconds,
-        "version": trial.version,
-    }
-
-
-def _predicted(trial: Trial) -> dict[str, float] | None:
-    if trial.predicted is None:
-        return None
-    mean, std = trial.predicted
-    return {"mean": mean, "std": std}
 
 
 def print_trial(trial: Trial, form: Format, as_json: bool) -> None:
@@ -57,13 +26,20 @@ def print_trial(trial: Trial, form: Format, as_json: bool) -> None:
         print_json(trial_data(trial, form))
         return
     words = [f"trial {trial.id}", trial.state]
-    if trial.value is not None:
+    for name, found in trial.values.items():
+        noise = trial.noises.get(name)
+        words.append(f"{name} {found:g}" + ("" if noise is None else f" (noise {noise:g})"))
+    if trial.values and trial.value is not None:
+        words.append(f"score {trial.value:g}")
+    elif trial.value is not None:
         words.append(f"value {trial.value:g}")
         if trial.noise is not None:
             words.append(f"noise {trial.noise:g}")
-    elif trial.reason:
+    elif trial.reason and not trial.values:
         words.append(f"({_line(trial.reason)})")
-    if trial.predicted is not None:
+    for name, (mean, std) in trial.predictions.items():
+        words.append(f"predicted {name} {mean:.4g} ± {std:.2g}")
+    if trial.predicted is not None and not trial.predictions:
         mean, std = trial.predicted
         words.append(f"predicted {mean:.4g} ± {std:.2g}")
     if isinstance(acquisition := trial.certificate.get("value"), float):
@@ -74,13 +50,13 @@ def print_trial(trial: Trial, form: Format, as_json: bool) -> None:
 def status_data(study: Study, file: StudyFile) -> dict[str, Any]:
     """Where a study stands, as plain data."""
     trials = study.trials
-    complete = [trial for trial in trials if trial.state == "complete"]
     return {
         "name": study.name,
         "direction": study.settings.direction,
+        **_front(study, file),
         "n_trials": file.n_trials,
         "states": dict(Counter(trial.state for trial in trials)),
-        "best": trial_data(study.best, file.format) if complete else None,
+        "best": None if (best := _best(study)) is None else trial_data(best, file.format),
         "model": _model(study),
         "pending": [
             {"id": trial.id, "worker": trial.worker, "asked": trial.asked}
@@ -100,6 +76,25 @@ def status_data(study: Study, file: StudyFile) -> dict[str, Any]:
     }
 
 
+def _front(study: Study, file: StudyFile) -> dict[str, Any]:
+    """The Pareto front of several properties, and its hypervolume where a reference is given."""
+    goals = study.settings.goals
+    if goals is None:
+        return {}
+    out: dict[str, Any] = {"combine": goals.combine, "properties": list(goals.names)}
+    if goals.is_pareto:
+        out["pareto_front"] = [trial_data(trial, file.format) for trial in study.pareto_front]
+        out["hypervolume"] = None if goals.reference is None else study.hypervolume()
+    return out
+
+
+def _best(study: Study) -> Trial | None:
+    try:
+        return study.best
+    except StudyError:  # nothing is known yet, or a front is looked for
+        return None
+
+
 def print_status(study: Study, file: StudyFile, as_json: bool) -> None:
     """Show where a study stands."""
     data = status_data(study, file)
@@ -108,8 +103,14 @@ def print_status(study: Study, file: StudyFile, as_json: bool) -> None:
         return
     states, best, seconds = data["states"], data["best"], data["seconds"]
     done = sum(t.is_finished and t.origin != "added" for t in study.trials)
-    click.echo(f"study {study.name} ({data['direction']}): {done} of {file.n_trials} evaluations")
+    goal = data["direction"] if study.settings.goals is None else study.settings.goals.in_words()
+    click.echo(f"study {study.name} ({goal}): {done} of {file.n_trials} evaluations")
     click.echo("  " + (", ".join(f"{n} {state}" for state, n in states.items()) or "no trials yet"))
+    for trial in data.get("pareto_front", []):
+        known = ", ".join(f"{name} {value:g}" for name, value in trial["values"].items())
+        click.echo(f"  on the front: trial {trial['id']}, {known}, {_line(trial['graph'])}")
+    if data.get("hypervolume") is not None:
+        click.echo(f"  hypervolume {data['hypervolume']:g}")
     if best is not None:
         click.echo(f"  best value {best['value']:g} (trial {best['id']})")
         click.echo(f"  best {study.space.nouns.graph} {file.format.encode(study.best.graph)}")
@@ -127,9 +128,26 @@ def print_status(study: Study, file: StudyFile, as_json: bool) -> None:
 def _model(study: Study) -> str | None:
     """What mattered to the model of the last proposal; ``None`` without one, or for your own."""
     fitted = [trial.hyperparameters for trial in study.trials if "noise" in trial.hyperparameters]
+    if study.settings.goals is not None:
+        return _models(study)
     if study.settings.surrogate is not None or not fitted:
         return None
     return _line(in_words(get_kernel(study.settings.kernel), fitted[-1], study.space.n_labels))
+
+
+def _models(study: Study) -> str | None:
+    """The same of each property."""
+    goals, settings = study.settings.goals, study.settings
+    assert goals is not None
+    fitted = [trial.hyperparameters for trial in study.trials if trial.hyperparameters]
+    lines = []
+    for name in goals.names if fitted else ():
+        prefix = f"{name}: "
+        own = {k.removeprefix(prefix): v for k, v in fitted[-1].items() if k.startswith(prefix)}
+        if "noise" in own:
+            words = in_words(get_kernel(settings.kernel), own, study.space.n_labels)
+            lines.append(f"of {name}: {_line(words)}")
+    return " ".join(lines) or None
 
 
 def _line(text: object) -> str:
@@ -147,6 +165,7 @@ def print_preview(rows: Sequence[ImportedRow], form: Format, as_json: bool) -> N
                     "graph": None if row.graph is None else form.plain(row.graph),
                     "value": row.value,
                     "noise": row.noise,
+                    **({"values": row.values, "noises": row.noises} if row.values else {}),
                     "outside": list(row.outside),
                     "problem": row.problem,
                 }
@@ -159,7 +178,10 @@ def print_preview(rows: Sequence[ImportedRow], form: Format, as_json: bool) -> N
             click.echo(f"line {row.line}  bad  {_line(row.problem)}")
             continue
         fate = f"outside ({'; '.join(row.outside)})" if row.outside else "inside"
-        value = f"{row.value:g}" if row.noise is None else f"{row.value:g} (noise {row.noise:g})"
+        value = ", ".join(f"{name} {found:g}" for name, found in row.values.items())
+        if not row.values:
+            noise = "" if row.noise is None else f" (noise {row.noise:g})"
+            value = f"{row.value:g}{noise}"
         click.echo(f"line {row.line}  {value}  {form.encode(row.graph)}  {_line(fate)}")
     bad = sum(row.problem is not None for row in rows)
     outside = sum(bool(row.outside) for row in rows)

@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 
 from ..errors import InvalidInputError, StudyError
+from ..files.formats import JSON
+from ..files.observations import kind_of
+from ..files.trials import render, write_whole
 from ..storage import RescuedStudy
 from ..storage import rescue as read
 from .errors import explained
-from .formats import JSON
-from .observations import kind_of
-from .trial_files import render, write_whole
 
 _DATABASES = (".db", ".sqlite", ".sqlite3")
 

@@ -7,13 +7,14 @@ it ends, with everything it has started, when it is over its time or when this p
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shlex
 import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from ..errors import EvaluationNotStarted, InvalidInputError
 from ..graph import Graph
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import subprocess
 
 _NOT_FOUND = (126, 127)  # exit codes of shells, env, timeout, ...: not executable, not found
+_MOST_JSON = 100_000  # characters of a line of properties
 _ENDING = 2.0  # seconds a supervisor may take to kill what it supervises
 
 
@@ -42,8 +44,10 @@ class CommandObjective:
         time_limit: seconds before the program, and all it has started, is killed.
         directory: where it runs; where we are, by default.
 
-    The last line the program prints must be a number, or two: the value and its noise variance. An
-    exit code other than 0 is a failure.
+    The last line the program prints must be a number, or two: the value and its noise variance. For
+    several properties it is a JSON object of their values, e.g. ``{"qed": 0.8, "sa": 2.1}``, or of
+    values and variances, ``{"qed": [0.8, 0.01], "sa": 2.1}``. An exit code other than 0 is a
+    failure.
     """
 
     command: str | Sequence[str]
@@ -62,8 +66,8 @@ class CommandObjective:
             )
         object.__setattr__(self, "command", tuple(words))
 
-    def __call__(self, graph: Graph) -> float | Measurement:
-        """The number the program prints for the graph, or the two: value and noise variance."""
+    def __call__(self, graph: Graph) -> float | Measurement | dict[str, Any]:
+        """What the program prints for the graph: a value, with its noise, or several by name."""
         import subprocess  # late: `import bogrape` need not pay for it
 
         process, report = self._start()
@@ -89,6 +93,8 @@ class CommandObjective:
                 f"{self.command[0]!r} ended with code {process.returncode}: {_last_line(err)}"
             )
         last = _last_line(out)
+        if last.startswith("{"):
+            return self._several(last)
         try:
             value, *noise = map(float, last.split(maxsplit=2))
             return Measurement(value, *noise) if noise else value
@@ -96,6 +102,20 @@ class CommandObjective:
             raise CommandError(
                 f"the last line {self.command[0]!r} prints must be a number, or a value and its "
                 f"noise variance, got {last!r}"
+            ) from None
+
+    def _several(self, line: str) -> dict[str, Any]:
+        """The properties of a JSON object; a pair is a value and its noise variance."""
+        try:
+            data = json.loads(line)
+            return {
+                name: Measurement(*found) if isinstance(found, list) else found
+                for name, found in data.items()
+            }
+        except (ValueError, TypeError, RecursionError) as error:
+            raise CommandError(
+                f"the last line {self.command[0]!r} prints must be a JSON object of values, or of "
+                f"values and noise variances, by property; got {line!r:.200} ({error})"
             ) from None
 
     def _start(self) -> tuple[subprocess.Popen[str], int]:
@@ -157,4 +177,6 @@ def _read_now(descriptor: int) -> str:
 
 def _last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][:300] if lines else "(nothing)"
+    if not lines:
+        return "(nothing)"
+    return lines[-1][: 300 if lines[-1][0] != "{" else _MOST_JSON]

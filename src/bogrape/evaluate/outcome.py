@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from ..errors import EvaluationNotStarted, InvalidInputError
 from ..graph import Graph
+from ..study.several import plain_values
 from ..study.values import Measurement, as_noise, as_value
 
 Kind = Literal[
@@ -44,11 +45,18 @@ class Outcome:
     reason: str | None = None
     seconds: float | None = field(default=None, compare=False)
     noise: float | None = None  # variance of the value, where the objective tells it
+    values: Mapping[str, float] = field(default_factory=dict)  # of several properties, by name
+    noises: Mapping[str, float] = field(default_factory=dict)  # their variances, where known
 
     @property
     def is_value(self) -> bool:
         """Whether there is a value to tell."""
         return self.kind == "value"
+
+    @property
+    def measured(self) -> tuple[Any, Any]:
+        """Value and noise to tell; of several properties, both by name."""
+        return (self.values, self.noises) if self.values else (self.value, self.noise)
 
     @property
     def is_started(self) -> bool:
@@ -71,9 +79,12 @@ class Outcome:
                 seconds=data.get("seconds"),
                 noise=as_noise(data.get("noise")),
             )
+            if data.get("values"):
+                values, noises = plain_values(data["values"], data.get("noises"))
+                outcome = replace(outcome, values=values, noises=noises)
             if outcome.kind not in get_args(Kind):
                 raise ValueError(f"unknown kind {outcome.kind!r}")
-            if outcome.is_value:
+            if outcome.is_value and not outcome.values:
                 as_value(outcome.value)
             seconds = outcome.seconds
             if seconds is not None and not 0 <= seconds < math.inf:
@@ -105,6 +116,9 @@ def _call(objective: Objective, graph: Graph) -> Outcome:
         return Outcome("exception", reason=f"{type(error).__name__}: {_safe_text(error)}")
     try:
         measured = value if isinstance(value, Measurement) else Measurement(value)
+        if isinstance(measured.value, Mapping):
+            values, noises = plain_values(measured.value, measured.noise)
+            return Outcome("value", values=values, noises=noises)
         return Outcome("value", as_value(measured.value), noise=as_noise(measured.noise))
     except InvalidInputError as error:
         return Outcome("not a value", reason=str(error))

@@ -17,7 +17,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ..acquisition import LCB, Acquisition
+from ..acquisition import EI, LCB, Acquisition
 from ..checks import seconds, whole
 from ..errors import InvalidInputError, SearchSpaceExhausted, UnsupportedError
 from ..gp import GraphGP
@@ -27,6 +27,7 @@ from ..space import GraphSpace
 from ..surrogate import FittedSurrogate, Surrogate
 from .criterion import AnyCriterion, Criterion
 from .graph_criterion import GraphCriterion
+from .joint_criterion import JointCriterion, JointModel
 from .local.evolution import propose_evolve
 from .local.sampling import propose_sample
 from .local.search import FirstSearch, break_tie, find_any, search
@@ -38,6 +39,7 @@ Method = Literal["auto", "exact", "mip", "search", "sample", "evolve"]
 
 MOST_STARTS = 500  # excluded graphs that local search looks at for a beginning
 _PREDICTIONS = 60_000  # of a surrogate of your own, which is slower than a function of counts
+_JOINT_PREDICTIONS = 100_000  # of several properties
 _SCALE_SAMPLE = 32  # graphs whose predictions tell how far apart values lie
 _ENGINE = f"{__package__}.exact.proof.engine"  # the module that loads the solver
 _FOREVER = 1e8  # seconds: what solvers and clocks still understand
@@ -87,8 +89,8 @@ def propose_mip(objective: AnyCriterion, request: Request) -> Proposal:
 
     if not isinstance(objective, Criterion):
         raise UnsupportedError(
-            'expected a GraphGP for method "mip", got a surrogate of your own, which has no rows; '
-            'try method="auto"'
+            'expected a GraphGP for method "mip", got a surrogate of your own or several '
+            'properties, which have no rows; try method="auto"'
         )
     return solve(objective, request)
 
@@ -106,7 +108,7 @@ METHODS: dict[Method, Proposer] = {
 @overload
 def propose(
     space: GraphSpace,
-    gp: GraphGP | Posterior | FittedSurrogate | Surrogate,
+    gp: GraphGP | Posterior | JointModel | FittedSurrogate | Surrogate,
     acquisition: Acquisition = ...,
     method: Method = ...,
     time_limit: float = ...,
@@ -125,7 +127,7 @@ def propose(
 @overload
 def propose(
     space: GraphSpace,
-    gp: GraphGP | Posterior | FittedSurrogate | Surrogate,
+    gp: GraphGP | Posterior | JointModel | FittedSurrogate | Surrogate,
     acquisition: Acquisition = ...,
     method: Method = ...,
     time_limit: float = ...,
@@ -143,7 +145,7 @@ def propose(
 ) -> Proposal | list[Proposal]: ...
 def propose(
     space: GraphSpace,
-    gp: GraphGP | Posterior | FittedSurrogate | Surrogate,
+    gp: GraphGP | Posterior | JointModel | FittedSurrogate | Surrogate,
     acquisition: Acquisition | None = None,
     method: Method = "auto",
     time_limit: float = 60.0,
@@ -163,11 +165,12 @@ def propose(
 
     Args:
         space: the graphs to choose from.
-        gp: a fitted `GraphGP`, or its posterior; or a surrogate of your own, with the observations
-            it was fitted to (`bogrape.surrogate.FittedSurrogate`). A bare surrogate that is fitted
-            already will do for one graph with LCB.
-        acquisition: what to minimise; ``LCB(1.0)`` by default. Any function of the mean, the
-            deviation and the best observed value will do.
+        gp: a fitted `GraphGP`, or its posterior; posteriors of several properties with what is
+            wanted of them (`JointModel`); or a surrogate of your own, with the observations it was
+            fitted to (`bogrape.surrogate.FittedSurrogate`). A bare surrogate that is fitted already
+            will do for one graph with LCB.
+        acquisition: what to minimise; ``LCB(1.0)`` by default, or ``EI()`` for the front of several
+            properties. Any function of the mean, the deviation and the best observed value will do.
         method: ``auto`` and ``exact`` prove how good the answer is where there is a proof, as does
             ``mip``, the paper's mixed-integer program, for small graphs; ``search``, ``evolve`` and
             ``sample`` (best of 20 random graphs) are heuristics without a bound.
@@ -181,7 +184,7 @@ def propose(
             default the last 500 of those excluded and pending.
         n_evaluations: acquisition values that local search computes, whether it is all there is
             (``search``) or comes before a proof; fewer if the time is up. By default 300,000, or
-            60,000 predictions of a surrogate of your own.
+            100,000 for several properties, 60,000 predictions of a surrogate of your own.
         options: further choices of a method; for ``mip`` see `bogrape.propose.mip.MipOptions`.
         stop: asked several times per second; once it returns true, the best graph so far is
             returned with the bound proved so far, and no further ones are sought.
@@ -204,7 +207,9 @@ def propose(
                 f"exclude, pending and starts must hold Graph objects, got {type(graph).__name__}"
             )
     deadline = time.monotonic() + min(time_limit, _FOREVER)
-    chosen_acquisition = LCB(1.0) if acquisition is None else acquisition
+    front = isinstance(gp, JointModel) and gp.goals.is_pareto
+    default = EI() if front else LCB(1.0)
+    chosen_acquisition = default if acquisition is None else acquisition
     model = _model_of(space, gp, chosen_acquisition, alone=n == 1 and not pending, until=deadline)
     if pending:
         model = model.believe(pending)
@@ -213,7 +218,7 @@ def propose(
     hooks = {name: hook for name, hook in hooks.items() if hook is not None}
     proposals: list[Proposal] = []
     for i in range(n):
-        objective = _criterion(space, model, chosen_acquisition)
+        objective = _criterion(space, model, chosen_acquisition, _step_seed(seed, i))
         objective.check_declared()
         share = (deadline - time.monotonic()) / (n - i)
         request = Request(
@@ -230,6 +235,8 @@ def propose(
             request = replace(request, n_evaluations=n_evaluations)
         elif isinstance(objective, GraphCriterion):
             request = replace(request, n_evaluations=_PREDICTIONS)
+        elif isinstance(objective, JointCriterion):
+            request = replace(request, n_evaluations=_JOINT_PREDICTIONS)
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
             proposal = METHODS[method](objective, request)
             recheck(proposal, objective, request, method)
@@ -244,16 +251,16 @@ def propose(
 
 def _model_of(
     space: GraphSpace,
-    gp: GraphGP | Posterior | FittedSurrogate | Surrogate,
+    gp: GraphGP | Posterior | JointModel | FittedSurrogate | Surrogate,
     acquisition: Acquisition,
     *,
     alone: bool,
     until: float,
-) -> Posterior | FittedSurrogate:
+) -> Posterior | JointModel | FittedSurrogate:
     """What predicts: the posterior of a Gaussian process, or a surrogate with its observations."""
     if isinstance(gp, GraphGP):
         return gp.posterior
-    if isinstance(gp, (FunctionPosterior, WeightPosterior, FittedSurrogate)):
+    if isinstance(gp, (FunctionPosterior, WeightPosterior, JointModel, FittedSurrogate)):
         return gp
     if not isinstance(gp, Surrogate) or isinstance(gp, type):
         raise InvalidInputError(
@@ -272,8 +279,13 @@ def _model_of(
 
 
 def _criterion(
-    space: GraphSpace, model: Posterior | FittedSurrogate, acquisition: Acquisition
+    space: GraphSpace,
+    model: Posterior | JointModel | FittedSurrogate,
+    acquisition: Acquisition,
+    seed: int,
 ) -> AnyCriterion:
+    if isinstance(model, JointModel):
+        return JointCriterion(space=space, model=model, acquisition=acquisition, seed=seed)
     if isinstance(model, FittedSurrogate):
         return GraphCriterion(space=space, model=model, acquisition=acquisition)
     return Criterion(space, model, acquisition)

@@ -12,6 +12,7 @@ from ..constraints.words import capitalised, with_article
 from ..errors import StudyError
 from ..kernels import RBF, get_kernel
 from ..space import GraphSpace
+from ..trial import Trial
 from .effects import Effect, Exchange
 from .picture import Look
 from .survey import Survey
@@ -277,7 +278,7 @@ def certainty_in_words(survey: Survey) -> list[str]:
     """How sure we are: the last certificate, and how well the surrogate predicts."""
     out = []
     if survey.proposals:
-        out.append(_certificate(survey))
+        out.append(certificate_in_words(survey, survey.proposals[-1]))
     try:
         loo = survey.left_out
     except StudyError:
@@ -302,20 +303,20 @@ def certainty_in_words(survey: Survey) -> list[str]:
     return [*out, f"{words}."]
 
 
-def _certificate(survey: Survey) -> str:
-    """What the last proposal was known to be."""
-    last = survey.certificate(survey.proposals[-1])
-    bound, gap, status = last.bound, last.gap, last.status
+def certificate_in_words(survey: Survey, trial: Trial, subject: str = "The last proposal") -> str:
+    """What the proposal of a trial was known to be."""
+    found = survey.certificate(trial)
+    bound, gap, status = found.bound, found.gap, found.status
     if bound is None or gap is None or status in ("heuristic", ""):
-        return "The last proposal came from a search, without a proof that none is better."
+        return f"{subject} came from a search, without a proof that none is better."
     if status == "optimal":
-        out = "The last proposal was proved to be the best possible next graph"
+        out = f"{subject} was proved to be the best possible next graph"
     elif gap > _LOOSE:
-        return "The last proposal is the best found in its time; the proof was not finished."
+        return f"{subject} is the best found in its time; the proof was not finished."
     else:
         out = (
-            "The last proposal was proved to be as good as the best possible one, within "
-            f"{last.gap_in_full}{'' if last.log_value is not None else ' of the observed values'}"
+            f"{subject} was proved to be as good as the best possible one, within "
+            f"{found.gap_in_full}{'' if found.log_value is not None else ' of the observed values'}"
         )
     acquisition = survey.settings.acquisition
     if isinstance(acquisition, LCB):

@@ -11,7 +11,7 @@ from ..graph import Graph
 from ..trial import Trial
 
 # what `Storage.update` expects to find unchanged
-COMPARED = ("state", "attempts", "value", "noise")
+COMPARED = ("state", "attempts", "value", "noise", "values", "noises", "details")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+-]{0,99}")
 
 

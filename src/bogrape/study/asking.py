@@ -19,6 +19,7 @@ import numpy as np
 
 from ..checks import seconds, whole
 from ..console import StatusLine, first_interrupt, status_line
+from ..constraints import Rule
 from ..errors import (
     BudgetSpent,
     InvalidInputError,
@@ -51,6 +52,8 @@ class Wish:
     most: int | None
     progress: bool
     stop: Callable[[], bool] | None
+    watch: Callable[[int, str], None] | None = None
+    rules: tuple[Rule, ...] = ()
 
     def __post_init__(self) -> None:
         worker = self.worker
@@ -59,6 +62,8 @@ class Wish:
             object.__setattr__(self, "most", whole(self.most, "most (None for no limit)", 0))
         if self.stop is not None and not callable(self.stop):
             raise InvalidInputError(f"stop must be a function or None, got {self.stop!r:.100}")
+        if self.watch is not None and not callable(self.watch):
+            raise InvalidInputError(f"watch must be a function or None, got {self.watch!r:.100}")
         if worker is not None and not (
             isinstance(worker, str) and 0 < len(worker) <= 200 and worker.isprintable()
         ):
@@ -116,18 +121,24 @@ class Asking:
     ) -> None:
         """Append trials until there are enough, or no more are to be had."""
 
-        def watch(stage: Stage) -> None:
-            line.show(len(found), _in_words(stage, self.ledger.settings.sign))
+        def show(text: str) -> None:
+            line.show(len(found), text)
+            if wish.watch is not None:
+                wish.watch(len(found), text)
 
-        n = wish.n
+        def watch(stage: Stage) -> None:
+            show(_in_words(stage, self.ledger.settings.sign))
+
+        n, planner = wish.n, self._planner_for(wish)
+        within = planner.settings.space if wish.rules else None
         while len(found) < n:
             try:
                 # May take long: it reads what is new in the storage.
-                trial = self.ledger.take_queued(wish.worker)
+                trial = self.ledger.take_queued(wish.worker, within)
                 share = max(_LEAST_SECONDS, (deadline - time.monotonic()) / (n - len(found)))
                 if trial is None:
-                    told = watch if wish.progress else None
-                    trial = self._new(wish, Effort(share, stopped, told))
+                    told = watch if wish.progress or wish.watch is not None else None
+                    trial = self._new(wish, Effort(share, stopped, told), planner)
             except (SearchSpaceExhausted, SamplingError, BudgetSpent) as error:
                 if stopped() and not found:
                     raise KeyboardInterrupt from None  # before anything was found
@@ -139,20 +150,28 @@ class Asking:
                     return
             else:
                 found.append(trial)
-                line.show(len(found), f"trial {trial.id}")
+                show(f"trial {trial.id}")
             if stopped():
                 if len(found) < n:
                     logger.warning("interrupted: %d of %d graphs", len(found), n)
                 return
 
-    def _new(self, wish: Wish, effort: Effort) -> Trial:
+    def _planner_for(self, wish: Wish) -> Planner:
+        """What plans for a wish: with rules of its own, in the part of the space that has them."""
+        if not wish.rules:
+            return self.planner
+        settings = self.ledger.settings
+        space = settings.space.with_rules([*settings.space.rules, *wish.rules])
+        return Planner(replace(settings, space=space))
+
+    def _new(self, wish: Wish, effort: Effort, planner: Planner) -> Trial:
         """Reserve a graph nobody has had; begin again if another process was quicker."""
         for conflict in range(_CONFLICTS):
             trials = self.ledger.trials()
             if wish.most is not None:  # looked at before long thought, and when it is reserved
                 check_budget(sum(t.origin != "added" for t in trials), 1, wish.most)
             seed, rank = self.chance(len(trials), conflict)
-            plan = self.planner.next(trials, seed, rank, effort)
+            plan = planner.next(trials, seed, rank, effort)
             trial = self.reserve(plan, seed, wish.worker, wish.most)
             if trial is not None:
                 return trial

@@ -19,6 +19,7 @@ from ..storage import InMemoryStorage, Storage, open_storage
 from ..storage.protocol import check_name, no_such_study
 from ..trial import Origin, Trial, now, package_version
 from .settings import StudySettings
+from .signature import Signature, commented
 from .transitions import as_reason, check_holder, failed, taken
 
 
@@ -32,6 +33,7 @@ class Ledger:
         storage: where the study is kept.
         name: of the study within its storage.
         settings: of the study, as last read or written here.
+        signature: of the changes that are made now; each leaves an entry in its trial's log.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class Ledger:
     ) -> None:
         self.storage = storage
         self.name = name
+        self.signature: Signature | None = None
         self._revision = 0
         self._trials: list[Trial] = []
         self._use(settings, recorded)
@@ -103,7 +106,7 @@ class Ledger:
         # As the storage has them: an earlier version of this package may have recorded fewer.
         self._recorded = recorded
         self.storage.use_keys(self.name, self.space.identity_version, self.space.identity)
-        self._trials = [replace(trial, space=self.space) for trial in self._trials]
+        self._trials = [self._dressed(trial) for trial in self._trials]
 
     def take_up_settings(self) -> None:
         """Use the settings that are in the storage, if another process changed them."""
@@ -138,7 +141,7 @@ class Ledger:
         self._revision, changed = self.storage.changes(self.name, self._revision)
         for trial in changed:
             if trial.id == len(self._trials):
-                self._trials.append(replace(trial, space=self.space))
+                self._trials.append(self._dressed(trial))
             elif trial.id > len(self._trials):
                 self._revision, missing = 0, len(self._trials)
                 raise StorageError(
@@ -148,8 +151,14 @@ class Ledger:
             else:
                 # The graph of a trial never changes: keep the object that has its key cached.
                 known = self._trials[trial.id]
-                self._trials[trial.id] = replace(trial, graph=known.graph, space=self.space)
+                self._trials[trial.id] = self._dressed(replace(trial, graph=known.graph))
         return self._trials
+
+    @property
+    def revision(self) -> int:
+        """A number that grows with every change of a trial."""
+        self.trials()
+        return self._revision
 
     def find(self, trial: Trial | int) -> Trial:
         """The trial as it is now, by itself or by its id."""
@@ -176,21 +185,47 @@ class Ledger:
             current = self.find(trial)
             if isinstance(trial, Trial):
                 check_holder(current, trial)
+            if self.signature is not None and self.signature.is_on(current):
+                return current
             changed = transition(current)
-            if changed is current or self.storage.update(self.name, changed, current):
-                return changed
+            if changed is current:
+                return self._dressed(changed)
+            changed = self._signed(changed)
+            if self._update(changed, current):
+                return self._dressed(changed)
 
-    def take_queued(self, worker: str | None) -> Trial | None:
-        """Take over a trial that waits, if there is one."""
+    def comment(self, trial: Trial | int, text: str) -> Trial:
+        """Put a comment into the log of a trial; begin again if it was changed meanwhile."""
         while True:
-            waiting = next((t for t in self.trials() if t.state == "queued"), None)
+            current = self.find(trial)
+            if self.signature is not None and self.signature.is_on(current):
+                return current
+            changed = commented(current, text, self.signature)
+            if self._update(changed, current):
+                return self._dressed(changed)
+
+    def _signed(self, trial: Trial) -> Trial:
+        return trial if self.signature is None else self.signature.on(trial)
+
+    def take_queued(self, worker: str | None, within: GraphSpace | None = None) -> Trial | None:
+        """Take over a trial that waits, if there is one; of those ``within`` a smaller space."""
+        while True:
+            waiting = next(
+                (
+                    t
+                    for t in self.trials()
+                    if t.state == "queued"
+                    and (within is None or t.outside or within.contains(t.graph))
+                ),
+                None,
+            )
             if waiting is None:
                 return None
-            trial = taken(waiting, worker)
+            trial = self._signed(taken(waiting, worker))
             if waiting.outside:  # a rule was added meanwhile
                 words = f"not in the space any more: {'; '.join(waiting.outside)}"
                 trial = failed(trial, as_reason(words), retries=0)
-            if self.storage.update(self.name, trial, waiting) and trial.state == "pending":
+            if self._update(trial, waiting) and trial.state == "pending":
                 return trial
 
     def draft(self, graph: Graph, origin: Origin) -> Trial:
@@ -209,16 +244,33 @@ class Ledger:
         """Add trials, all or none; a graph that is there already counts as a repeat."""
         if not drafts:
             return []
-        inserted = self.storage.insert(self.name, drafts, self._keys(drafts), distinct=False)
+        bare = [_bare(self._signed(draft)) for draft in drafts]
+        inserted = self.storage.insert(self.name, bare, self._keys(drafts), distinct=False)
         assert inserted is not None  # only distinct inserts can be refused
-        return inserted
+        return list(map(self._dressed, inserted))
 
     def append_new(self, draft: Trial, *, most: int | None = None) -> Trial | None:
         """Add a trial, unless its graph is there already or the budget is spent."""
+        draft = self._signed(draft)
         inserted = self.storage.insert(
             self.name, [draft], self._keys([draft]), distinct=True, most=most
         )
         return None if inserted is None else inserted[0]
 
+    def _update(self, changed: Trial, expected: Trial) -> bool:
+        return self.storage.update(self.name, _bare(changed), _bare(expected))
+
+    def _dressed(self, trial: Trial) -> Trial:
+        """A trial as the settings see it: with its space, and the score of its properties."""
+        goals = self.settings.goals
+        if goals is None or not trial.values:
+            return replace(trial, space=self.space)
+        return replace(trial, space=self.space, value=goals.score(trial.values))
+
     def _keys(self, drafts: Sequence[Trial]) -> list[str]:
         return [self.space.identity(draft.graph) for draft in drafts]
+
+
+def _bare(trial: Trial) -> Trial:
+    """As it is stored: the score of several properties follows from the settings."""
+    return replace(trial, value=None) if trial.values else trial

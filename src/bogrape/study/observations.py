@@ -7,27 +7,38 @@ proposed. Whatever else is wrong is told for all observations at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
 from ..errors import InvalidInputError, ObservationsError
 from ..graph import Graph
+from ..properties import Goals
 from ..space import GraphSpace
+from .several import as_values
 from .values import as_noise, as_value
 
 Outside = Literal["accept", "refuse"]
 
 
 class Observation(NamedTuple):
-    """A graph and its value, and the variance of the value where it is known."""
+    """A graph and its value, and the variance of the value where it is known.
+
+    Or, instead of the value, those of several properties by name.
+    """
 
     graph: Graph
-    value: float
+    value: float | None
     noise: float | None = None
+    values: Mapping[str, float] = MappingProxyType({})
+    noises: Mapping[str, float] = MappingProxyType({})
 
 
 def checked_observations(
-    space: GraphSpace, observations: Iterable[Sequence[Any]], outside: Outside = "accept"
+    space: GraphSpace,
+    observations: Iterable[Sequence[Any]],
+    outside: Outside = "accept",
+    goals: Goals | None = None,
 ) -> list[Observation]:
     """Graphs, values and noise, or an `ObservationsError` that names all that is wrong."""
     _check_outside(outside)
@@ -41,7 +52,7 @@ def checked_observations(
     problems: list[tuple[int, str]] = []
     for number, observation in enumerate(given):
         try:
-            good.append(checked_observation(space, observation, outside))
+            good.append(checked_observation(space, observation, outside, goals))
         except InvalidInputError as error:
             problems.append((number, str(error)))
     if problems:
@@ -50,7 +61,10 @@ def checked_observations(
 
 
 def checked_observation(
-    space: GraphSpace, observation: object, outside: Outside = "accept"
+    space: GraphSpace,
+    observation: object,
+    outside: Outside = "accept",
+    goals: Goals | None = None,
 ) -> Observation:
     """One graph and its value, with noise or without, or an error that says what is wrong."""
     _check_outside(outside)
@@ -64,7 +78,11 @@ def checked_observation(
         raise InvalidInputError(f"the model cannot read the graph: expected {'; '.join(odd)}")
     if outside == "refuse":
         space.check(graph)
-    return Observation(graph, as_value(value), as_noise(noise[0] if noise else None))
+    variance = noise[0] if noise else None
+    if goals is not None:
+        values, noises = as_values(goals.names, value, variance)
+        return Observation(graph, None, None, values, noises)
+    return Observation(graph, as_value(value), as_noise(variance))
 
 
 def _check_outside(outside: object) -> None:

@@ -10,16 +10,17 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import SamplingError, StudyError
 from ..gp import GraphGP
 from ..graph import Graph
-from ..propose import MOST_STARTS, Proposal, Stage, propose
+from ..propose import MOST_STARTS, JointModel, Proposal, Stage, propose
+from ..propose.joint_criterion import score_of_prediction
 from ..surrogate import FittedSurrogate
 from ..trial import Origin, Trial, observed, observed_noise
 from .design import Design, random_graph
 from .settings import StudySettings
+from .several import front_of
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +56,8 @@ class Planner:
         self.settings = settings
         self._design: Design | None = None
         self._fitted: tuple[tuple[Any, ...], GraphGP | FittedSurrogate] | None = None
+        self._joint: tuple[tuple[Any, ...], JointModel] | None = None
+        self._of_properties: dict[str, GraphGP] = {}
         self._inside: dict[int, bool] = {}  # by trial; its graph never changes
         self._named: set[int] = set()  # trials whose values were said to be clipped
         self._said_how_many = False
@@ -76,10 +79,10 @@ class Planner:
                 return self._random(trials, seed, deadline)
             if graph is not None:
                 return Plan(graph, "initial")
-        if len(complete) < 2:
+        if not self._can_model(complete):
             return self._random(trials, seed, deadline)
         fit_began = time.monotonic()
-        model = self._fit(complete)
+        model = self._fit(complete) if settings.goals is None else self._fit_all(complete)
         fit_seconds = time.monotonic() - fit_began
         step = sum(trial.origin == "proposal" for trial in trials)
         try:
@@ -104,17 +107,48 @@ class Planner:
                 raise
             logger.debug("%s", error)
             return self._random(trials, seed, deadline)
-        mean, std = model.predict([proposal.graph])
+        n_used = max(len(gp.used) for gp in self._gps(model)) if self._gps(model) else len(complete)
         certificate = {
             **_certificate(proposal, settings.sign),
-            "mean": settings.sign * float(mean[0]),
-            "std": float(std[0]),
+            **self._prediction(model, proposal.graph),
             "fit_seconds": fit_seconds,
             "n_observations": len(complete),
-            "n_used": len(model.used) if isinstance(model, GraphGP) else len(complete),
+            "n_used": n_used,
         }
-        values = model.hyperparameters if isinstance(model, GraphGP) else {}
-        return Plan(proposal.graph, "proposal", certificate, values)
+        return Plan(proposal.graph, "proposal", certificate, self._hyperparameters(model))
+
+    def _gps(self, model: GraphGP | FittedSurrogate | JointModel) -> list[GraphGP]:
+        """The Gaussian processes of a model: one, one per property, or none."""
+        if isinstance(model, JointModel):
+            return list(self._of_properties.values())
+        return [model] if isinstance(model, GraphGP) else []
+
+    def _hyperparameters(self, model: GraphGP | FittedSurrogate | JointModel) -> dict[str, float]:
+        if isinstance(model, JointModel):
+            return {
+                f"{name}: {key}": value
+                for name, gp in self._of_properties.items()
+                for key, value in gp.hyperparameters.items()
+            }
+        return dict(model.hyperparameters) if isinstance(model, GraphGP) else {}
+
+    def _prediction(
+        self, model: GraphGP | FittedSurrogate | JointModel, graph: Graph
+    ) -> dict[str, Any]:
+        """What is predicted of one graph, in the user's units."""
+        if not isinstance(model, JointModel):
+            mean, std = model.predict([graph])
+            return {"mean": self.settings.sign * float(mean[0]), "std": float(std[0])}
+        found = {name: gp.predict([graph]) for name, gp in self._of_properties.items()}
+        out: dict[str, Any] = {
+            "properties": {
+                name: {"mean": float(mean[0]), "std": float(std[0])}
+                for name, (mean, std) in found.items()
+            }
+        }
+        means, stds = (np.array([pair[k][0] for pair in found.values()]) for k in (0, 1))
+        score = score_of_prediction(model.goals, means, stds)
+        return out if score is None else {**out, "mean": score[0], "std": score[1]}
 
     def _starts(self, trials: Sequence[Trial]) -> list[Graph] | None:
         """Where local search may begin: the best and the latest trials, unless there is no need
@@ -122,6 +156,10 @@ class Planner:
         if len(trials) <= MOST_STARTS:
             return None
         half, sign = MOST_STARTS // 2, self.settings.sign
+        if (goals := self.settings.goals) is not None and goals.is_pareto:
+            front = front_of(goals, trials, self.settings.space.identity)
+            chosen = {trial.id: trial.graph for trial, _ in front[:half]}
+            return list({**chosen, **{t.id: t.graph for t in trials[-half:]}}.values())
         known = ((sign * t.value, t.id, t) for t in trials if t.value is not None)
         best = [trial for _, _, trial in heapq.nsmallest(half, known)]
         chosen = {trial.id: trial.graph for trial in (*best, *trials[-half:])}
@@ -134,7 +172,20 @@ class Planner:
         """Whether the next graph after these trials takes a fit and a proposal."""
         states = [trial.state for trial in trials]
         designed = len(states) - states.count("failed") >= self.settings.n_initial
-        return designed and "queued" not in states and states.count("complete") >= 2
+        complete = [trial for trial in trials if trial.state == "complete"]
+        return designed and "queued" not in states and self._can_model(complete)
+
+    def _can_model(self, complete: Sequence[Trial]) -> bool:
+        """Whether enough is known: two values, of each property if there are several.
+
+        Then also one graph that was measured in full, to be improved.
+        """
+        goals = self.settings.goals
+        if goals is None:
+            return len(complete) >= 2
+        known = [sum(name in trial.values for trial in complete) for name in goals.names]
+        full = any(set(goals.names) <= set(trial.values) for trial in complete)
+        return full and min(known) >= 2
 
     def _initial(self, present: list[Graph], rank: int, deadline: float) -> Graph | None:
         if self._design is None:
@@ -151,11 +202,18 @@ class Planner:
         identities = self._identities(trials)
         return Plan(random_graph(self.settings.space, seed, identities, until), "random")
 
-    def predict(
-        self, trials: Sequence[Trial], graphs: Sequence[Graph]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and standard deviation of each graph, in the user's units."""
+    def predict(self, trials: Sequence[Trial], graphs: Sequence[Graph]) -> Any:
+        """Mean and standard deviation of each graph, in the user's units; by property."""
         complete = [trial for trial in trials if trial.state == "complete"]
+        if self.settings.goals is not None:
+            if not self._can_model(complete):
+                raise StudyError(
+                    "a prediction needs two values of each of "
+                    f"{', '.join(self.settings.goals.names)}, and one graph with all of them; ask "
+                    "for graphs and tell their values, or add observations"
+                )
+            self._fit_all(complete)
+            return {name: gp.predict(graphs) for name, gp in self._of_properties.items()}
         if len(complete) < 2:
             raise StudyError(
                 f"a prediction needs two complete trials, and the study has {len(complete)}; ask "
@@ -178,13 +236,50 @@ class Planner:
                 self._fitted = ids, gp
                 self._say_how_many(len(gp.used), len(complete))
                 for i in gp.clipped:
-                    self._name_far_value(complete[i])
+                    self._name_far_value(complete[i], complete[i].value)
             else:
                 model = FittedSurrogate.fit(
                     settings.surrogate, graphs, y, noise=noise, to_beat=inside
                 )
                 self._fitted = ids, model
         return self._fitted[1]
+
+    def _fit_all(self, complete: Sequence[Trial]) -> JointModel:
+        """A Gaussian process per property, each of the trials that have it."""
+        goals, settings = self.settings.goals, self.settings
+        assert goals is not None
+        ids = tuple(
+            (trial.id, *trial.values.items(), None, *trial.noises.items()) for trial in complete
+        )
+        if self._joint is None or self._joint[0] != ids:
+            start = _last_hyperparameters(complete) or {}
+            for name in goals.names:
+                known = [trial for trial in complete if name in trial.values]
+                prefix = f"{name}: "
+                gp = settings.new_model().fit(
+                    [trial.graph for trial in known],
+                    np.array([trial.values[name] for trial in known]),
+                    noise=[trial.noises.get(name, np.nan) for trial in known],
+                    start={
+                        key.removeprefix(prefix): value
+                        for key, value in start.items()
+                        if key.startswith(prefix)
+                    },
+                )
+                self._of_properties[name] = gp
+                self._say_how_many(len(gp.used), len(known))
+                for i in gp.clipped:
+                    self._name_far_value(known[i], known[i].values[name], f"{name} = ")
+            full = [trial for trial in complete if set(goals.names) <= set(trial.values)]
+            inside = self._are_inside(full)
+            chosen = [t for t, good in zip(full, inside, strict=True) if good] or full
+            model = JointModel(
+                goals=goals,
+                posteriors=tuple(self._of_properties[name].posterior for name in goals.names),
+                measured=tuple(trial.graph for trial in chosen),
+            )
+            self._joint = ids, model
+        return self._joint[1]
 
     def _are_inside(self, trials: Sequence[Trial]) -> list[bool]:
         """Whether the graph of each trial is in the space."""
@@ -205,15 +300,16 @@ class Planner:
                 n_used,
             )
 
-    def _name_far_value(self, trial: Trial) -> None:
+    def _name_far_value(self, trial: Trial, value: float | None, name: str = "") -> None:
         """Say, once for each trial, that its value is taken for another."""
         if trial.id not in self._named:
             self._named.add(trial.id)
             logger.warning(
-                "the value %g of trial %d lies more than %g times as far from the median of all "
+                "the value %s%g of trial %d lies more than %g times as far from the median of all "
                 "values as they typically do: predictions and proposals take it for the nearest "
                 "other value; if it is a mistake, put it right with study.correct",
-                trial.value,
+                name,
+                value,
                 trial.id,
                 self.settings.clip,
             )

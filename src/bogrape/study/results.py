@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import display
 from ..errors import StudyError
@@ -17,10 +16,13 @@ from ..trial import Trial, observed, observed_noise
 
 
 class Dataset(NamedTuple):
-    """Observations in the order of their trials, in your units."""
+    """Observations in the order of their trials, in your units.
+
+    The values of several properties are a list of dictionaries, which lack what was not measured.
+    """
 
     graphs: list[Graph]
-    values: NDArray[np.float64]
+    values: Any
 
 
 @final
@@ -34,6 +36,8 @@ class TrialList(list[Trial]):
 def dataset_of(trials: Iterable[Trial]) -> Dataset:
     """Graphs and values of the complete ones among the trials."""
     complete = [trial for trial in trials if trial.state == "complete"]
+    if any(trial.values for trial in complete):
+        return Dataset([t.graph for t in complete], [dict(t.values) for t in complete])
     return Dataset([trial.graph for trial in complete], np.array(observed(complete)))
 
 
@@ -41,7 +45,7 @@ def best_of(trials: Iterable[Trial], sign: float, identify: Callable[[Graph], st
     """The first trial of the graph whose mean value, times the sign, is smallest."""
     repeats: dict[str, list[Trial]] = {}
     for trial in trials:
-        if trial.state == "complete":
+        if trial.value is not None:
             repeats.setdefault(identify(trial.graph), []).append(trial)
     if not repeats:
         raise StudyError("no trial is complete yet: ask for one, evaluate it, tell its value")

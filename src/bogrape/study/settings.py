@@ -13,6 +13,7 @@ import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from functools import cached_property
 from os import PathLike, fspath
 from types import MappingProxyType
 from typing import Any, Literal, TypedDict, TypeVar, get_args, get_type_hints
@@ -24,6 +25,7 @@ from ..errors import BoGrapeError, InvalidInputError, StudyError
 from ..gp import STUDY_CLIP, STUDY_OBSERVATIONS, GraphGP
 from ..import_path import is_import_path, load_object
 from ..kernels import RBF, Kernel, KernelName, is_published
+from ..properties import Combine, Goals
 from ..propose.portfolio import Method, check_method
 from ..references import reference_to, resolve
 from ..space import GraphSpace
@@ -64,6 +66,9 @@ class SearchOptions(TypedDict, total=False):
     seed: int
     direction: Direction
     retries: int
+    properties: Mapping[str, Any] | None
+    combine: Combine | None
+    reference: Mapping[str, float] | None
 
 
 class StudyOptions(SearchOptions, total=False):
@@ -107,6 +112,12 @@ class StudySettings:
         seed: fixes the initial design and every proposal.
         direction: ``minimize`` or ``maximize``.
         retries: how often a failed evaluation is tried again.
+        properties: what is wanted of each of several properties that an evaluation gives, by name:
+            ``"maximize"``, ``"minimize"`` or a goal of `bogrape.properties`. ``None`` for studies
+            of one value. The direction is then ``maximize``, which is that of scores.
+        combine: ``"pareto"``, ``"sum"``, ``"mean"`` or ``"geometric"``; by default ``"pareto"``
+            where all properties are maximised or minimised, else ``"geometric"``.
+        reference: for ``"pareto"``, a value of each property that graphs of interest beat.
     """
 
     space: GraphSpace
@@ -129,6 +140,9 @@ class StudySettings:
     seed: int = 0
     direction: Direction = "minimize"
     retries: int = 0
+    properties: Mapping[str, Any] | None = None
+    combine: Combine | None = None
+    reference: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.space, GraphSpace):
@@ -176,6 +190,45 @@ class StudySettings:
         if isinstance(self.acquisition, str) and self.acquisition in named:
             object.__setattr__(self, "acquisition", named[self.acquisition])
         object.__setattr__(self, "time_limit", seconds(self.time_limit, "time_limit"))
+        self._check_properties()
+
+    def _check_properties(self) -> None:
+        """What several properties need, in the form in which settings are stored and compared."""
+        if self.properties is None:
+            for name in ("combine", "reference"):
+                if getattr(self, name) is not None:
+                    raise InvalidInputError(
+                        f"{name} belongs to studies of several properties; try properties="
+                        "{'qed': 'maximize', 'sa': 'minimize'} beside it"
+                    )
+            return
+        goals = Goals(self.properties, self.combine, self.reference)
+        if self.surrogate is not None:
+            raise InvalidInputError(
+                "several properties are modelled by Gaussian processes, got a surrogate of your "
+                "own; leave out one of the two"
+            )
+        if self.method == "mip":
+            raise InvalidInputError(
+                "method 'mip' is for one value, got several properties; try method='auto'"
+            )
+        if goals.is_pareto and self.acquisition != EI():
+            raise InvalidInputError(
+                "a Pareto search takes acquisition 'ei', the expected improvement of the front, "
+                f"got {self.acquisition!r:.100}; try combine='sum' for other acquisitions"
+            )
+        object.__setattr__(self, "properties", dict(goals.properties))
+        object.__setattr__(self, "combine", goals.combine)
+        plain = None if goals.reference is None else dict(goals.reference)
+        object.__setattr__(self, "reference", plain)
+        object.__setattr__(self, "direction", "maximize")
+
+    @cached_property
+    def goals(self) -> Goals | None:
+        """What is wanted of several properties; ``None`` in a study of one value."""
+        if self.properties is None:
+            return None
+        return Goals(self.properties, self.combine, self.reference)
 
     def new_model(self, **instead: Any) -> GraphGP:
         """A Gaussian process as the settings say, to be fitted; ``instead`` of some of them."""
@@ -202,6 +255,8 @@ class StudySettings:
             data["kernel"] = reference_to(self.kernel, "kernel")
         if self.surrogate is not None:
             data["surrogate"] = reference_to(self.surrogate, "surrogate")
+        if self.properties is not None:
+            data["properties"] = {name: goal.to_dict() for name, goal in self.properties.items()}
         data["time_limit"] = None if math.isinf(self.time_limit) else self.time_limit
         return data
 
@@ -269,6 +324,9 @@ class StudySettings:
             new.space.rules
         ) != new.space.with_rules(new.space.rules):
             fixed.append("space (rules can be added, and nothing else)")
+        if (self.properties is None) != (new.properties is None):
+            fixed = [name for name in fixed if name != "direction"]  # which goes with them
+            fixed.append("properties (a study of one value stays one)")
         if fixed:
             raise _fixed(fixed)
 

@@ -8,18 +8,19 @@ has or had.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal, Unpack, final, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import display
 from ..constraints import Rule
 from ..counts import n_given
 from ..errors import InvalidInputError, StudyError
 from ..graph import Graph
+from ..properties import Goals
 from ..space import GraphSpace
 from ..storage import Storage
 from ..trial import Trial, observed_noise
@@ -29,6 +30,15 @@ from .ledger import Ledger
 from .observations import Observation, Outside, checked_observation, checked_observations
 from .results import Dataset, TrialList, best_of, dataset_of
 from .settings import StudyOptions, StudySettings, for_new_study, refuse_unknown, shows_settings
+from .several import (
+    as_corrections,
+    as_values,
+    best_score,
+    corrected_several,
+    front_of,
+    told_several,
+)
+from .signature import Signature, of_request
 from .transitions import (
     as_reason,
     as_seconds,
@@ -136,14 +146,25 @@ class Study:
         return tuple(self._ledger.trials())
 
     @property
+    def revision(self) -> int:
+        """A number that grows with every change of a trial, whoever makes it."""
+        return self._ledger.revision
+
+    @property
     def dataset(self) -> Dataset:
         """Graphs and values of all complete trials."""
         return dataset_of(self._ledger.trials())
 
     @property
-    def noise(self) -> NDArray[np.float64]:
-        """Variances of the values in `dataset`, as they were told; NaN where one is unknown."""
-        return np.array(observed_noise(self._ledger.trials()))
+    def noise(self) -> Any:
+        """Variances of the values in `dataset`, as they were told; NaN where one is unknown.
+
+        Of several properties, a list of dictionaries of those that are known.
+        """
+        trials = self._ledger.trials()
+        if self.settings.goals is not None:
+            return [dict(trial.noises) for trial in trials if trial.state == "complete"]
+        return np.array(observed_noise(trials))
 
     @property
     def best(self) -> Trial:
@@ -151,17 +172,58 @@ class Study:
 
         Where a graph was evaluated several times its mean counts (weighted by ``1 / noise`` where
         that is known of all its values), and the first of its trials is given; of equally good ones
-        the earliest.
+        the earliest. Several properties are judged by their score, of graphs that were measured in
+        full; in a Pareto search see `pareto_front`.
         """
         complete = [trial for trial in self._ledger.trials() if trial.state == "complete"]
+        if (goals := self.settings.goals) is not None:
+            return best_score(goals, complete, self.space.identity)
         inside = [trial for trial in complete if not trial.outside]
         return best_of(inside or complete, self.settings.sign, self.space.identity)
 
-    def predict(self, graphs: Sequence[Graph]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    @property
+    def pareto_front(self) -> TrialList:
+        """The complete trials whose graphs no other graph beats in every property.
+
+        Of graphs that were measured in full, in the space if there are any; where one was evaluated
+        several times its means count, and the first of its trials is given. In the order of the
+        first property.
+        """
+        front = front_of(self._goals(), self._ledger.trials(), self.space.identity)
+        return TrialList([trial for trial, _ in front])
+
+    def hypervolume(self, reference: Mapping[str, float] | None = None) -> float:
+        """The volume that the Pareto front dominates, up to a reference point.
+
+        Args:
+            reference: a value of each property; by default that of the settings.
+        """
+        goals = self._goals()
+        given = self.settings.reference if reference is None else reference
+        if given is None:
+            raise StudyError(
+                "a hypervolume needs a reference point, and the study has none; give a value of "
+                f"each of {', '.join(goals.names)} that graphs of interest beat"
+            )
+        point = Goals(goals.properties, "pareto", given).reference
+        front = front_of(goals, self._ledger.trials(), self.space.identity)
+        rows = np.array([goals.row(means) for _, means in front])
+        return goals.hypervolume(rows, goals.row(point))
+
+    def _goals(self) -> Goals:
+        goals = self.settings.goals
+        if goals is None or not goals.is_pareto:
+            raise StudyError(
+                "a Pareto front belongs to studies of several properties that are maximised or "
+                "minimised; try Study(space, properties={'qed': 'maximize', 'sa': 'minimize'})"
+            )
+        return goals
+
+    def predict(self, graphs: Sequence[Graph]) -> Any:
         """Mean and standard deviation the model predicts for each graph, in your units.
 
         The standard deviation is that of the objective without its noise. Graphs need not be in the
-        space, only of its kind.
+        space, only of its kind. With several properties, a dictionary with the two for each.
         """
         n_given(graphs)  # refuses what is no list
         graphs = list(graphs)
@@ -190,12 +252,7 @@ class Study:
 
         Every change is recorded with the trial it begins from: see `changes`.
         """
-        try:
-            rules = tuple(add_rules)
-        except TypeError:
-            raise InvalidInputError(
-                f"add_rules must be a list of rules, got {add_rules!r:.100}"
-            ) from None
+        rules = _as_rules(add_rules, "add_rules")
         self._ledger.change_settings(lambda old: old.changed(rules, settings))
 
     def adopt(self, settings: StudySettings) -> None:
@@ -223,6 +280,8 @@ class Study:
         most: int | None = ...,
         progress: bool = ...,
         stop: Callable[[], bool] | None = ...,
+        watch: Callable[[int, str], None] | None = ...,
+        rules: Iterable[Rule] = ...,
     ) -> Trial: ...
     @overload
     def ask(
@@ -234,6 +293,8 @@ class Study:
         most: int | None = ...,
         progress: bool = ...,
         stop: Callable[[], bool] | None = ...,
+        watch: Callable[[int, str], None] | None = ...,
+        rules: Iterable[Rule] = ...,
     ) -> Trial | TrialList: ...
     def ask(
         self,
@@ -244,6 +305,8 @@ class Study:
         most: int | None = None,
         progress: bool = True,
         stop: Callable[[], bool] | None = None,
+        watch: Callable[[int, str], None] | None = None,
+        rules: Iterable[Rule] = (),
     ) -> Trial | TrialList:
         """The next graph to evaluate, as a pending trial; a list of trials if ``n > 1``.
 
@@ -265,11 +328,20 @@ class Study:
                 Ctrl-C. With a ``stop`` of your own, Ctrl-C interrupts as usual.
             worker: your name, if you want your unfinished trials back after a restart. Workers
                 that run at the same time need different names.
+            watch: told how many graphs are found, and a few words about the present one.
+            rules: that these graphs must satisfy as well; those of the study stay as they are.
             most: number of trials, not counting added ones, the study may have in the end; then
                 `BudgetSpent` is raised. Holds also if several processes ask at the same moment.
         """
         wish = Wish(
-            n=n, worker=worker, time_limit=time_limit, most=most, progress=progress, stop=stop
+            n=n,
+            worker=worker,
+            time_limit=time_limit,
+            most=most,
+            progress=progress,
+            stop=stop,
+            watch=watch,
+            rules=_as_rules(rules, "rules"),
         )
         found = self._asking.ask(wish)
         return found[0] if n == 1 else TrialList(found)
@@ -283,9 +355,9 @@ class Study:
     def tell(
         self,
         trial: Trial | int,
-        value: float,
+        value: float | Mapping[str, Any],
         *,
-        noise: float | None = None,
+        noise: float | Mapping[str, float] | None = None,
         seconds: float | None = None,
     ) -> Trial:
         """Record the value of a trial. Telling the same value again changes nothing.
@@ -293,12 +365,20 @@ class Study:
         Args:
             trial: what was evaluated, as ``ask`` returned it, or its id. A trial that has been
                 released and given to somebody else is refused; an id is taken at its word.
-            value: what the objective gave.
+            value: what the objective gave. Of several properties, the values by name; those that
+                are missing or ``None`` may be told later.
             noise: variance of the value, if the measurement tells it: the square of its standard
-                deviation, in your units. It adds to the noise of the model (see `GraphGP.fit`).
+                deviation, in your units. It adds to the noise of the model (see `GraphGP.fit`). Of
+                several properties, the variances by name.
             seconds: how long the evaluation took; without it, the time since ``ask`` counts.
         """
-        number, variance, time_taken = as_value(value), as_noise(noise), as_seconds(seconds)
+        time_taken, goals = as_seconds(seconds), self.settings.goals
+        if goals is not None:
+            values, noises = as_values(goals.names, value, noise)
+            return self._ledger.change(
+                trial, lambda current: told_several(current, values, noises, time_taken)
+            )
+        number, variance = as_value(value), as_noise(noise)
         return self._ledger.change(
             trial, lambda current: told(current, number, time_taken, variance)
         )
@@ -306,9 +386,9 @@ class Study:
     def correct(
         self,
         trial: Trial | int,
-        value: float | None,
+        value: float | Mapping[str, Any] | None,
         *,
-        noise: float | None = None,
+        noise: float | Mapping[str, float] | None = None,
         reason: str | None = None,
     ) -> Trial:
         """Replace the value of a finished trial; the old one stays in ``trial.history``.
@@ -316,12 +396,21 @@ class Study:
         Args:
             trial: the trial or its id.
             value: the right value; ``None`` withdraws the old one, and the trial counts as failed.
+                Of several properties, the right values by name, ``None`` for one to be withdrawn;
+                the others stay.
             noise: variance of the right value; by default that of the old one. NaN if unknown.
             reason: why, for the record.
         """
-        number, variance = None if value is None else as_value(value), as_noise(noise)
         words = None if reason is None else as_reason(reason)
         number_of = trial.id if isinstance(trial, Trial) else trial
+        if (goals := self.settings.goals) is not None:
+            values, noises = (
+                (None, {}) if value is None else as_corrections(goals.names, value, noise)
+            )
+            return self._ledger.change(
+                number_of, lambda current: corrected_several(current, values, noises, words)
+            )
+        number, variance = None if value is None else as_value(value), as_noise(noise)
         return self._ledger.change(
             number_of,
             lambda current: corrected(
@@ -357,26 +446,51 @@ class Study:
         """
         return self._ledger.change(trial, retried)
 
+    # -- who did it ---------------------------------------------------------------------------
+
+    @contextmanager
+    def signed(self, signature: Signature) -> Iterator[None]:
+        """Sign every change of a trial that is made meanwhile: it is kept in ``trial.log``.
+
+        A request that has changed a trial already changes it no more, so whoever lost the answer
+        may repeat it.
+        """
+        before, self._ledger.signature = self._ledger.signature, signature
+        try:
+            yield
+        finally:
+            self._ledger.signature = before
+
+    def requested(self, signature: Signature) -> TrialList:
+        """The trials that this request has made or changed already."""
+        return TrialList(of_request(self._ledger.trials(), signature))
+
+    def comment(self, trial: Trial | int, text: str) -> Trial:
+        """Put a comment into ``trial.log``."""
+        return self._ledger.comment(trial.id if isinstance(trial, Trial) else trial, text)
+
     # -- graphs from outside ------------------------------------------------------------------
 
     def add(
         self,
         graph: Graph,
-        value: float,
+        value: float | Mapping[str, Any],
         *,
-        noise: float | None = None,
+        noise: float | Mapping[str, float] | None = None,
         outside: Outside = "accept",
     ) -> Trial:
         """Record an observation from elsewhere; see `add_all`. A known graph counts as a repeat.
 
-        The noise is the variance of the value, where it is known: see `tell`.
+        The noise is the variance of the value, where it is known: see `tell`. Several properties
+        are given by name.
         """
-        checked = checked_observation(self.space, (graph, value, noise), outside)
+        goals = self.settings.goals
+        checked = checked_observation(self.space, (graph, value, noise), outside, goals)
         return self._ledger.append([self._observation(checked)])[0]
 
     def add_all(
         self,
-        observations: Iterable[tuple[Graph, float] | tuple[Graph, float, float | None]],
+        observations: Iterable[tuple[Graph, Any] | tuple[Graph, Any, Any]],
         *,
         outside: Outside = "accept",
     ) -> TrialList:
@@ -387,13 +501,14 @@ class Study:
 
         Args:
             observations: graphs and their values, and the variances of these where they are known
-                (else ``None`` or NaN, or nothing).
+                (else ``None`` or NaN, or nothing). Of several properties, both by name.
             outside: ``"refuse"`` if graphs outside the space are mistakes.
 
         Raises:
             ObservationsError: names every observation that cannot be used, and the reason.
         """
-        checked = checked_observations(self.space, observations, outside)
+        goals = self.settings.goals
+        checked = checked_observations(self.space, observations, outside, goals)
         return TrialList(self._ledger.append(list(map(self._observation, checked))))
 
     def _observation(self, observation: Observation) -> Trial:
@@ -403,6 +518,8 @@ class Study:
             state="complete",
             value=observation.value,
             noise=observation.noise,
+            values=dict(observation.values),
+            noises=dict(observation.noises),
             finished=draft.created,
         )
 
@@ -429,3 +546,10 @@ class Study:
         states = [trial.state for trial in self._ledger.trials()]
         counts = ", ".join(f"{states.count(s)} {s}" for s in dict.fromkeys(states)) or "no trials"
         return f"Study({self.name!r}: {counts})"
+
+
+def _as_rules(rules: Iterable[Rule], what: str) -> tuple[Rule, ...]:
+    try:
+        return tuple(rules)
+    except TypeError:
+        raise InvalidInputError(f"{what} must be a list of rules, got {rules!r:.100}") from None

@@ -35,11 +35,8 @@ def told(
             "study.add(trial.graph, value)"
         )
     if trial.state == "failed":
-        raise StudyError(
-            f"trial {trial.id} was given up as failed ({trial.reason}); record a late value with "
-            "study.add(trial.graph, value)"
-        )
-    details = _timed(trial, seconds)
+        raise late(trial)
+    details = timed(trial, seconds)
     return replace(
         trial,
         state="complete",
@@ -54,10 +51,7 @@ def told(
 def corrected(trial: Trial, value: float | None, reason: str | None, noise: float | None) -> Trial:
     """With another value and its noise, or with none; what was recorded before is kept."""
     if not trial.is_finished:
-        raise StudyError(
-            f"trial {trial.id} is {trial.state} and has nothing to correct; record its value with "
-            "study.tell, or its failure with study.fail"
-        )
+        raise unfinished(trial)
     if value is not None and (trial.value, trial.noise) == (value, noise):
         return trial
     before: dict[str, Any] = {"value": trial.value, "reason": trial.reason, "corrected": now()}
@@ -81,10 +75,11 @@ def failed(trial: Trial, reason: str, retries: int, seconds: float | None = None
     if trial.state in ("failed", "queued"):
         return trial
     if trial.state == "complete":
-        raise StudyError(f"trial {trial.id} is complete, with the value {trial.value!r}")
+        known = dict(trial.values) if trial.values else trial.value
+        raise StudyError(f"trial {trial.id} is complete, with the value {known!r}")
     if trial.attempts - trial.details.get("not_started", 0) <= retries:
         return replace(trial, state="queued", reason=reason, worker=None)
-    details = _timed(trial, seconds)
+    details = timed(trial, seconds)
     return replace(trial, state="failed", reason=reason, finished=now(), details=details)
 
 
@@ -148,7 +143,23 @@ def _in_words(value: float | None, noise: float | None) -> str:
     return f"{value!r}" if noise is None else f"{value!r} with noise {noise!r}"
 
 
-def _timed(trial: Trial, seconds: float | None) -> Mapping[str, Any]:
+def late(trial: Trial) -> StudyError:
+    """The error for a value of a trial that was given up."""
+    return StudyError(
+        f"trial {trial.id} was given up as failed ({trial.reason}); record a late value with "
+        "study.add(trial.graph, value)"
+    )
+
+
+def unfinished(trial: Trial) -> StudyError:
+    """The error for a correction where there is no value yet."""
+    return StudyError(
+        f"trial {trial.id} is {trial.state} and has nothing to correct; record its value with "
+        "study.tell, or its failure with study.fail"
+    )
+
+
+def timed(trial: Trial, seconds: float | None) -> Mapping[str, Any]:
     """The details of the trial with the seconds its evaluation took."""
     if seconds is None:
         return trial.details

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, final
@@ -18,12 +19,13 @@ class Measurement:
     """What an objective may return instead of a number: a value that tells its own noise.
 
     Attributes:
-        value: the number to be optimised.
-        noise: its variance, in units of the value squared; ``None`` if it is unknown.
+        value: the number to be optimised; of several properties, the numbers by name.
+        noise: its variance, in units of the value squared; ``None`` if it is unknown. Of several
+            properties, the variances by name.
     """
 
-    value: float
-    noise: float | None = None
+    value: Any
+    noise: Any = None
 
 
 def as_value(value: Any) -> float:
@@ -33,6 +35,12 @@ def as_value(value: Any) -> float:
             "the objective must give a finite number, got None; is a return missing?"
         )
     number = _plain(value)
+    if isinstance(value, Mapping):
+        raise InvalidInputError(
+            f"the objective must give a finite number, got the values of {len(value)} properties; "
+            "a study of several says what is wanted of each, e.g. properties={'qed': 'maximize', "
+            "'sa': 'minimize'}"
+        )
     if number is None:
         shown = repr(value)
         raise InvalidInputError(

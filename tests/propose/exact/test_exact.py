@@ -81,6 +81,7 @@ SPACES = {
 }
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("name", "kernel", "kappa"), crossed(list(SPACES), KERNELS, KAPPAS, one_in=2)
 )
@@ -88,6 +89,7 @@ def test_the_answer_is_the_exhaustive_optimum(name: str, kernel: str, kappa: flo
     assert_optimal(SPACES[name], fitted(SPACES[name], kernel, seed=len(name)), LCB(kappa))
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("kind", DATASETS)
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", ["n=6", "n=4, L=3"])
@@ -97,6 +99,7 @@ def test_the_answer_is_the_exhaustive_optimum_whatever_the_data(
     assert_optimal(SPACES[name], fitted(SPACES[name], kernel, kind, seed=7), LCB(1.0))
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("kind", ["random", "constant"])
 @pytest.mark.parametrize("name", ["n=1..6", "n=3, L=2", "DAG n=3, L=2"])
@@ -104,6 +107,7 @@ def test_expected_improvement_is_proved_too(name: str, kind: str, kernel: str) -
     assert_optimal(SPACES[name], fitted(SPACES[name], kernel, kind, seed=3), EI())
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     "options",
     [
@@ -124,6 +128,7 @@ def test_extreme_hyperparameters_do_not_mislead_the_proof(
     assert_optimal(space, fitted(space, kernel, seed=5, **options), LCB(1.96))
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("kappa", [1e-12, 1e-9, 1e-6, 1e-3, 1e3, 1e6])
 @pytest.mark.parametrize("kernel", ["ssp", "sp"])
 def test_every_kappa_can_be_had(kernel: str, kappa: float) -> None:
@@ -182,6 +187,7 @@ DIRECTED: list[Rule] = [
 ]
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("kernel", ["ssp", "sp", "esp"])
 @pytest.mark.parametrize("rule", UNDIRECTED, ids=str)
 def test_the_optimum_under_a_rule_is_the_exhaustive_one(rule: Rule, kernel: str) -> None:
@@ -190,6 +196,7 @@ def test_the_optimum_under_a_rule_is_the_exhaustive_one(rule: Rule, kernel: str)
     assert_optimal(space, fitted(space, kernel, seed=11), LCB(1.0))
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("kernel", ["ssp", "sp", "esp"])
 @pytest.mark.parametrize("rule", DIRECTED, ids=str)
 def test_the_optimum_of_digraphs_under_a_rule_is_the_exhaustive_one(
@@ -225,6 +232,7 @@ RULES_TOGETHER: dict[str, GraphSpace] = {
 }
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("kernel", ["sp", "essp"])
 @pytest.mark.parametrize("name", RULES_TOGETHER)
 def test_the_optimum_under_several_rules_is_the_exhaustive_one(name: str, kernel: str) -> None:
@@ -256,6 +264,7 @@ EXCLUSION_SPACES = {
 }
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("k", [1, 30])
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", EXCLUSION_SPACES)
@@ -277,6 +286,7 @@ def _ranked(space: GraphSpace, gp: GraphGP, acquisition: LCB | EI) -> list[Any]:
     return [graphs[i] for i in np.argsort(values, kind="stable")]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("kernel", ["sp", "essp"])
 @pytest.mark.parametrize("name", EXCLUSION_SPACES)
 def test_the_only_graph_left_is_found_wherever_it_is(name: str, kernel: str) -> None:
@@ -289,6 +299,7 @@ def test_the_only_graph_left_is_found_wherever_it_is(name: str, kernel: str) -> 
         assert are_isomorphic(proposal.graph, ranked[last])
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("kernel", ["ssp", "essp"])
 @pytest.mark.parametrize("name", EXCLUSION_SPACES)
 def test_when_every_graph_is_excluded_the_space_is_exhausted(name: str, kernel: str) -> None:

@@ -58,6 +58,7 @@ WEIGHT_SPACES = [
 ]  # 43 objectives a kernel
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("space", "n_seeds"), WEIGHT_SPACES, ids=lambda x: getattr(x, "describe", str)()[:40]
 )
@@ -83,6 +84,7 @@ FUNCTION_SPACES = [
 ]  # 9 objectives a kernel
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("space", "n_seeds"), FUNCTION_SPACES, ids=lambda x: getattr(x, "describe", str)()[:40]
 )

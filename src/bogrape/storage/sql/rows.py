@@ -31,6 +31,7 @@ def to_row(trial: Trial) -> dict[str, Any]:
     row = {name: getattr(trial, name) for name in _COPIED}
     row["number"] = trial.id
     row["noise"] = trial.noise
+    row["properties"] = properties_text(trial)
     row["graph"] = trial.graph.to_json()
     if len(row["graph"]) > MAX_TEXT:
         raise InvalidInputError(
@@ -54,7 +55,9 @@ def to_trial(row: Mapping[str, Any]) -> Trial:
         if row["state"] not in STATES or row["origin"] not in ORIGINS:
             raise ValueError(f"unknown state {row['state']!r} or origin {row['origin']!r}")
         value = row["value"]
-        if (row["state"] == "complete") != (isinstance(value, float) and math.isfinite(value)):
+        values, noises = _properties(row.get("properties"))  # which rows of earlier versions lack
+        known = value if not values else 0.0 if value is None else "a value of several properties"
+        if (row["state"] == "complete") != (isinstance(known, float) and math.isfinite(known)):
             raise ValueError(f"state {row['state']!r} with value {value!r}")
         noise = row.get("noise")  # which rows of earlier versions lack
         if noise is not None and not (
@@ -69,6 +72,8 @@ def to_trial(row: Mapping[str, Any]) -> Trial:
             id=number,
             graph=Graph.from_json(row["graph"]),
             noise=noise,
+            values=values,
+            noises=noises,
             certificate=load_object(row["certificate"]),
             hyperparameters=load_object(row["hyperparameters"]),
             details=load_object(row["details"]),
@@ -76,6 +81,29 @@ def to_trial(row: Mapping[str, Any]) -> Trial:
         )
     except (ValueError, TypeError, InvalidGraphError) as error:
         raise damaged_trial(number, error) from None
+
+
+def properties_text(trial: Trial) -> str | None:
+    """The values and noises of several properties as they are stored."""
+    if not trial.values:
+        return None
+    return _dump({"values": dict(trial.values), "noises": dict(trial.noises)})
+
+
+def _properties(text: object) -> tuple[dict[str, float], dict[str, float]]:
+    """Values and noises by property; both empty where there is one value only."""
+    if text is None:
+        return {}, {}
+    data = load_object(text)
+    values, noises = data.get("values"), data.get("noises")
+    if not isinstance(values, dict) or not isinstance(noises, dict) or len(data) != 2 or not values:
+        raise ValueError("expected values and noises of properties")
+    numbers = (*values.values(), *noises.values())
+    if not all(isinstance(number, float) and math.isfinite(number) for number in numbers):
+        raise ValueError("a property is not a number")
+    if not set(noises) <= set(values) or any(noise < 0 for noise in noises.values()):
+        raise ValueError("noise that belongs to no property, or is negative")
+    return values, noises
 
 
 def damaged_trial(number: object, error: object) -> StorageError:
@@ -127,6 +155,8 @@ def row_checksum(row: Mapping[str, Any]) -> str | None:
         names.append("details")
     if row.get("noise") is not None:  # and so do those of version 2
         names.append("noise")
+    if row.get("properties") is not None:  # and of version 3
+        names.append("properties")
     return _short_hash([row[name] for name in names])
 
 

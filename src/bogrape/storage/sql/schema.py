@@ -28,7 +28,7 @@ from ...errors import StorageError
 from ...trial import package_version
 from .rows import EMPTY_DIGEST, as_dicts, digest_of, study_checksum
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 APPLICATION_ID = 0x626F4772  # "boGr": marks our SQLite files
 
 metadata = MetaData()
@@ -66,6 +66,7 @@ trials = Table(
     Column("graph", Text, nullable=False),
     Column("value", Double),
     Column("noise", Double),  # variance of the value, where it is known
+    Column("properties", Text),  # values and noises of several properties, where there are any
     Column("origin", String(10), nullable=False),
     Column("worker", String(200)),
     Column("attempts", Integer, nullable=False),
@@ -93,6 +94,7 @@ ADDED: Mapping[int, tuple[tuple[str, str], ...]] = {
         ("bogrape_trials", "details"),
     ),
     3: (("bogrape_trials", "noise"),),
+    4: (("bogrape_trials", "properties"),),
 }
 
 
@@ -124,8 +126,18 @@ def _to_version_3(connection: Connection) -> None:
     connection.execute(text(f"ALTER TABLE {trials.name} ADD COLUMN noise {kind}"))
 
 
+def _to_version_4(connection: Connection) -> None:
+    """Trials have several properties; checksums of the others stay as they are."""
+    kind = trials.c.properties.type.compile(connection.dialect)
+    connection.execute(text(f"ALTER TABLE {trials.name} ADD COLUMN properties {kind}"))
+
+
 # MIGRATIONS[v] takes a database from schema version v to v + 1, within the caller's transaction.
-MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {1: _to_version_2, 2: _to_version_3}
+MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {
+    1: _to_version_2,
+    2: _to_version_3,
+    3: _to_version_4,
+}
 
 
 def version_of(connection: Connection) -> int | None:

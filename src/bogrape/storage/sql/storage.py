@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from ...errors import StorageError
 from ...graph import Graph
 from ...trial import Trial
-from ..protocol import COMPARED, check_budget, no_such_study
+from ..protocol import check_budget, no_such_study
 from . import schema
 from .engines import READ_ONLY, WRITE, make_engine, prepare, set_journal
 from .integrity import check_study, check_trials
@@ -28,6 +28,7 @@ from .rows import (
     digest_of,
     load_list,
     load_object,
+    properties_text,
     short_key,
     study_checksum,
     to_row,
@@ -37,6 +38,7 @@ from .schema import studies
 from .schema import trials as table
 from .untouched import UNREADABLE, damaged, unreadable
 
+_COMPARED = ("state", "attempts", "value", "noise")  # columns; others are texts of JSON
 _AT_ONCE = 500  # keys in one query; SQLite has a limit
 
 
@@ -241,7 +243,11 @@ class SQLStorage:
             if len(found) != 1:
                 raise damaged("the database", f"trial {trial.id} of study {name!r} is missing")
             (old,) = found
-            if any(old[field] != getattr(expected, field) for field in COMPARED):
+            if (
+                any(old[field] != getattr(expected, field) for field in _COMPARED)
+                or old["properties"] != properties_text(expected)
+                or load_object(old["details"]) != dict(expected.details)
+            ):
                 connection.rollback()
                 return False
             new = {**to_row(trial), "revision": row["revision"], "key": old["key"]}

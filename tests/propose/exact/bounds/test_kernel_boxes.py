@@ -86,6 +86,7 @@ def test_counts_by_coordinates_are_the_counts_of_the_graph(name: str, kernel: An
                 assert np.array_equal(found.pairs, expected.pairs)
 
 
+@pytest.mark.thinned(4)
 @kernels
 @spaces
 @pytest.mark.parametrize("acquisition", [LCB(1.0), EI(), Optimist()], ids=["lcb", "ei", "own"])
@@ -215,6 +216,7 @@ class LiesInTheDistance(LabelledEnds):
         return BoxBounds(np.where(dense, true.largest, true.lowest), true.largest, true.diagonal)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("liar", [TooHigh, TooLow, TooSure, Crossed, Short, LiesInTheDistance])
 def test_false_bounds_are_refused(liar: Any) -> None:
     space = GraphSpace(9, labels=2)

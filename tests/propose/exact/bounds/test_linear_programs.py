@@ -92,6 +92,7 @@ PIECES = [(2, (3, 2)), (3, (3, 2)), (3, (4, 1)), (4, (5, 0)), (4, (2, 3))]
 OPTIONS: list[dict[str, Any]] = [{}, {"alpha": 100.0, "noise": 1e-6}, {"feature_kernel": False}]
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("kernel", "kappa", "piece", "options"),
     crossed(["sp", "esp"], [0.0, 1.0, 1.96], PIECES, OPTIONS, one_in=3),

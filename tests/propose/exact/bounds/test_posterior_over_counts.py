@@ -60,6 +60,7 @@ def _forms(space: GraphSpace, gp: GraphGP, graphs: list[Graph]) -> Any:
                 yield graph, coordinates, PosteriorOverCounts.of(gp.posterior, coordinates)
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("kernel", ["ssp", "sp"])
 @pytest.mark.parametrize("name", SPACES)
@@ -81,6 +82,7 @@ def test_the_form_over_counts_is_the_posterior(
             assert form.std(x)[0] == pytest.approx(sigma, rel=1e-6, abs=form.slack + 1e-7)
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("kernel", ["ssp", "sp"])
 @pytest.mark.parametrize("name", SPACES)

@@ -27,9 +27,11 @@ from bogrape.molecules import (
     molecule_space,
 )
 from bogrape.propose.criterion import Criterion
+from bogrape.propose.exact.bounds.placement_screens import placement_screen
 from bogrape.propose.exact.bounds.placement_values import PlacementValues
 from bogrape.propose.exact.bounds.separate_values import SeparateValues
 from bogrape.propose.exact.proof import placing
+from bogrape.propose.exact.proof.by_placements import Clock, TooManyPlacements
 from bogrape.propose.exact.proof.by_skeletons import (
     SolveBySkeletons,
     has_skeletons,
@@ -217,11 +219,59 @@ def test_bounds_on_placements_are_below_the_values(kernel):
         for i in range(30):
             alike = sums[(sums[:, :4] == sums[i, :4]).all(axis=1)]
             known = values.of_composition(alike)
-            (bound,) = values.bounds(counts[i : i + 1], np.array([0]), [known])
+            (bound,) = values.bounds(counts[i : i + 1], known)
             paths = values.of_counts(counts[i : i + 1], sums[i : i + 1, :4])
             each = values.of_parts(paths, values.of_nodes(sums[i : i + 1]))
             assert bound <= exact[i]
             assert exact[i] - 0.02 < each[0, 0] <= exact[i]
+
+
+@pytest.mark.parametrize("kernel", ["sp", "esp"])
+@pytest.mark.parametrize("acquisition", [LCB(1.0), LCB(3.0), EI()], ids=str)
+def test_screens_leave_out_no_placement_that_is_below_a_limit(acquisition, kernel):
+    space = molecule_space("qm9", 7)
+    criterion, _ = instance(space, kernel, acquisition, 2, n_observed=15)
+    values = PlacementValues(criterion.condensed(), 7)
+    screen = placement_screen(values)
+    structure = structures([space.shape(7)], space.connected, space.rules)[0]
+    node_sums = NodeSums.of(structure)
+    rng = np.random.default_rng(0)
+    n_left_out = 0
+    for graph in space.sample(6, seed=1):
+        degrees = np.bincount(graph.adjacency.sum(axis=1), minlength=5)[1:]
+        composition = np.bincount(graph.labels, minlength=4)
+        sums = node_sums.sums(tuple(degrees.tolist()))
+        of = values.of_composition(sums[(sums[:, :4] == composition).all(axis=1)])
+        labels = np.array([rng.permutation(graph.labels) for _ in range(50)])
+        u, v = np.triu_indices(7, 1)
+        distances = graph.distances().astype(int)[u, v]
+        pairs = np.sort([labels[:, u], labels[:, v]], axis=0)
+        types = np.array([[values.types.index((a, b)) for a, b in row] for row in pairs.T.tolist()])
+        types = types.reshape(21, 50).T
+        cells = (distances - 1) * len(values.types) + types
+        counts = np.array([np.bincount(row, minlength=values.width) for row in cells], dtype=float)
+        best = values.bounds(counts, of)
+        for limit in np.quantile(best, [0.0, 0.1]):
+            found = list(screen.below(distances[None], types, of, limit))
+            passed = np.concatenate([j for _, j in found])
+            assert set(np.flatnonzero(best < limit)) <= set(passed.tolist())
+            n_left_out += 50 - len(passed)
+    assert n_left_out > 40
+
+
+def test_the_clock_stops_when_time_will_not_do():
+    clock = Clock(100, time.monotonic() + 0.2)
+    clock.check()
+    time.sleep(0.12)
+    clock.done(90)
+    clock.check()
+    slow = Clock(100, time.monotonic() + 0.2)
+    time.sleep(0.12)
+    slow.done(5)
+    with pytest.raises(TooManyPlacements):
+        slow.check()
+    with pytest.raises(TooManyPlacements):
+        Clock(1, time.monotonic() - 1.0).check()
 
 
 def test_placements_are_all_ways_to_label_the_nodes_within_limits():

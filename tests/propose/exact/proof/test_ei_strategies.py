@@ -130,6 +130,7 @@ def assert_bounds_hold(kernel: str, seed: int, more: float) -> None:
             assert min(bound, value) <= truth + 1e-9
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("more", [0.0, 1.0, 10.0])
 @pytest.mark.parametrize("kernel", STRATEGIES)
 def test_bounds_of_pieces_are_bounds(kernel: str, more: float) -> None:

@@ -52,6 +52,7 @@ def _assert_proved(name: str, seed: int) -> None:
     assert_optimal(space, gp, acquisition, exclude=exclude, seed=seed, n_evaluations=20)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("name", SPACES)
 def test_the_optimum_is_that_of_brute_force(name: str, seed: int) -> None:

@@ -15,7 +15,6 @@ numbers as ``P``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -96,43 +95,36 @@ class PlacementValues(SeparateValues):
 
     # -- counts -------------------------------------------------------------------------------
 
-    def bounds(
-        self, counts: FloatArray, which: IntArray, of: Sequence[OfComposition]
-    ) -> FloatArray:
-        """Below the values of labelled counts, (B, width), whatever their sums are.
+    def bounds(self, counts: FloatArray, of: OfComposition) -> FloatArray:
+        """Below the values of labelled counts, whatever their sums are.
 
         Args:
-            counts: numbers of pairs of nodes, by distance and type.
-            which: for each row of counts, the index of its composition.
-            of: the compositions.
+            counts: numbers of pairs of nodes, by distance and type, (B, width).
+            of: the composition that they have.
         """
-        paths = self.of_counts(counts, np.array([known.composition for known in of])[which])
-        taken = np.array([known.nodes.taken[known.centre] for known in of])
-        prior = np.array([known.nodes.prior[known.centre] for known in of])
-        variance = paths.prior - np.einsum("ij,ij->i", paths.taken, paths.taken)
-        variance += (prior - (taken**2).sum(axis=1))[which]
-        variance -= 2.0 * np.einsum("ij,ij->i", paths.taken, taken[which])
-        lost = self.lost * (paths.prior + prior[which])
-        std = np.sqrt(np.maximum(variance, 0.0) + lost)
-        std += np.array([known.most_apart for known in of])[which]
-        mean = paths.mean - paths.rounded
-        mean += np.array([known.least_mean for known in of])[which]
-        return self.criterion.of_prediction(mean, std)
+        compositions = np.broadcast_to(of.composition, (len(counts), self.n_labels))
+        paths = self.of_counts(counts, compositions)
+        taken, prior = of.nodes.taken[of.centre], float(of.nodes.prior[of.centre])
+        both = paths.taken + taken
+        variance = paths.prior + prior - np.einsum("ij,ij->i", both, both)
+        std = np.sqrt(np.maximum(variance, 0.0) + self.lost * (paths.prior + prior))
+        mean = paths.mean - paths.rounded + of.least_mean
+        return self.criterion.of_prediction(mean, std + of.most_apart)
 
     def of_counts(self, counts: FloatArray, compositions: IntArray) -> Part:
         """The part of paths of each row of counts with the composition of the same row."""
         model = self.criterion.posterior.model
-        of_pairs, of_nodes = self._maps
+        of_pairs, of_nodes = self.linear_maps
         linear = counts @ of_pairs + compositions @ of_nodes
-        squares = (counts**2) @ self._squares + (compositions**2).sum(axis=1)
+        squares = (counts**2) @ self.squares + (compositions**2).sum(axis=1)
         prior = squares / self.n_nodes**4
         if isinstance(self.criterion.posterior, FunctionPosterior):
             return self.projected(model.alpha * np.exp(linear), model.alpha * np.exp(prior))
-        rounded = self._rounded_mean
+        rounded = self.rounded_mean
         return Part(linear[:, 0], model.alpha * prior, linear[:, 1:], rounded)
 
     @cached_property
-    def _squares(self) -> FloatArray:
+    def squares(self) -> FloatArray:
         """What the square of each count adds to that of ``P``: two cells, or one of twice it."""
         of_types = [4.0 if a == b else 2.0 for a, b in self.types]
         return np.tile(of_types, self.n_nodes - 1)
@@ -159,7 +151,7 @@ class PlacementValues(SeparateValues):
         )
 
     @cached_property
-    def _maps(self) -> tuple[FloatArray, FloatArray]:
+    def linear_maps(self) -> tuple[FloatArray, FloatArray]:
         """Linear maps of counts, and of compositions.
 
         In weight space they lead to the mean and to what observations take from the variance; in
@@ -183,7 +175,7 @@ class PlacementValues(SeparateValues):
         return out[: self.width], out[self.width :]
 
     @cached_property
-    def _rounded_mean(self) -> float:
+    def rounded_mean(self) -> float:
         """How far off a mean may be in weight space, whatever the counts."""
         posterior = self.criterion.posterior
         assert isinstance(posterior, WeightPosterior)

@@ -1,29 +1,30 @@
 """What is promising where labels matter: every placement of labels on every skeleton is looked at.
 
-Molecules of 10 atoms have a hundred million placements, and one takes a microsecond or two:
-numbers of pairs by distance and labels, a product of matrices, and a bound for whatever the sums of
-node features may be (`bounds.placement_values`). Those that pass are evaluated with all sums.
+Molecules of 10 atoms have a hundred million placements. A screen (`bounds.placement_screens`) rules
+out all but a few, in a fraction of a microsecond each. The others are bounded in double precision,
+whatever the sums of node features may be (`bounds.placement_values`), and what passes that is
+evaluated with all sums.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....arrays import BoolArray, FloatArray, IntArray
 from ....counts import distances_batch
+from ..bounds.placement_screens import placement_screen
 from ..bounds.placement_values import OfComposition, PlacementValues
 from ..skeletons.node_sums import NodeSums
 from ..skeletons.placements import Labels, n_placements, placements
 from ..skeletons.store import Skeletons
 from .placing import Group, Smallest
 
-_ROWS = 20_000  # placements at a time
-_SECONDS = 2.5e-6  # that one takes, or less
+_ROWS = 1_500  # placements at a time: larger arrays would be new pages of memory, which take longer
+_SKELETONS = 1_024
+_TRIED = 0.5  # of the time: by then, and later, a share of the placements must have been looked at
 _MOST_VALUES = 2_000_000  # placements with sums that are evaluated together
 
 
@@ -44,17 +45,35 @@ def promising_placements(
     members = [np.flatnonzero(kind_of == k) for k in range(len(degrees))]
     choices = [_Choice(sums, values, tuple(numbers.tolist())) for numbers in degrees]
     number = sum(len(some) * choice.number for some, choice in zip(members, choices, strict=True))
-    if number * _SECONDS > deadline - time.monotonic():
-        raise TooManyPlacements
+    clock = Clock(number, deadline)
     left = Smallest(value, 1 + skeletons.n_nodes, sums.columns.end)
     for some, choice in zip(members, choices, strict=True):
         if len(some) and choice.number:
-            choice.look_at(some, adjacency_of, left, deadline)
+            choice.look_at(some, adjacency_of, left, clock)
 
     def group(key: tuple[int, ...]) -> Iterator[tuple[BoolArray, IntArray | None]]:
         yield adjacency_of(np.array(key[:1]))[0], np.array(key[1:])
 
     return left, group
+
+
+class Clock:
+    """Tells when it is known that time will not do."""
+
+    def __init__(self, number: int, deadline: float) -> None:
+        self._number, self._done = number, 0
+        self._start, self._deadline = time.monotonic(), deadline
+
+    def done(self, number: int) -> None:
+        """So many more placements have been looked at."""
+        self._done += number
+
+    def check(self) -> None:
+        """Raise `TooManyPlacements` if they take longer than there is time."""
+        now = time.monotonic()
+        late = (now - self._start) / max(1e-9, self._deadline - self._start)
+        if late >= 1.0 or (late > _TRIED and self._done / max(1, self._number) < _TRIED * late):
+            raise TooManyPlacements
 
 
 class _SortedByDegree:
@@ -79,27 +98,42 @@ class _Choice:
         self._compositions, self._of_sums = np.unique(
             self._table[:, : values.n_labels], axis=0, return_inverse=True
         )
+        self._screen = placement_screen(values)
         self.number = n_placements(sums, degrees, self._compositions)
 
     def look_at(
-        self, members: IntArray, adjacency_of: _SortedByDegree, left: Smallest, deadline: float
+        self, members: IntArray, adjacency_of: _SortedByDegree, left: Smallest, clock: Clock
     ) -> None:
         """Add what could beat the incumbent on these skeletons."""
+        labels, which = self._placements()
+        types = self._types(labels)
+        ends = np.searchsorted(which, np.arange(len(self._compositions) + 1))
         known = [
             self._values.of_composition(self._table[self._of_sums == i])
             for i in range(len(self._compositions))
         ]
-        labels, which = self._placements()
-        types = self._types(labels)
-        n_skeletons = max(1, _ROWS // len(labels))
-        for start in range(0, len(members), n_skeletons):
-            chosen = members[start : start + n_skeletons]
+        for start in range(0, len(members), _SKELETONS):
+            chosen = members[start : start + _SKELETONS]
             distances = _of_pairs(distances_batch(adjacency_of(chosen)))
-            for first in range(0, len(labels), _ROWS):
-                if time.monotonic() > deadline:
-                    raise TimeoutError
-                rows = slice(first, first + _ROWS)
-                self._look(chosen, distances, labels[rows], which[rows], types[rows], known, left)
+            for of, rows in zip(known, map(slice, ends, ends[1:]), strict=True):
+                for i, j in self._promising(distances, types[rows], of, left, clock):
+                    keys = np.column_stack([chosen[i], labels[rows][j]])
+                    self._look(keys, distances[i], types[rows][j], of, left)
+                clock.done(len(chosen) * (rows.stop - rows.start))
+
+    def _promising(
+        self,
+        distances: IntArray,
+        types: IntArray,
+        of: OfComposition,
+        left: Smallest,
+        clock: Clock,
+    ) -> Iterator[tuple[IntArray, IntArray]]:
+        """Skeletons and placements that have to be looked at, a few thousand at a time."""
+        for i, j in self._screen.below(distances, types, of, left.below):
+            clock.check()
+            for start in range(0, len(i), _ROWS):
+                yield i[start : start + _ROWS], j[start : start + _ROWS]
 
     def _placements(self) -> tuple[Labels, IntArray]:
         """All placements, and the composition of each, which ascend."""
@@ -111,9 +145,9 @@ class _Choice:
         order = np.argsort(which, kind="stable")
         return np.concatenate(found)[order], which[order]
 
-    def _types(self, labels: Labels) -> NDArray[np.int16]:
+    def _types(self, labels: Labels) -> IntArray:
         """The type of each pair of nodes, (Q, pairs)."""
-        type_of = np.zeros((self._values.n_labels,) * 2, dtype=np.int16)
+        type_of = np.zeros((self._values.n_labels,) * 2, dtype=np.int64)
         for t, (a, b) in enumerate(self._values.types):
             type_of[a, b] = type_of[b, a] = t
         u, v = np.triu_indices(labels.shape[1], 1)
@@ -121,30 +155,22 @@ class _Choice:
 
     def _look(
         self,
-        chosen: IntArray,
+        keys: IntArray,
         distances: IntArray,
-        labels: Labels,
-        which: IntArray,
-        types: NDArray[np.int16],
-        known: list[OfComposition],
+        types: IntArray,
+        of: OfComposition,
         left: Smallest,
     ) -> None:
+        """Bound placements, one per row, whatever their sums are."""
         values, width = self._values, self._values.width
-        cells = (distances - 1)[:, None, :] * len(values.types) + types
-        n_rows = len(chosen) * len(labels)
-        cells = cells.reshape(n_rows, -1) + width * np.arange(n_rows)[:, None]
-        n_pairs = np.bincount(cells.ravel(), minlength=n_rows * width).reshape(n_rows, width)
-        counts = n_pairs.astype(float)
-        of_rows = np.tile(which, len(chosen))
-        better = np.flatnonzero(values.bounds(counts, of_rows, known) < left.below)
-        order = np.argsort(of_rows[better], kind="stable")
-        better = better[order]
-        ends = [0, *(np.flatnonzero(np.diff(of_rows[better])) + 1), len(better)]
-        for i, j in pairwise(ends if len(better) else [0]):
-            some, of = better[i:j], known[of_rows[better[i]]]
-            skeleton, placement = np.divmod(some, len(labels))
-            keys = np.column_stack([chosen[skeleton], labels[placement]])
-            self._with_sums(keys, counts[some], of, left)
+        cells = distances - 1
+        cells *= len(values.types)
+        cells += types
+        cells += width * np.arange(len(cells))[:, None]
+        n_pairs = np.bincount(cells.ravel(), minlength=len(cells) * width)
+        counts = n_pairs.reshape(len(cells), width).astype(float)
+        better = np.flatnonzero(values.bounds(counts, of) < left.below)
+        self._with_sums(keys[better], counts[better], of, left)
 
     def _with_sums(
         self, keys: IntArray, counts: FloatArray, of: OfComposition, left: Smallest

@@ -6,12 +6,13 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import BoGrapeError, InvalidInputError
 from ..graph import Graph
+from ..properties import Goals
 from ..space import GraphSpace
 from ..study.observations import Outside, checked_observation
 from .formats import Format
@@ -51,6 +52,8 @@ class ImportedRow:
     noise: float | None = None  # variance of the value, if the row tells it
     outside: tuple[str, ...] = ()  # what the graph breaks, if it is outside the space
     problem: str | None = None
+    values: Mapping[str, float] = field(default_factory=dict)  # of several properties
+    noises: Mapping[str, float] = field(default_factory=dict)
 
 
 def read_observations(
@@ -61,27 +64,43 @@ def read_observations(
     *,
     outside: Outside = "accept",
     columns: Columns | None = None,
+    goals: Goals | None = None,
 ) -> list[ImportedRow]:
     """All rows of a file, good and bad; those of unfinished and failed trials are passed over.
 
-    By default the columns are those that `render` wrote.
+    By default the columns are those that `render` wrote. Several properties are columns by their
+    names, empty where one was not measured, and their variances columns such as ``noise_qed``.
     """
-    out = []
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = _csv_rows(file) if kind == "csv" else _json_rows(file)
-            for line, row in rows:
-                try:
-                    known = columns or Columns()
-                    found = None if _is_unfinished(row) else _observation(row, form, known)
-                    if found is not None:
-                        good = checked_observation(space, found, outside)
-                        broken = tuple(space.violations(good.graph))
-                        out.append(ImportedRow(line=line, outside=broken, **good._asdict()))
-                except BoGrapeError as error:
-                    out.append(ImportedRow(line=line, problem=str(error)))
+            return rows_of(file, form, kind, space, outside=outside, columns=columns, goals=goals)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidInputError(f"cannot read {str(path)!r}: {error}") from None
+
+
+def rows_of(
+    file: io.TextIOBase,
+    form: Format,
+    kind: Kind,
+    space: GraphSpace,
+    *,
+    outside: Outside = "accept",
+    columns: Columns | None = None,
+    goals: Goals | None = None,
+) -> list[ImportedRow]:
+    """The same for a file that is open, or an ``io.StringIO``; it may raise ``csv.Error``."""
+    out = []
+    known = columns or Columns()
+    rows = _csv_rows(file) if kind == "csv" else _json_rows(file)
+    for line, row in rows:
+        try:
+            found = None if _is_unfinished(row) else _observation(row, form, known, goals)
+            if found is not None:
+                good = checked_observation(space, found, outside, goals)
+                broken = tuple(space.violations(good.graph))
+                out.append(ImportedRow(line=line, outside=broken, **good._asdict()))
+        except BoGrapeError as error:
+            out.append(ImportedRow(line=line, problem=str(error)))
     return out
 
 
@@ -90,12 +109,14 @@ def _is_unfinished(row: object) -> bool:
 
 
 def _observation(
-    row: object, form: Format, columns: Columns
-) -> tuple[Graph, float | None, float | None]:
+    row: object, form: Format, columns: Columns, goals: Goals | None
+) -> tuple[Graph, Any, Any]:
     if not isinstance(row, dict):
         raise InvalidInputError(str(row))
     own_text = form.name if form.name != "json" and form.name in row else "graph"
     graph_column, value_column = columns.graph or own_text, columns.value
+    if goals is not None:
+        return _several(row, form, graph_column, goals)
     empty = [name for name in (graph_column, value_column) if row.get(name) in (None, "")]
     if empty:
         raise InvalidInputError(
@@ -110,6 +131,28 @@ def _observation(
         )
     graph = form.from_plain(row[graph_column])
     return graph, _number(row, value_column), _number(row, noise_column)
+
+
+def _several(
+    row: Mapping[str, Any], form: Format, graph_column: str, goals: Goals
+) -> tuple[Graph, dict[str, Any], dict[str, Any]]:
+    """A graph with the properties that the row has, in columns or as objects of JSON."""
+    flat = dict(row)
+    for name, prefix in (("values", ""), ("noises", "noise_")):
+        if isinstance(inner := flat.pop(name, None), Mapping):
+            flat.update({f"{prefix}{key}": value for key, value in inner.items()})
+    values = {name: _number(flat, name) for name in goals.names}
+    if row.get(graph_column) in (None, "") or all(value is None for value in values.values()):
+        raise InvalidInputError(
+            f"expected {graph_column} and a value of at least one of {', '.join(goals.names)}; the "
+            f"columns are {', '.join(map(str, row))[:200]}"
+        )
+    noises = {name: _number(flat, f"noise_{name}") for name in goals.names}
+    return (
+        form.from_plain(row[graph_column]),
+        values,
+        {name: noise for name, noise in noises.items() if noise is not None},
+    )
 
 
 def _number(row: Mapping[str, Any], column: str) -> float | None:

@@ -1,0 +1,65 @@
+"""``bogrape serve``: studies in a browser and over HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .errors import explained
+from .import_folder import import_from
+
+
+@click.command()
+@click.argument("storage", metavar="STUDY.DB")
+@click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen at; any other than this machine's own needs a token.",
+)
+@click.option(
+    "--token",
+    envvar="BOGRAPE_TOKEN",
+    help="Lets people in. By default one is made where it is needed, and shown once.",
+)
+@click.option("--new-token", is_flag=True, help="Make a new token; the old one ends.")
+@click.option("--read-only", is_flag=True, help="Show everything, change nothing.")
+@click.option("--public-url", help="By which a proxy makes it known: https://studies.example.org")
+@click.option(
+    "--processes",
+    type=click.IntRange(1, 64),
+    default=2,
+    show_default=True,
+    help="Requests for suggestions that are computed at the same time.",
+)
+@explained
+def serve(
+    storage: str,
+    port: int,
+    host: str,
+    token: str | None,
+    new_token: bool,
+    read_only: bool,
+    public_url: str | None,
+    processes: int,
+) -> None:
+    """Open the studies of STUDY.DB in a browser, and to programs over HTTP.
+
+    STUDY.DB is a SQLite file, made if it does not exist, or the URL of a database.
+    """
+    from ..web.server import serve as run
+
+    import_from(Path.cwd())  # for a domain that lies there
+    run(
+        storage,
+        port=port,
+        host=host,
+        token=token,
+        new_token=new_token,
+        read_only=read_only,
+        public_url=public_url,
+        n_processes=processes,
+        say=click.echo,
+    )

@@ -1,0 +1,332 @@
+"""What people and robots do to a study: the same for pages and for the HTTP API.
+
+Every change is signed with who makes it and by which request (`bogrape.study.signature`). The
+signature is stored in the transaction of the change, so a repeated request changes nothing, even
+if the server was killed after the change and before the answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
+
+from ..constraints import Rule, rule_from_dict
+from ..errors import InvalidInputError
+from ..graph import Graph
+from ..study import Study, StudySettings, Trial
+from ..study.observations import Outside
+from ..study.signature import Signature
+from .errors import NotFound
+from .guard import Place
+from .jobs import Job, Jobs
+from .live import Live
+from .rooms import Room, Rooms
+from .tokens import Secrets
+
+_LONGEST_ASK = 86400.0  # seconds
+_STARTING = 120.0  # seconds a process may take beyond the time limit of its proposals
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """Everything a request may need."""
+
+    rooms: Rooms
+    asks: Jobs
+    drawings: Jobs
+    live: Live
+    place: Place
+    secrets: Secrets
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Who:
+    """Who sends a request, and how it is identified."""
+
+    by: str | None = None
+    request: str | None = None
+    content: dict[str, Any] = field(default_factory=dict)  # what is asked for
+
+    def signature(self, action: str, note: str | None = None) -> Signature:
+        """The signature of a change."""
+        digest = None
+        if self.request is not None:
+            text = json.dumps(self.content, sort_keys=True, separators=(",", ":"))
+            digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        return Signature(by=self.by, action=action, request=self.request, content=digest, note=note)
+
+
+def find(study: Study, number: int) -> Trial:
+    """The trial of a number."""
+    trials = study.trials
+    if not 0 <= number < len(trials):
+        raise NotFound(f"there is no trial {number}; the study has {len(trials)}")
+    return trials[number]
+
+
+def change(
+    server: Server,
+    name: str,
+    number: int,
+    signature: Signature,
+    make: Callable[[Study, int], Trial],
+) -> Trial:
+    """Change a trial, and tell everybody who looks at the study."""
+    room = server.rooms.room(name)
+    with room.study() as study, study.signed(signature):
+        find(study, number)
+        trial = make(study, number)
+    server.live.tell(name, "change", {})
+    return trial
+
+
+# -- asking -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What is asked for."""
+
+    n: int = 1
+    time_limit: float | None = None
+    worker: str | None = None
+    rules: Sequence[dict[str, Any]] = ()
+
+
+def ask(server: Server, name: str, wanted: Wanted, who: Who) -> Job:
+    """Begin with suggestions; a repeated request gets the job, or the trials, it had."""
+    room = server.rooms.room(name)
+    rules = checked_rules(room, wanted.rules)
+    nouns = room.survey().space.nouns if rules else None
+    note = " ".join(rule.describe(nouns) for rule in rules) if nouns is not None else None
+    if who.request is None:
+        who = Who(by=who.by, request=f"ask-{secrets.token_hex(8)}", content=who.content)
+    signature = who.signature("ask", note[:2000] if note else None)
+    with room.study() as study:
+        had = study.requested(signature)
+        limit = wanted.time_limit or study.settings.time_limit
+    limit = min(limit, _LONGEST_ASK)
+    job = Job(
+        study=name,
+        by=who.by,
+        request=who.request,
+        limit=limit + _STARTING,
+        task={
+            "kind": "ask",
+            "storage": server.rooms.url,
+            "study": name,
+            "n": wanted.n,
+            "time_limit": limit,
+            "worker": wanted.worker,
+            "rules": [rule.to_dict() for rule in rules],
+            "signature": {
+                "by": signature.by,
+                "action": signature.action,
+                "request": signature.request,
+                "content": signature.content,
+                "note": signature.note,
+            },
+        },
+    )
+    if len(had) >= wanted.n:
+        job.state, job.trials, job.found = "done", [trial.id for trial in had], len(had)
+        job.future.set_result({"trials": job.trials})
+        return job
+    return server.asks.submit(job)
+
+
+def checked_rules(room: Room, given: Sequence[dict[str, Any]]) -> list[Rule]:
+    """Rules for some suggestions: those of this package, since others would name code to load."""
+    with room.study() as study:
+        space = study.space
+    rules = [rule_from_plain(data) for data in given]
+    if rules:
+        space.with_rules([*space.rules, *rules])  # raises if they cannot hold together
+    return rules
+
+
+def rule_from_plain(data: dict[str, Any]) -> Rule:
+    """A rule of this package; names of code to be loaded are refused."""
+    name = data.get("rule")
+    if not isinstance(name, str) or ":" in name:
+        raise InvalidInputError(
+            f"expected the name of a rule of bogrape, such as 'LabelCount', got {name!r:.60}"
+        )
+    try:
+        return rule_from_dict(data)
+    except InvalidInputError:
+        raise
+    except (TypeError, ValueError, AttributeError, KeyError, RecursionError) as error:
+        raise InvalidInputError(
+            f"expected parameters the rule {name} takes: {str(error)[:200]}"
+        ) from None
+
+
+def cancel(server: Server, job: Job, who: Who) -> None:
+    """End a job; graphs it has handed out already go back to the queue."""
+    server.asks.cancel(job)
+    signature = Signature(**job.task["signature"])
+    room = server.rooms.room(job.study)
+    with room.study() as study:
+        own = [trial for trial in study.requested(signature) if trial.state == "pending"]
+        with study.signed(who.signature("cancel")):
+            for trial in own:
+                study.release(trial.id)
+    server.live.tell(job.study, "change", {})
+
+
+# -- results ----------------------------------------------------------------------------------
+
+
+def tell(
+    server: Server,
+    name: str,
+    number: int,
+    value: float,
+    who: Who,
+    *,
+    noise: float | None = None,
+    seconds: float | None = None,
+) -> Trial:
+    """Record a value."""
+    return change(
+        server,
+        name,
+        number,
+        who.signature("tell"),
+        lambda study, trial: study.tell(trial, value, noise=noise, seconds=seconds),
+    )
+
+
+def fail(
+    server: Server, name: str, number: int, reason: str, who: Who, seconds: float | None = None
+) -> Trial:
+    """Record that there is no value."""
+    return change(
+        server,
+        name,
+        number,
+        who.signature("fail"),
+        lambda study, trial: study.fail(trial, reason, seconds=seconds),
+    )
+
+
+def correct(
+    server: Server,
+    name: str,
+    number: int,
+    value: float | None,
+    who: Who,
+    *,
+    noise: float | None = None,
+    reason: str | None = None,
+) -> Trial:
+    """Replace a value."""
+    return change(
+        server,
+        name,
+        number,
+        who.signature("correct"),
+        lambda study, trial: study.correct(trial, value, noise=noise, reason=reason),
+    )
+
+
+def release(server: Server, name: str, number: int, who: Who, reason: str | None = None) -> Trial:
+    """Give back a trial that nobody evaluates any more."""
+    return change(
+        server,
+        name,
+        number,
+        who.signature("release"),
+        lambda study, trial: study.release(trial, reason=reason),
+    )
+
+
+def retry(server: Server, name: str, number: int, who: Who) -> Trial:
+    """Queue a failed trial again."""
+    return change(server, name, number, who.signature("retry"), Study.retry)
+
+
+def comment(server: Server, name: str, number: int, text: str, who: Who) -> Trial:
+    """Put a comment on a trial."""
+    return change(
+        server,
+        name,
+        number,
+        who.signature("comment"),
+        lambda study, trial: study.comment(trial, text),
+    )
+
+
+def repeat(server: Server, name: str, number: int, who: Who) -> Trial:
+    """Queue another evaluation of a graph."""
+    signature = who.signature("repeat")
+
+    def make(study: Study, trial: int) -> Trial:
+        had = study.requested(signature)
+        return had[0] if had else study.repeat(trial)
+
+    return change(server, name, number, signature, make)
+
+
+# -- graphs from people -----------------------------------------------------------------------
+
+
+def read_graph(room: Room, given: object) -> Graph:
+    """A graph as JSON, or as text where the domain of the study has one."""
+    with room.study() as study:
+        form, space = room.format, study.space
+    if isinstance(given, dict):
+        return space.named(Graph.from_json(json.dumps(given)))
+    if form.name == "json" or (isinstance(given, str) and given.lstrip().startswith("{")):
+        return space.named(Graph.from_json(str(given)))
+    return form.decode(str(given).strip())
+
+
+def add_candidate(
+    server: Server,
+    name: str,
+    graph: Graph,
+    who: Who,
+    value: float | None = None,
+    noise: float | None = None,
+) -> Trial:
+    """Add a graph of somebody's own: measured already, or to be handed out next."""
+    room = server.rooms.room(name)
+    signature = who.signature("add" if value is not None else "suggest")
+    with room.study() as study, study.signed(signature):
+        had = study.requested(signature)
+        if had:
+            return had[0]
+        trial = study.enqueue(graph) if value is None else study.add(graph, value, noise=noise)
+    server.live.tell(name, "change", {})
+    return trial
+
+
+def add_observations(
+    server: Server,
+    name: str,
+    observations: Sequence[tuple[Graph, float, float | None]],
+    who: Who,
+    outside: Outside = "accept",
+) -> list[Trial]:
+    """Add measurements, all or none."""
+    room = server.rooms.room(name)
+    signature = who.signature("import")
+    with room.study() as study, study.signed(signature):
+        trials = list(study.requested(signature)) or list(
+            study.add_all(observations, outside=outside)
+        )
+    server.live.tell(name, "change", {})
+    return trials
+
+
+def create(server: Server, name: str, settings: StudySettings) -> Room:
+    """Make a study."""
+    return server.rooms.create(name, settings)

@@ -1,0 +1,273 @@
+"""What templates show of studies and trials, as plain data and pictures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from markupsafe import Markup
+
+from ..constraints.words import capitalised
+from ..display import printable
+from ..report import words
+from ..report.picture import graph_html, legend_html
+from ..report.survey import Survey
+from ..report.text import duration, number, plus_minus, shown
+from ..study import Trial
+from .rooms import Room
+
+_PER_PAGE = 50
+_MOST_PENDING = 60
+_BEST = 6
+_DID = {
+    "ask": "asked for it",
+    "tell": "told the value",
+    "fail": "reported a failure",
+    "correct": "corrected the value",
+    "release": "gave it back",
+    "cancel": "cancelled the request, and it was given back",
+    "retry": "queued it again",
+    "repeat": "asked for a repetition",
+    "add": "added it with its value",
+    "suggest": "suggested it",
+    "import": "imported it",
+    "comment": "commented",
+}
+_STATES = {
+    "queued": "waits to be handed out",
+    "pending": "is being evaluated",
+    "complete": "done",
+    "failed": "failed",
+}
+
+
+def picture(room: Room, trial: Trial, size: int) -> Markup:
+    """The graph of a trial, drawn once."""
+    key = (trial.id, size)
+    if key not in room.pictures:
+        look = room.survey().look
+        room.pictures[key] = Markup(graph_html(trial.graph, look, size=size))
+    drawn: Markup = room.pictures[key]
+    return drawn
+
+
+def trial_view(room: Room, trial: Trial, size: int = 160) -> dict[str, Any]:
+    """One trial in short."""
+    survey = room.survey()
+    found = survey.certificate(trial)
+    return {
+        "id": trial.id,
+        "state": trial.state,
+        "state_words": _STATES[trial.state],
+        "value": None if trial.value is None else number(trial.value, 6),
+        "noise": None if trial.noise is None else number(trial.noise**0.5, 3),
+        "predicted": None if found.predicted is None else plus_minus(*found.predicted),
+        "text": survey.look.text(trial.graph),
+        "origin": words.ORIGINS[trial.origin],
+        "worker": shown(trial.worker, 60) if trial.worker else "",
+        "by": _last_by(trial),
+        "asked": when(trial.asked),
+        "reason": shown(trial.reason, 300) if trial.reason else "",
+        "outside": [shown(line) for line in trial.outside],
+        "n_comments": sum(entry.get("action") == "comment" for entry in trial.log),
+        "picture": picture(room, trial, size),
+    }
+
+
+def _last_by(trial: Trial) -> str:
+    names = [entry["by"] for entry in trial.log if isinstance(entry.get("by"), str)]
+    return shown(names[-1], 60) if names else ""
+
+
+def when(stamp: object) -> str:
+    """A time as people write it; empty for what is none."""
+    if not isinstance(stamp, str):
+        return ""
+    try:
+        return datetime.fromisoformat(stamp).strftime("%d %b %Y, %H:%M UTC")
+    except ValueError:
+        return ""
+
+
+def study_card(room: Room) -> dict[str, Any]:
+    """A study among others."""
+    survey = room.survey()
+    best = survey.best
+    states = Counter(trial.state for trial in survey.trials)
+    stamps = [s for t in survey.trials for s in (t.finished, t.asked, t.created) if s]
+    return {
+        "name": room.name,
+        "goal": words.goal_in_words(survey),
+        "states": states,
+        "n_complete": states["complete"],
+        "best_value": number(survey.ranked[0][1], 6) if best is not None else None,
+        "best": None if best is None else trial_view(room, best, 150),
+        "last": when(max(stamps, default=None)),
+    }
+
+
+def study_view(room: Room, page: int = 1) -> dict[str, Any]:
+    """All that the page of a study shows without a fit."""
+    survey = room.survey()
+    trials = survey.trials
+    pending = [trial for trial in trials if trial.state == "pending"]
+    n_pages = max(1, -(-len(trials) // _PER_PAGE))
+    page = min(max(page, 1), n_pages)
+    latest = list(reversed(trials))[(page - 1) * _PER_PAGE : page * _PER_PAGE]
+    proposals = survey.proposals
+    legend = legend_html(survey.look)
+    return {
+        "name": room.name,
+        "goal": words.goal_in_words(survey),
+        "progress": words.progress_in_words(survey),
+        "improvement": words.improvement_in_words(survey) if survey.complete else "",
+        "certificate": words.certificate_in_words(survey, proposals[-1]) if proposals else "",
+        "direction": survey.settings.direction,
+        "states": Counter(trial.state for trial in trials),
+        "n_complete": len(survey.complete),
+        "best_value": number(survey.ranked[0][1], 6) if survey.complete else None,
+        "best": [
+            {**trial_view(room, trial, 190), "mean": number(value, 6)}
+            for trial, value in survey.ranked[:_BEST]
+        ],
+        "pending": [trial_view(room, trial, 190) for trial in pending[-_MOST_PENDING:]],
+        "n_more_pending": max(0, len(pending) - _MOST_PENDING),
+        "trials": [trial_view(room, trial, 80) for trial in latest],
+        "page": page,
+        "n_pages": n_pages,
+        "rules": words.space_in_words(survey.space),
+        "changes": words.changes_in_words(survey.changes),
+        "legend": Markup(legend),
+        "nouns": survey.look.nouns,
+        "text_name": survey.look.text_name,
+        "labels": [survey.look.name(a) for a in range(survey.space.n_labels)]
+        if survey.space.n_labels > 1 or survey.space.label_names
+        else [],
+        "is_molecular": survey.space.domain is not None and survey.space.domain.name == "molecules",
+        "sites": list(survey.space.nodes or ()),
+        "time_limit": min(survey.settings.time_limit, 86400.0),
+    }
+
+
+def trial_page(room: Room, trial: Trial) -> dict[str, Any]:
+    """All that the page of a trial shows."""
+    survey = room.survey()
+    view = trial_view(room, trial, 420)
+    used = sorted(set(trial.graph.labels.tolist()))
+    return {
+        **view,
+        "why": why(survey, trial),
+        "facts": _facts(survey, trial),
+        "events": events(trial),
+        "comments": [event for event in events(trial) if event["is_comment"]],
+        "title": f"{capitalised(survey.look.nouns.graph)} of trial {trial.id}",
+        "legend": Markup(legend_html(survey.look, used)),
+        "json": trial.graph.to_json(),
+        "is_last": trial.id == len(survey.trials) - 1,
+    }
+
+
+def why(survey: Survey, trial: Trial) -> list[str]:
+    """Why this graph, in sentences."""
+    found, out = survey.certificate(trial), []
+    match trial.origin:
+        case "initial":
+            out.append(
+                "It belongs to the initial design, which fills the space before anything is known."
+            )
+        case "random":
+            out.append("It was drawn at random, since too little was known, or too little is left.")
+        case "queued":
+            out.append("Somebody suggested it.")
+        case "added":
+            out.append("It was measured before, or elsewhere.")
+        case "repeat":
+            out.append("It repeats an earlier evaluation, to tell noise from signal.")
+        case _:
+            out.append(
+                "The model proposed it: of all it looked at, it promised most by its acquisition "
+                f"value {found.value_in_words}."
+            )
+            out.append(words.certificate_in_words(survey, trial, "It"))
+    for entry in trial.log:
+        if entry.get("action") == "ask" and isinstance(entry.get("note"), str):
+            out.append(f"It was asked for under further rules: {shown(entry['note'], 2000)}")
+    return out
+
+
+def _facts(survey: Survey, trial: Trial) -> list[tuple[str, str]]:
+    found, seconds = survey.certificate(trial), trial.evaluation_seconds
+    graph, nouns = trial.graph, survey.look.nouns
+    facts = [("State", f"{trial.state} ({_STATES[trial.state]})")]
+    if trial.value is not None:
+        facts.append(("Value", number(trial.value, 6)))
+    if trial.noise is not None:
+        facts.append(("Standard deviation of the value", number(trial.noise**0.5, 3)))
+    if found.predicted is not None:
+        facts.append(("Predicted beforehand", plus_minus(*found.predicted)))
+    if trial.reason:
+        facts.append(("Reason", shown(trial.reason, 2000)))
+    if trial.outside:
+        facts.append(("Outside the space", "; ".join(shown(line) for line in trial.outside)))
+    facts.append((capitalised(nouns.nodes), str(graph.n_nodes)))
+    facts.append((capitalised(nouns.edges), str(graph.n_edges)))
+    if text := survey.look.text(graph):
+        facts.append((str(survey.look.text_name), text))
+    if found.gap is not None:
+        facts.append(("Gap of the proof", found.gap_in_words))
+    known = trial.certificate.get("n_observations")
+    if isinstance(known, int):
+        facts.append(("Observations the model had", str(known)))
+    if seconds is not None:
+        facts.append(("Time of the evaluation", duration(seconds)))
+    if trial.worker:
+        facts.append(("Worker", shown(trial.worker, 200)))
+    return facts
+
+
+def events(trial: Trial) -> list[dict[str, Any]]:
+    """What happened to a trial, the oldest first."""
+    out: list[dict[str, Any]] = [_event(trial.created, "", "made")] if trial.created else []
+    signed = {entry.get("action") for entry in trial.log}
+    if trial.asked and not signed & {"ask"}:
+        out.append(_event(trial.asked, trial.worker or "", "handed out"))
+    for entry in trial.log:
+        action = entry.get("action")
+        note = entry.get("note")
+        out.append(
+            _event(
+                entry.get("time"),
+                entry.get("by") or "",
+                _DID.get(str(action), shown(action, 40)),
+                note if isinstance(note, str) and action != "ask" else "",
+                is_comment=action == "comment",
+            )
+        )
+    failures = trial.details.get("failures")
+    for failure in failures if isinstance(failures, list) else []:
+        if isinstance(failure, Mapping):
+            reason = shown(failure.get("reason"), 300)
+            out.append(_event(failure.get("finished"), "", f"failed: {reason}"))
+    for old in trial.history:
+        said = shown(old.get("because") or "", 300)
+        before = old.get("value")
+        text = f"corrected; it was {before if before is None else number(float(before), 6)}"
+        out.append(_event(old.get("corrected"), "", f"{text} {said}".rstrip()))
+    if trial.finished and not signed & {"tell", "fail"}:
+        out.append(_event(trial.finished, trial.worker or "", trial.state))
+    return sorted(out, key=lambda event: event["stamp"])
+
+
+def _event(
+    stamp: object, by: object, what: str, note: str = "", *, is_comment: bool = False
+) -> dict[str, Any]:
+    return {
+        "stamp": stamp if isinstance(stamp, str) else "",
+        "when": when(stamp),
+        "by": shown(by, 80),
+        "what": what,
+        "note": printable(note)[:4000],
+        "is_comment": is_comment,
+    }

@@ -1,0 +1,141 @@
+"""The process that computes for the server: suggestions, figures, samples of a space.
+
+It reads one JSON object per line and answers with lines of JSON: any number of ``progress``, then
+one ``done`` or ``failed``. While it works, the line ``{"enough": true}`` makes it take what it has
+found. It ends when its standard input closes, however the server ended, and so do the processes of
+a proof that it has started.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, TextIO
+
+from ..constraints import rule_from_dict
+from ..errors import BoGrapeError, SamplingError
+from ..report.picture import Look, graph_html
+from ..space import GraphSpace
+from ..study import Study
+from ..study.signature import Signature
+
+_MIN_PAUSE = 0.2  # seconds between two lines of progress
+
+
+class _Line:
+    """The way back to the server."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._last = 0.0
+
+    def say(self, kind: str, data: Any) -> None:
+        self._out.write(json.dumps({"kind": kind, "data": data}) + "\n")
+        self._out.flush()
+
+    def progress(self, found: int, words: str) -> None:
+        now = time.monotonic()
+        if now - self._last >= _MIN_PAUSE:
+            self._last = now
+            self.say("progress", {"found": found, "words": words})
+
+
+class _Worker:
+    def __init__(self, line: _Line) -> None:
+        self.line = line
+        self.enough = threading.Event()
+        self._studies: dict[tuple[str, str], Study] = {}
+
+    def study(self, storage: str, name: str) -> Study:
+        """The study, kept open: what is known of it need not be read again."""
+        if (storage, name) not in self._studies:
+            self._studies = {(storage, name): Study.load(storage, name)}
+        return self._studies[storage, name]
+
+    def ask(self, task: dict[str, Any]) -> dict[str, Any]:
+        """Suggestions, each signed with the request it was made for."""
+        study = self.study(task["storage"], task["study"])
+        rules = tuple(map(rule_from_dict, task["rules"]))
+        signature = Signature(**task["signature"])
+        had = list(study.requested(signature))
+        missing = task["n"] - len(had)
+        if missing > 0:
+            with study.signed(signature):
+                found = study.ask(
+                    missing,
+                    task["worker"],
+                    time_limit=task["time_limit"],
+                    progress=False,
+                    stop=self.enough.is_set,
+                    watch=lambda n, words: self.line.progress(len(had) + n, words),
+                    rules=rules,
+                )
+            had += found if isinstance(found, list) else [found]
+        return {"trials": [trial.id for trial in had]}
+
+    def figures(self, task: dict[str, Any]) -> dict[str, Any]:
+        """What takes a fit or a drawing."""
+        from .figures import figures_of
+
+        return figures_of(self.study(task["storage"], task["study"]))
+
+    def sample(self, task: dict[str, Any]) -> dict[str, Any]:
+        """Some graphs of a space; contradictions that only a search finds are errors."""
+        space = GraphSpace.from_json(task["space"])
+        return samples_of(space, task["k"], task["seconds"])
+
+
+def samples_of(space: GraphSpace, k: int, seconds: float) -> dict[str, Any]:
+    """Pictures of graphs of a space, as far as the time allows."""
+    try:
+        graphs = space.sample(k, seed=0, distinct=True, deadline=time.monotonic() + seconds)
+        note = ""
+    except SamplingError as error:
+        graphs, note = list(error.graphs), str(error)
+    look = Look.of(space)
+    return {
+        "pictures": [graph_html(space.named(graph), look, size=150) for graph in graphs],
+        "note": note,
+    }
+
+
+def main() -> None:
+    """Work until the server is gone."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever else is printed is no message
+    line = _Line(out)
+    worker = _Worker(line)
+    tasks: queue.Queue[dict[str, Any]] = queue.Queue()
+    threading.Thread(target=_listen, args=(worker, tasks), daemon=True).start()
+    kinds: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+        "ask": worker.ask,
+        "figures": worker.figures,
+        "sample": worker.sample,
+    }
+    while True:
+        task = tasks.get()
+        try:
+            line.say("done", kinds[task["kind"]](task))
+        except KeyboardInterrupt:
+            line.say("failed", {"error": "ended before anything was found", "class": "StudyError"})
+        except BoGrapeError as error:
+            line.say("failed", {"error": str(error), "class": type(error).__name__})
+        except Exception as error:  # the server must go on, whatever a rule of the user's did
+            text = f"{type(error).__name__}: {str(error)[:300]}"
+            line.say("failed", {"error": text, "class": "Exception"})
+
+
+def _listen(worker: _Worker, tasks: queue.Queue[dict[str, Any]]) -> None:
+    for text in sys.stdin:
+        message = json.loads(text)
+        if "enough" in message:
+            worker.enough.set()
+        else:
+            worker.enough.clear()
+            tasks.put(message)
+    os._exit(0)  # the server is gone
