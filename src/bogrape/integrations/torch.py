@@ -99,7 +99,7 @@ class DeepEnsemble:
             schedule.step()
         if not torch.isfinite(loss):
             raise FitError(
-                f"the error of network {i} of the ensemble is {float(loss)}; try a smaller rate "
+                f"the error of network {i} of the ensemble is {loss.item()}; try a smaller rate "
                 f"than {self.rate}"
             )
         return network.eval()
