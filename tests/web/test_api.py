@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from bogrape import Study
+from bogrape import GraphSpace, Study
 
 from web_cases import NASTY, SPACE, client, new_study
 
@@ -238,3 +239,57 @@ def test_exports_hold_all_trials(url: str, web: Any) -> None:
     assert names["study"].best.value == 4.5
     assert web.get(f"{API}/export/sdf").status_code == 409
     assert web.get(f"{API}/export/exe").status_code == 404
+
+
+def test_good_enough_takes_the_incumbent_and_cancel_takes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BOGRAPE_STATE", str(tmp_path / "state"))
+    space = GraphSpace(12, labels=5)
+    url = f"sqlite:///{tmp_path}/study.db"
+    study = Study(space, url, "one", preset="paper", n_initial=6)
+    study.add_all([(g, float(g.n_edges)) for g in space.sample(6, seed=0, distinct=True)])
+    body = {"time_limit": 600.0, "wait": False}
+
+    def begun(web: Any) -> str:
+        """A job whose proof runs."""
+        number = web.post(f"{API}/ask", json=body).json()["job"]["id"]
+        end = time.monotonic() + 90
+        while time.monotonic() < end:
+            job = web.get(f"{API}/jobs/{number}").json()
+            if "candidate" in job["words"]:
+                return str(number)
+            assert job["state"] in ("waiting", "running")
+            time.sleep(0.1)
+        raise AssertionError("the proof does not begin")
+
+    def ended(web: Any, number: str) -> dict[str, Any]:
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            job: dict[str, Any] = web.get(f"{API}/jobs/{number}").json()
+            if job["state"] in ("done", "failed", "cancelled"):
+                return job
+            time.sleep(0.1)
+        raise AssertionError("the job does not end")
+
+    with client(url) as web:
+        number = begun(web)
+        # meanwhile somebody else is not kept waiting
+        extra = json.loads(space.sample(1, seed=77)[0].to_json())
+        added = web.post(f"{API}/candidates", json={"graph": extra, "value": 9.0}).json()
+        assert added["state"] == "complete"
+        web.post(f"{API}/jobs/{number}/stop", json={"take": True})
+        job = ended(web, number)
+        assert job["state"] == "done"
+        (taken,) = job["trials"]
+        certificate = Study.load(url, "one").trials[taken].certificate
+        assert certificate["status"] == "time_limit"
+        assert certificate["bound"] is not None
+
+        number = begun(web)
+        worker = web.app.state.server.asks._processes[0]._process
+        assert worker.poll() is None
+        web.post(f"{API}/jobs/{number}/stop", json={"take": False})
+        assert ended(web, number)["state"] == "cancelled"
+        assert worker.poll() is not None
+        assert len(Study.load(url, "one").trials) == 8

@@ -223,3 +223,38 @@ def test_without_the_extra_one_line_says_what_to_install(
     assert done.exit_code == 2
     assert "pip install 'bogrape[web]'" in done.output
     assert not (tmp_path / "x.db").exists()
+
+
+def test_several_properties_are_told_in_part_and_shown_as_a_trade_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BOGRAPE_STATE", str(tmp_path / "state"))
+    goals = {"strength": "maximize", "cost": "minimize"}
+    url = new_study(tmp_path, properties=goals)
+    Study.load(url, "one").ask(3)
+    api = "/api/studies/one/trials"
+    with client(url) as web:
+        first = web.post(f"{api}/0/tell", json={"value": {"strength": 2.0}}).json()
+        assert (first["state"], first["values"]) == ("complete", {"strength": 2.0})
+        assert "value:cost" in web.get("/studies/one/trials/0").text
+        assert 'value:strength"' in web.get("/studies/one/trials/1").text
+        fields = {"value:strength": "1", "value:cost": "3", "deviation:cost": "0.5"}
+        assert send(web, "/studies/one/trials/1/tell", fields).status_code == 200
+        assert send(web, "/studies/one/trials/0/tell", {"value:cost": "9"}).status_code == 200
+        worse = {"value": {"strength": 0.5, "cost": 4.0}}
+        assert web.post(f"{api}/2/tell", json=worse).status_code == 200
+        assert web.post(f"{api}/2/tell", json={"value": 1.0}).status_code == 422
+        assert web.post(f"{api}/2/tell", json={"value": {"beauty": 1.0}}).status_code == 422
+        short = web.get("/api/studies/one").json()
+        assert short["properties"] == ["strength", "cost"]
+        assert sorted(short["front"]) == [0, 1]
+        page = web.get("/studies/one").text
+        assert page.count('class="front"') == 2
+        assert page.count('class="dot"') == 1
+        assert "none of these is beaten in every property" in text_of(page)
+        assert "2 on the front" in text_of(web.get("/").text)
+        assert web.get("/studies/one/figures").status_code == 200
+        assert "cost" in web.get("/studies/one/export/csv").text
+    trials = Study.load(url, "one").trials
+    assert trials[1].noises == {"cost": 0.25}
+    assert trials[0].values == {"strength": 2.0, "cost": 9.0}

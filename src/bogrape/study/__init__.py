@@ -4,6 +4,7 @@ from ..storage import InMemoryStorage, Storage
 from ..trial import Trial
 from .results import Dataset, TrialList
 from .settings import StudySettings
+from .signature import Signature
 from .study import Study
 from .values import Measurement
 
@@ -11,6 +12,7 @@ __all__ = [
     "Dataset",
     "InMemoryStorage",
     "Measurement",
+    "Signature",
     "Storage",
     "Study",
     "StudySettings",

@@ -27,6 +27,8 @@ from .live import Live
 from .rooms import Room, Rooms
 from .tokens import Secrets
 
+Value = float | dict[str, Any]  # of several properties, by name
+Noise = float | dict[str, Any] | None
 _LONGEST_ASK = 86400.0  # seconds
 _STARTING = 120.0  # seconds a process may take beyond the time limit of its proposals
 
@@ -188,10 +190,10 @@ def tell(
     server: Server,
     name: str,
     number: int,
-    value: float,
+    value: Value,
     who: Who,
     *,
-    noise: float | None = None,
+    noise: Noise = None,
     seconds: float | None = None,
 ) -> Trial:
     """Record a value."""
@@ -221,10 +223,10 @@ def correct(
     server: Server,
     name: str,
     number: int,
-    value: float | None,
+    value: Value | None,
     who: Who,
     *,
-    noise: float | None = None,
+    noise: Noise = None,
     reason: str | None = None,
 ) -> Trial:
     """Replace a value."""
@@ -294,8 +296,8 @@ def add_candidate(
     name: str,
     graph: Graph,
     who: Who,
-    value: float | None = None,
-    noise: float | None = None,
+    value: Value | None = None,
+    noise: Noise = None,
 ) -> Trial:
     """Add a graph of somebody's own: measured already, or to be handed out next."""
     room = server.rooms.room(name)
@@ -312,7 +314,7 @@ def add_candidate(
 def add_observations(
     server: Server,
     name: str,
-    observations: Sequence[tuple[Graph, float, float | None]],
+    observations: Sequence[tuple[Graph, Value, Noise]],
     who: Who,
     outside: Outside = "accept",
 ) -> list[Trial]:

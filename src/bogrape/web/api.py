@@ -16,7 +16,7 @@ from starlette.routing import Route
 from ..display import finite
 from ..files.trials import trial_data
 from ..trial import STATES, package_version
-from . import actions, bodies, exports, forms
+from . import actions, bodies, exports, forms, views
 from .actions import Server, Wanted, Who
 from .errors import NotFound, Refused
 from .guard import Visit, as_person, json_of
@@ -86,14 +86,17 @@ def _health(call: Call) -> Answer:
 def summary(room: Room) -> dict[str, Any]:
     """A study in short, as plain data."""
     survey, form = room.survey(), room.format
-    best = survey.best
+    best = views.best_of(room)
+    goals = survey.settings.goals
     return {
         "name": room.name,
         "direction": survey.settings.direction,
         "n_trials": len(survey.trials),
         "states": dict(Counter(trial.state for trial in survey.trials)),
-        "best": None if best is None else trial_data(best, form),
-        "best_value": finite(survey.ranked[0][1]) if best is not None else None,
+        "properties": None if goals is None else list(goals.names),
+        "best": trial_data(best[0][0], form) if best else None,
+        "best_value": finite(best[0][1]) if best else None,
+        "front": [trial.id for trial, _ in best] if goals is not None and goals.is_pareto else None,
         "format": form.name,
     }
 
@@ -149,7 +152,7 @@ def _tell(call: Call) -> Answer:
         call.server,
         call.name,
         call.trial,
-        float(body["value"]),
+        body["value"],
         call.who,
         noise=body.get("noise"),
         seconds=body.get("seconds"),
@@ -168,12 +171,11 @@ def _fail(call: Call) -> Answer:
 
 def _correct(call: Call) -> Answer:
     body = call.body
-    value = None if body["value"] is None else float(body["value"])
     corrected = actions.correct(
         call.server,
         call.name,
         call.trial,
-        value,
+        body["value"],
         call.who,
         noise=body.get("noise"),
         reason=body.get("reason"),
@@ -202,13 +204,12 @@ def _comment(call: Call) -> Answer:
 def _candidate(call: Call) -> Answer:
     body = call.body
     graph = actions.read_graph(call.room, body["graph"])
-    value = body.get("value")
     made = actions.add_candidate(
         call.server,
         call.name,
         graph,
         call.who,
-        None if value is None else float(value),
+        body.get("value"),
         body.get("noise"),
     )
     return _trial(call, made)
@@ -221,7 +222,7 @@ def _observations(call: Call) -> Answer:
             graph = actions.read_graph(call.room, row["graph"])
         except ValueError as error:
             raise Refused(f"observation {i}: {error}", 422) from None
-        found.append((graph, float(row["value"]), row.get("noise")))
+        found.append((graph, row["value"], row.get("noise")))
     outside = call.body.get("outside", "accept")
     added = actions.add_observations(call.server, call.name, found, call.who, outside)
     return 200, {"trials": [trial.id for trial in added]}

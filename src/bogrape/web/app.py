@@ -45,7 +45,13 @@ def make_app(
     place = place or Place()
     secrets = secrets or Secrets(url, needed=not place.is_local)
     rooms = Rooms(url, open_storage(url))
-    live = Live(lambda name: rooms.room(name).revision)
+
+    def state(name: str) -> tuple[int, ...]:
+        """Changes with the study, and every other second while suggestions are computed."""
+        running = [job for job in server.asks.of(name) if job.state == "running"]
+        return (*rooms.room(name).revision, *(int(job.data()["seconds"]) // 2 for job in running))
+
+    live = Live(state)
 
     def told(job: Job) -> None:
         live.tell(job.study, "job", {"id": job.id, "state": job.state, "words": job.words})

@@ -29,6 +29,21 @@ def maybe(schema: Schema) -> Schema:
 
 
 NUMBER: Schema = {"type": "number"}
+SEVERAL = "Of several properties, an object with a number for each name."
+VALUE: Schema = {
+    "type": ["number", "object"],
+    "additionalProperties": {"type": ["number", "null"]},
+    "maxProperties": 100,
+    "description": f"What was measured. {SEVERAL}",
+}
+NOISE: Schema = {
+    "type": ["number", "object", "null"],
+    "minimum": 0,
+    "additionalProperties": {"type": ["number", "null"], "minimum": 0},
+    "maxProperties": 100,
+    "description": f"Variance of the value. {SEVERAL}",
+}
+NO_VALUE: Schema = {**VALUE, "type": ["number", "object", "null"]}
 PRESENT: Schema = {
     "request_id": text(
         description="Identifies this request: repeated with the same content, it is carried out "
@@ -76,8 +91,8 @@ ASK = body(
 )
 TELL = body(
     {
-        "value": NUMBER,
-        "noise": maybe({**NUMBER, "minimum": 0, "description": "Variance of the value."}),
+        "value": VALUE,
+        "noise": NOISE,
         "seconds": maybe({**NUMBER, "minimum": 0}),
     },
     "value",
@@ -85,8 +100,8 @@ TELL = body(
 FAIL = body({"reason": text(2000), "seconds": maybe({**NUMBER, "minimum": 0})}, "reason")
 CORRECT = body(
     {
-        "value": {"type": ["number", "null"]},
-        "noise": maybe({**NUMBER, "minimum": 0}),
+        "value": NO_VALUE,
+        "noise": NOISE,
         "reason": maybe(text(2000)),
     },
     "value",
@@ -97,8 +112,8 @@ COMMENT = body({"text": text(4000)}, "text")
 CANDIDATE = body(
     {
         "graph": GRAPH,
-        "value": maybe({**NUMBER, "description": "Where it was measured already."}),
-        "noise": maybe({**NUMBER, "minimum": 0}),
+        "value": NO_VALUE,
+        "noise": NOISE,
     },
     "graph",
 )
@@ -112,8 +127,8 @@ OBSERVATIONS = body(
                 "type": "object",
                 "properties": {
                     "graph": GRAPH,
-                    "value": NUMBER,
-                    "noise": maybe({**NUMBER, "minimum": 0}),
+                    "value": VALUE,
+                    "noise": NOISE,
                 },
                 "required": ["graph", "value"],
                 "additionalProperties": False,

@@ -16,6 +16,11 @@ _EFFECTS = 5
 
 def figures_of(study: Study) -> dict[str, Any]:
     """Charts as SVG with their words, and what is known, in sentences."""
+    if study.settings.goals is not None:
+        later = ["figures of studies of several properties, other than their trade-off"]
+        n = sum(trial.state == "complete" for trial in study.trials)
+        empty: dict[str, Any] = {key: [] for key in ("charts", "certainty", "effects", "model")}
+        return {**empty, "missing": later, "n_complete": n}
     survey = Survey(study)
     charts: list[dict[str, str]] = []
     missing: list[str] = []

@@ -25,6 +25,7 @@ from starlette.routing import Route
 
 from ..errors import BoGrapeError, InvalidInputError
 from ..files.observations import Columns, ImportedRow, kind_of, rows_of
+from ..graph import Graph
 from ..report.text import number
 from ..trial import package_version
 from . import actions, api, exports, forms, views
@@ -230,8 +231,16 @@ def _stop(sent: Sent) -> Response:
     return back("studies", sent.name, anchor="jobs")
 
 
-def _measured(sent: Sent) -> tuple[float, float | None]:
+def _measured(sent: Sent) -> tuple[actions.Value, actions.Noise]:
     """A value and the variance of its noise, which people give as a deviation."""
+    goals = sent.room.survey().settings.goals
+    if goals is not None:
+        found = {name: sent.number(f"value:{name}") for name in goals.names}
+        spread = {name: sent.number(f"deviation:{name}") for name in goals.names}
+        if any(v is not None and (v < 0 or found[name] is None) for name, v in spread.items()):
+            raise Refused("±: expected a number that is not negative, beside a value", 422)
+        noises = {name: v**2 for name, v in spread.items() if v is not None}
+        return {name: v for name, v in found.items() if v is not None}, noises or None
     value, deviation = sent.number("value"), sent.number("deviation")
     if value is None:
         raise Refused("value: a number is missing", 422)
@@ -253,9 +262,9 @@ def _fail(sent: Sent) -> Response:
 
 def _correct(sent: Sent) -> Response:
     reason = sent.text("reason") or None
-    if sent.text("withdraw"):
-        value, noise = None, None
-    else:
+    value: actions.Value | None = None
+    noise: actions.Noise = None
+    if not sent.text("withdraw"):
         value, noise = _measured(sent)
     actions.correct(sent.server, sent.name, sent.trial, value, sent.who, noise=noise, reason=reason)
     return _after(sent)
@@ -292,6 +301,8 @@ def _after(sent: Sent) -> Response:
 def _paste(sent: Sent) -> Response:
     """Lines such as ``12 3.5`` or ``12 3.5 0.1``: trial, value and perhaps its deviation."""
     room = sent.room
+    if room.survey().settings.goals is not None:
+        raise Refused("several properties: use the fields of each trial, or upload a file", 409)
     known = {trial.id: trial for trial in room.survey().trials}
     rows: list[tuple[int, float, float | None]] = []
     problems = []
@@ -365,7 +376,9 @@ def _upload(sent: Sent) -> Response:
     )
     try:
         text = raw.decode("utf-8-sig")
-        rows = rows_of(io.StringIO(text, newline=""), room.format, kind, space, columns=columns)
+        goals = room.survey().settings.goals
+        file = io.StringIO(text, newline="")
+        rows = rows_of(file, room.format, kind, space, columns=columns, goals=goals)
     except (UnicodeDecodeError, csv.Error) as error:
         raise InvalidInputError(f"the file cannot be read: {str(error)[:200]}") from None
     if len(rows) > _MOST_ROWS:
@@ -384,7 +397,8 @@ def _upload(sent: Sent) -> Response:
         {
             "line": row.line,
             "problem": row.problem,
-            "value": "" if row.value is None else number(row.value, 6),
+            "value": ", ".join(f"{name} {number(v, 4)}" for name, v in row.values.items())
+            or ("" if row.value is None else number(row.value, 6)),
             "text": "" if row.graph is None else look.text(row.graph) or repr(row.graph)[:80],
             "outside": "; ".join(row.outside),
         }
@@ -408,11 +422,12 @@ def _confirm(sent: Sent) -> Response:
         upload = _uploads.get(sent.text("upload"))
     if upload is None or upload.study != sent.name:
         raise Refused("the file is no longer here; choose it again", 409)
-    good = [
-        (row.graph, row.value, row.noise)
-        for row in upload.rows
-        if row.graph is not None and row.value is not None
-    ]
+    good: list[tuple[Graph, actions.Value, actions.Noise]] = []
+    for row in upload.rows:
+        if row.graph is not None and row.values:
+            good.append((row.graph, dict(row.values), dict(row.noises)))
+        elif row.graph is not None and row.value is not None:
+            good.append((row.graph, row.value, row.noise))
     who = sent.who
     # the same file is imported once, however often this form is sent
     who = Who(by=who.by, request=f"upload-{sent.text('upload')}", content={"rows": len(good)})
@@ -437,6 +452,7 @@ def _candidate_form(sent: Sent) -> Response:
         text_name=survey.look.text_name,
         nouns=survey.look.nouns,
         text="" if start is None else survey.look.text(start),
+        properties=[] if survey.settings.goals is None else list(survey.settings.goals.names),
     )
 
 
@@ -448,8 +464,9 @@ def _candidate(sent: Sent) -> Response:
         if not sent.text("text"):
             raise Refused("write the candidate into the field, or draw it", 422)
         graph = actions.read_graph(room, sent.text("text"))
-    value = noise = None
-    if sent.text("value"):
+    value: actions.Value | None = None
+    noise: actions.Noise = None
+    if any(text.strip() for name, text in sent.fields.items() if name.startswith("value")):
         value, noise = _measured(sent)
     made = actions.add_candidate(sent.server, sent.name, graph, sent.who, value, noise)
     return back("studies", sent.name, "trials", made.id)

@@ -31,6 +31,7 @@ class Room:
         self._lock = threading.RLock()
         self._survey: tuple[Any, Survey] | None = None
         self._made: dict[str, tuple[Any, Any]] = {}
+        self._making: dict[str, threading.Lock] = {}
         self.pictures: dict[tuple[int, int], Any] = {}  # by trial and size: graphs never change
         self.name = study.name
 
@@ -64,12 +65,15 @@ class Room:
 
     def kept(self, what: str, make: Callable[[], T]) -> T:
         """The result of ``make``, made again only when the study has changed."""
-        state = self.revision
-        known = self._made.get(what)
-        if known is None or known[0] != state:
-            known = self._made[what] = state, make()
-        found: T = known[1]
-        return found
+        with self._lock:
+            making = self._making.setdefault(what, threading.Lock())
+        with making:  # whoever wants the same waits for it
+            state = self.revision
+            known = self._made.get(what)
+            if known is None or known[0] != state:
+                known = self._made[what] = state, make()
+            found: T = known[1]
+            return found
 
 
 @final

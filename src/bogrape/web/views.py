@@ -11,9 +11,10 @@ from markupsafe import Markup
 
 from ..constraints.words import capitalised
 from ..display import printable
+from ..errors import StudyError
 from ..report import words
 from ..report.picture import graph_html, legend_html
-from ..report.survey import Survey
+from ..report.survey import Certificate, Survey
 from ..report.text import duration, number, plus_minus, shown
 from ..study import Trial
 from .rooms import Room
@@ -21,6 +22,7 @@ from .rooms import Room
 _PER_PAGE = 50
 _MOST_PENDING = 60
 _BEST = 6
+_FRONT = 24
 _DID = {
     "ask": "asked for it",
     "tell": "told the value",
@@ -57,13 +59,16 @@ def trial_view(room: Room, trial: Trial, size: int = 160) -> dict[str, Any]:
     """One trial in short."""
     survey = room.survey()
     found = survey.certificate(trial)
+    names = list(survey.settings.goals.names) if survey.settings.goals else []
     return {
         "id": trial.id,
         "state": trial.state,
         "state_words": _STATES[trial.state],
-        "value": None if trial.value is None else number(trial.value, 6),
+        "value": value_in_words(trial) if trial.values or trial.value is not None else None,
+        "properties": names,
+        "to_tell": [name for name in names if name not in trial.values],
         "noise": None if trial.noise is None else number(trial.noise**0.5, 3),
-        "predicted": None if found.predicted is None else plus_minus(*found.predicted),
+        "predicted": _predicted(trial, found),
         "text": survey.look.text(trial.graph),
         "origin": words.ORIGINS[trial.origin],
         "worker": shown(trial.worker, 60) if trial.worker else "",
@@ -91,19 +96,116 @@ def when(stamp: object) -> str:
         return ""
 
 
+def best_of(room: Room) -> list[tuple[Trial, float | None]]:
+    """The best trials with their values, the best first; of several properties, the front."""
+
+    def find() -> list[tuple[Trial, float | None]]:
+        survey = room.survey()
+        goals = survey.settings.goals
+        if goals is None:
+            return list(survey.ranked)
+        with room.study() as study:
+            try:
+                if goals.is_pareto:
+                    return [(trial, None) for trial in study.pareto_front]
+                return [(study.best, study.best.value)]
+            except StudyError:  # nothing is complete yet
+                return []
+
+    return room.kept("best", find)
+
+
+def value_in_words(trial: Trial, mean: float | None = None) -> str:
+    """The value of a trial, or of each property."""
+    if trial.values:
+        return ", ".join(f"{shown(name, 60)} {number(v, 4)}" for name, v in trial.values.items())
+    return number(trial.value if mean is None else mean, 6)
+
+
+def _predicted(trial: Trial, found: Certificate) -> str | None:
+    if trial.predictions:
+        parts = [f"{shown(n, 60)} {plus_minus(*pair)}" for n, pair in trial.predictions.items()]
+        return ", ".join(parts)
+    return None if found.predicted is None else plus_minus(*found.predicted)
+
+
+def _goal(survey: Survey) -> str:
+    """What is looked for."""
+    goals = survey.settings.goals
+    if goals is None:
+        return words.goal_in_words(survey)
+    return shown(f"{capitalised(goals.in_words())}.", 600)
+
+
+def _best_value(survey: Survey, best: list[tuple[Trial, float | None]]) -> str | None:
+    """The best value; of a Pareto search, how many trials are on the front."""
+    goals = survey.settings.goals
+    if goals is not None and goals.is_pareto:
+        return f"{len(best)} on the front" if best else None
+    return value_in_words(*best[0]) if best else None
+
+
+def _kind_of_best(survey: Survey) -> str:
+    goals = survey.settings.goals
+    return (
+        "The trade-off: none of these is beaten in every property"
+        if (goals is not None and goals.is_pareto)
+        else "The best"
+    )
+
+
+def tradeoff(room: Room) -> Markup | None:
+    """Two properties against each other, the front marked; ``None`` for a single value."""
+    survey = room.survey()
+    goals = survey.settings.goals
+    if goals is None:
+        return None
+    one, two = goals.names[:2]
+    known = [t for t in survey.complete if one in t.values and two in t.values]
+    if len(known) < 2:
+        return None
+    front = {trial.id for trial, _ in best_of(room)}
+    spans = []
+    for name in (one, two):
+        values = [trial.values[name] for trial in known]
+        spans.append((min(values), max(values) - min(values) or 1.0))
+    dots = []
+    for trial in known:
+        x = 60 + 520 * (trial.values[one] - spans[0][0]) / spans[0][1]
+        y = 300 - 270 * (trial.values[two] - spans[1][0]) / spans[1][1]
+        kind = "front" if trial.id in front else "dot"
+        radius = 6 if trial.id in front else 4
+        dots.append(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>')
+    ends = [(number(low, 3), number(low + width, 3)) for low, width in spans]
+    label = (
+        f"{one} from {ends[0][0]} to {ends[0][1]} across, {two} from {ends[1][0]} to {ends[1][1]} "
+        f"upwards; {len(known)} trials, those of the front are larger"
+    )
+    head = Markup('<svg class="tradeoff" viewBox="0 0 600 350" role="img" aria-label="{}">')
+    texts = Markup(
+        '<text x="60" y="325">{}</text><text x="580" y="325" text-anchor="end">{}</text>'
+        '<text x="320" y="345" text-anchor="middle">{}</text><text x="52" y="300" '
+        'text-anchor="end">{}</text><text x="52" y="36" text-anchor="end">{}</text>'
+        '<text x="60" y="18">{}</text>'
+    )
+    axes = Markup('<path d="M60 20V305H590" fill="none" stroke="currentColor"/>')
+    named = texts.format(*ends[0], shown(one, 40), *ends[1], shown(two, 40))
+    return head.format(label) + axes + Markup("".join(dots)) + named + Markup("</svg>")
+
+
 def study_card(room: Room) -> dict[str, Any]:
     """A study among others."""
     survey = room.survey()
-    best = survey.best
+    best = best_of(room)
     states = Counter(trial.state for trial in survey.trials)
     stamps = [s for t in survey.trials for s in (t.finished, t.asked, t.created) if s]
     return {
         "name": room.name,
-        "goal": words.goal_in_words(survey),
+        "goal": _goal(survey),
         "states": states,
         "n_complete": states["complete"],
-        "best_value": number(survey.ranked[0][1], 6) if best is not None else None,
-        "best": None if best is None else trial_view(room, best, 150),
+        "best_value": _best_value(survey, best),
+        "best": trial_view(room, best[0][0], 150) if best else None,
         "last": when(max(stamps, default=None)),
     }
 
@@ -118,19 +220,24 @@ def study_view(room: Room, page: int = 1) -> dict[str, Any]:
     latest = list(reversed(trials))[(page - 1) * _PER_PAGE : page * _PER_PAGE]
     proposals = survey.proposals
     legend = legend_html(survey.look)
+    best = best_of(room)
     return {
         "name": room.name,
-        "goal": words.goal_in_words(survey),
+        "goal": _goal(survey),
         "progress": words.progress_in_words(survey),
-        "improvement": words.improvement_in_words(survey) if survey.complete else "",
+        "improvement": ""
+        if survey.settings.goals or not survey.complete
+        else words.improvement_in_words(survey),
         "certificate": words.certificate_in_words(survey, proposals[-1]) if proposals else "",
         "direction": survey.settings.direction,
         "states": Counter(trial.state for trial in trials),
         "n_complete": len(survey.complete),
-        "best_value": number(survey.ranked[0][1], 6) if survey.complete else None,
+        "best_value": _best_value(survey, best),
+        "best_title": _kind_of_best(survey),
+        "tradeoff": tradeoff(room),
         "best": [
-            {**trial_view(room, trial, 190), "mean": number(value, 6)}
-            for trial, value in survey.ranked[:_BEST]
+            {**trial_view(room, trial, 190), "mean": value_in_words(trial, value)}
+            for trial, value in best[: _BEST if survey.settings.goals is None else _FRONT]
         ],
         "pending": [trial_view(room, trial, 190) for trial in pending[-_MOST_PENDING:]],
         "n_more_pending": max(0, len(pending) - _MOST_PENDING),
@@ -201,12 +308,14 @@ def _facts(survey: Survey, trial: Trial) -> list[tuple[str, str]]:
     found, seconds = survey.certificate(trial), trial.evaluation_seconds
     graph, nouns = trial.graph, survey.look.nouns
     facts = [("State", f"{trial.state} ({_STATES[trial.state]})")]
+    for name, measured in trial.values.items():
+        facts.append((capitalised(shown(name, 60)), number(measured, 6)))
     if trial.value is not None:
-        facts.append(("Value", number(trial.value, 6)))
+        facts.append(("Score" if trial.values else "Value", number(trial.value, 6)))
     if trial.noise is not None:
         facts.append(("Standard deviation of the value", number(trial.noise**0.5, 3)))
-    if found.predicted is not None:
-        facts.append(("Predicted beforehand", plus_minus(*found.predicted)))
+    if (predicted := _predicted(trial, found)) is not None:
+        facts.append(("Predicted beforehand", predicted))
     if trial.reason:
         facts.append(("Reason", shown(trial.reason, 2000)))
     if trial.outside:

@@ -85,7 +85,7 @@
     });
   });
 
-  // -- figures: loaded when they come into view -----------------------------------------------
+  // -- figures: they take seconds of computing, so somebody must want them --------------------
 
   document.querySelectorAll("[data-load]").forEach(function (place) {
     let begun = false;
@@ -93,20 +93,18 @@
       if (begun) { return; }
       begun = true;
       place.setAttribute("aria-busy", "true");
+      say("The figures are being made.");
       fetch(place.dataset.load, {headers: {"x-part": "1"}}).then(function (answer) {
         return answer.ok ? answer.text() : Promise.reject(answer.status);
       }).then(function (text) {
         place.innerHTML = text;
-      }).catch(function () { begun = false; }).finally(function () { place.removeAttribute("aria-busy"); });
+        say("");
+        begun = false;
+      }).catch(function () { begun = false; say("The figures could not be made; try again."); }).finally(function () { place.removeAttribute("aria-busy"); });
     }
     place.addEventListener("click", function (event) {
-      if (event.target.closest("a") !== null) { event.preventDefault(); begun = false; load(); }
+      if (event.target.closest("a") !== null) { event.preventDefault(); load(); }
     });
-    if ("IntersectionObserver" in window) {
-      new IntersectionObserver(function (entries, observer) {
-        if (entries.some(function (entry) { return entry.isIntersecting; })) { observer.disconnect(); load(); }
-      }).observe(place);
-    }
   });
 
   // -- a form that says what it means ---------------------------------------------------------
