@@ -1,4 +1,4 @@
-"""Aromatic bonds as a bond kind: one graph per molecule, held against RDKit."""
+"""Aromatic bonds as a bond kind: one graph per molecule, checked against RDKit."""
 
 from __future__ import annotations
 

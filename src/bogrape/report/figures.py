@@ -381,7 +381,7 @@ FIGURES: dict[str, Callable[[Survey], Chart]] = {
 
 @final
 class Plots:
-    """The figures of a study, as ``study.plot``. Each call looks at the study anew."""
+    """The figures of a study, as ``study.plot``. Each call reads the study again."""
 
     def __init__(self, study: Study) -> None:
         self._study = study

@@ -1,4 +1,4 @@
-"""A report of a running study that is written anew whenever the study has changed."""
+"""A report of a running study that is rewritten whenever the study has changed."""
 
 from __future__ import annotations
 

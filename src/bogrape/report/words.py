@@ -31,7 +31,7 @@ ORIGINS = {
 }
 STATUSES = {
     "optimal": "proved optimal",
-    "time_limit": "bounded, not closed",
+    "time_limit": "bounded, gap open",
     "heuristic": "searched, no proof",
 }
 
@@ -135,18 +135,18 @@ def _nothing_known(survey: Survey) -> str:
     how = (
         "no better than the mean of all values"
         if not survey.left_out.beats_the_mean
-        else "not better than the mean of all values by more than chance explains"
+        else "not significantly better than the mean of all values"
     )
     out = (
-        f"Predictions of left-out graphs are {how}: the model knows nothing yet that would hold "
-        "for other graphs, so nothing is said about what drives the value."
+        f"Predictions of left-out graphs are {how}: the model has not learned anything "
+        "that holds for other graphs yet, so nothing is said about what drives the value."
     )
     better = best_remedy(survey.scores)
     if better is not None and better.left_out.knows_something:
         return f"{out} What to try: {settings_in_words(better)}, which does better on these data."
     return (
-        f"{out} What to try: more observations; or, if the value depends on something that the "
-        "nodes' labels and features do not show yet, a space with such labels or features."
+        f"{out} What to try: more observations; or, if the value depends on something that "
+        "labels and features of nodes do not show yet, a space with such labels or features."
     )
 
 
@@ -200,7 +200,7 @@ def blind_spot(survey: Survey) -> str | None:
         )
     return (
         f"The model cannot see the labels of {nouns.edges}: two {nouns.graphs} that differ only in "
-        f"them get the same prediction. If they matter, say it by labels or features of the "
+        f"them get the same prediction. If they matter, express them by labels or features of the "
         f"{nouns.nodes}."
     )
 
@@ -315,7 +315,7 @@ def _predictions_in_words(survey: Survey) -> list[str]:
         loo = survey.left_out
     except StudyError:
         if survey.complete:
-            out.append("Too little is known to say how good the predictions are.")
+            out.append("There are too few observations to say how good the predictions are.")
         return out
     words = (
         f"Predictions of left-out graphs are off by {number(loo.error, 2)} on average, the mean of "
@@ -327,8 +327,8 @@ def _predictions_in_words(survey: Survey) -> list[str]:
     if survey.clipped:
         ids = ", ".join(str(trial.id) for trial in survey.clipped[:10])
         out.append(
-            f"The model does not believe values that lie very far from all others, and takes the "
-            f"nearest of the others instead (trials {ids}). Correct them if they are slips."
+            f"Values that lie very far from all others are clipped: the model takes the "
+            f"nearest of the others instead (trials {ids}). Correct them if they are typing errors."
         )
     if loo.too_narrow:
         words += ", fewer than they should: do not trust the error bars; see below for a remedy"

@@ -96,7 +96,7 @@ class StudySettings:
         alpha, beta: amplitudes of the kernel and of the feature kernel, to fix them instead of
             fitting them.
         restarts: number of starting points of each fit.
-        clip: values that lie more than so many times as far from the median as values typically do
+        clip: values farther from the median than this multiple of the typical distance
             are taken for the nearest value that does not; ``None`` takes all as they are.
         most_observations: how many observations to make the model from, where the cost grows with
             their cube; ``None`` for all. See `GraphGP`.
@@ -302,7 +302,7 @@ class StudySettings:
         except BoGrapeError:
             raise
         except (TypeError, ValueError, RecursionError) as error:
-            raise StudyError(f"the settings of the study make no sense: {error}") from None
+            raise StudyError(f"the settings of the study are invalid: {error}") from None
 
     def changed(self, add_rules: tuple[Rule, ...], changes: Mapping[str, Any]) -> StudySettings:
         """These settings with some changed; those that cannot change are refused."""
