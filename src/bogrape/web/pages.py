@@ -400,7 +400,7 @@ def _upload(sent: Sent) -> Response:
             "value": ", ".join(f"{name} {number(v, 4)}" for name, v in row.values.items())
             or ("" if row.value is None else number(row.value, 6)),
             "text": "" if row.graph is None else look.text(row.graph) or repr(row.graph)[:80],
-            "outside": "; ".join(row.outside),
+            "outside": " ".join(views.broken_in_words(space, row.outside)),
         }
         for row in [r for r in rows if r.problem is not None] + good
     ]
