@@ -20,7 +20,7 @@ from ..graph import Graph
 from ..study import Study, StudySettings, Trial
 from ..study.observations import Outside
 from ..study.signature import Signature
-from .errors import NotFound
+from .errors import NotFound, Refused
 from .guard import Place
 from .jobs import Job, Jobs
 from .live import Live
@@ -113,6 +113,8 @@ def ask(server: Server, name: str, wanted: Wanted, who: Who) -> Job:
     with room.study() as study:
         had = study.requested(signature)
         limit = wanted.time_limit or study.settings.time_limit
+    if any(_was_cancelled(trial, signature) for trial in had):
+        raise Refused("this request was cancelled; send it under another identifier", 409)
     limit = min(limit, _LONGEST_ASK)
     job = Job(
         study=name,
@@ -141,6 +143,13 @@ def ask(server: Server, name: str, wanted: Wanted, who: Who) -> Job:
         job.future.set_result({"trials": job.trials})
         return job
     return server.asks.submit(job)
+
+
+def _was_cancelled(trial: Trial, signature: Signature) -> bool:
+    """Whether a trial was given back when this request was cancelled."""
+    requests = [entry.get("request") for entry in trial.log]
+    after = trial.log[requests.index(signature.request) + 1 :]
+    return any(entry.get("action") == "cancel" for entry in after[:1])
 
 
 def checked_rules(room: Room, given: Sequence[dict[str, Any]]) -> list[Rule]:

@@ -666,6 +666,7 @@ def _events(server: Server) -> Handler:
     async def handle(request: Request) -> Response:
         name = request.path_params["name"]
         await run_in_threadpool(server.rooms.room, name)
+        server.live.check()
         return StreamingResponse(
             server.live.stream(name),
             media_type="text/event-stream",

@@ -1,9 +1,9 @@
 """The process that computes for the server: suggestions, figures, samples of a space.
 
 It reads one JSON object per line and answers with lines of JSON: any number of ``progress``, then
-one ``done`` or ``failed``. While it works, the line ``{"enough": true}`` makes it take what it has
-found. It ends when its standard input closes, however the server ended, and so do the processes of
-a proof that it has started.
+one ``done`` or ``failed``. While it works, the line ``{"enough": id}`` makes the task of that id
+take what it has found. It ends when its standard input closes, however the server ended, and so do
+the processes of a proof that it has started.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Line:
 class _Worker:
     def __init__(self, line: _Line) -> None:
         self.line = line
-        self.enough = threading.Event()
+        self.enough: set[str] = set()  # tasks that should take what they have found
         self._studies: dict[tuple[str, str], Study] = {}
 
     def study(self, storage: str, name: str) -> Study:
@@ -72,7 +72,7 @@ class _Worker:
                     task["worker"],
                     time_limit=task["time_limit"],
                     progress=False,
-                    stop=self.enough.is_set,
+                    stop=lambda: task.get("id") in self.enough,
                     watch=lambda n, words: self.line.progress(len(had) + n, words),
                     rules=rules,
                 )
@@ -137,8 +137,7 @@ def _listen(worker: _Worker, tasks: queue.Queue[dict[str, Any]]) -> None:
     for text in sys.stdin:
         message = json.loads(text)
         if "enough" in message:
-            worker.enough.set()
+            worker.enough.add(message["enough"])
         else:
-            worker.enough.clear()
             tasks.put(message)
     os._exit(0)  # the server is gone
