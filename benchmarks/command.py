@@ -194,7 +194,7 @@ def show(experiment: str, out: Path, figure: Path | None) -> None:
 @out_option
 @explained
 def fill(document: Path, out: Path) -> None:
-    """Write tables anew between the marks of a Markdown DOCUMENT, and draw its figures.
+    """Update the tables between the marks of a Markdown DOCUMENT, and draw its figures.
 
     A pair of marks is <!-- bench NAME --> and <!-- end -->, each on a line of its own; all between
     them is replaced. NAME is that of an experiment, or of a table of `benchmarks.plain_tables`.
@@ -228,7 +228,7 @@ def fill(document: Path, out: Path) -> None:
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Keep results here.")
 @explained
 def quick(jobs: int, out: Path | None) -> None:
-    """Run every experiment in a tiny form, tables and figures included (two minutes at most).
+    """Run every experiment in a tiny form, tables and figures included (three minutes at most).
 
     It shows that everything works here; the numbers mean nothing.
     """
@@ -239,6 +239,10 @@ def quick(jobs: int, out: Path | None) -> None:
         failures = 0
         for name in experiment_names():
             experiment = get_experiment(name)
+            lacking = missing_extra(experiment.quick)
+            if lacking is not None:
+                click.echo(f"{name}: skipped: {lacking}")
+                continue
             failures += run_missing(experiment, experiment.quick, folder, jobs)
             if not failures:
                 tables_of(experiment, folder)
@@ -246,6 +250,20 @@ def quick(jobs: int, out: Path | None) -> None:
     if failures:
         raise stop(f"{failures} replications failed", 1)
     click.echo("all experiments work here")
+
+
+def missing_extra(plan: Plan) -> str | None:
+    """What to install before the problems of a plan can be run; None if nothing is missing."""
+    from bogrape.errors import MissingExtraError
+    from bogrape.problems import get_problem, problem_names
+
+    for problem in plan.problems:
+        if problem in problem_names():
+            try:
+                get_problem(problem)
+            except MissingExtraError as error:
+                return str(error)
+    return None
 
 
 def _records(name: str, out: Path) -> list[dict[str, Any]]:

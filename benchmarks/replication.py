@@ -9,11 +9,13 @@ network changes with the seed, no result hangs on one network.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from bogrape.acquisition import LCB
+from bogrape.errors import EvaluationFailed
 from bogrape.graph import Graph
 from bogrape.problems import Problem, get_problem
 
@@ -58,7 +60,12 @@ def replicate(
     """
     posed = get_problem(problem, seed)
     graphs = initial_design(posed, n_initial, seed)
-    values = [posed.objective(graph) for graph in graphs]
+    outcomes = [_outcome(posed, graph) for graph in graphs]
+    if all(outcome is None for outcome in outcomes):
+        raise EvaluationFailed(
+            f"{problem}, seed {seed}: no graph of the initial design has a value; try a larger one"
+        )
+    values = _filled(outcomes)
     schedule = kappa if isinstance(kappa, (int, float)) else _growing(n_initial)
     chooser = get_optimiser(
         optimiser,
@@ -74,18 +81,40 @@ def replicate(
         choice = chooser.next(graphs, values, seed=stream(seed, t + 1), time_limit=time_limit)
         seconds.append(round(time.perf_counter() - start, 3))
         graphs.append(choice.graph)
-        values.append(posed.objective(choice.graph))
+        outcomes.append(_outcome(posed, choice.graph))
+        values = _filled(outcomes)
         choices.append(choice)
     out: dict[str, Any] = {
         "values": values,
         "n_edges": [graph.n_edges for graph in graphs],
         "seconds": seconds,
     }
+    failed = [i for i, outcome in enumerate(outcomes) if outcome is None]
+    if failed:
+        out["failed"] = failed
     for name, recorded in _COLUMNS.items():
         column = [getattr(choice, name) for choice in choices]
         if any(item is not None for item in column):
             out[recorded] = column
     return out
+
+
+def _outcome(problem: Problem, graph: Graph) -> float | None:
+    """The value of a graph; None if its evaluation fails."""
+    try:
+        return problem.objective(graph)
+    except EvaluationFailed:
+        return None
+
+
+def _filled(outcomes: Sequence[float | None]) -> list[float]:
+    """Values with the worst one observed in place of those that are missing.
+
+    All optimisers are told the same, so that a failure costs all of them an evaluation and teaches
+    all of them not to go there.
+    """
+    worst = max(value for value in outcomes if value is not None)
+    return [worst if value is None else value for value in outcomes]
 
 
 def initial_design(problem: Problem, n: int, seed: int) -> list[Graph]:

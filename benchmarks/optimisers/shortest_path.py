@@ -1,5 +1,8 @@
 """BoGrape: ``ssp``, ``sp``, ``essp``, ``esp`` as in the paper, ``rbf`` and ``rbf-lcb``.
 
+``ssp-mip`` and ``sp-mip`` solve the paper's formulation with SCIP, which is bearable for graphs of
+up to six nodes.
+
 They propose with a proof within the time limit (method ``auto``), or by local search alone where
 `Settings.n_evaluations` says so. ``ssp-search`` ... are always local search alone, so that the
 worth of the proof can be seen.
@@ -74,5 +77,10 @@ class BoGrape:
 for _kernel in KERNELS:
     register(_kernel)(partial(BoGrape, Variant(kernel=_kernel)))
     register(f"{_kernel}-search")(partial(BoGrape, Variant(kernel=_kernel, method="search")))
+for _kernel in ("ssp", "esp"):  # as rbf: fitted noise and EI
+    _own = Variant(kernel=_kernel, noise="fit", improvement=True)
+    register(f"{_kernel}-ei")(partial(BoGrape, _own))
+for _kernel in ("ssp", "sp"):  # the paper's formulation has no rows for the exponential kernels
+    register(f"{_kernel}-mip")(partial(BoGrape, Variant(kernel=_kernel, method="mip")))
 register("rbf")(partial(BoGrape, Variant(kernel="rbf", noise="fit", improvement=True)))
 register("rbf-lcb")(partial(BoGrape, Variant(kernel="rbf", noise="fit")))

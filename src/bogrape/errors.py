@@ -19,6 +19,7 @@
     ├── SamplingError                    the sampler found no graph within its budget
     ├── StorageError                     the database cannot be read or written; it was not changed
     ├── TooManyFailures                  most evaluations of the objective fail; the study stopped
+    ├── EvaluationFailed                 the objective has no value for this graph; says why
     ├── EvaluationNotStarted             the objective could not be called; nothing was evaluated
     ├── SolverError                      a solver or its licence is missing, or it broke down
     ├── WorkerError                      a worker process cannot start, or cannot be given its task
@@ -141,6 +142,10 @@ class StorageError(BoGrapeError):
 
 class TooManyFailures(BoGrapeError):
     """Most evaluations of the objective fail; the study stopped, and can go on later."""
+
+
+class EvaluationFailed(BoGrapeError):
+    """The objective has no value for this graph: its trial failed. The message says why."""
 
 
 class EvaluationNotStarted(BoGrapeError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import pickle
 from typing import Any
@@ -11,8 +12,8 @@ import pytest
 from hypothesis import given
 
 from bogrape import Graph
-from bogrape.errors import InvalidInputError
-from bogrape.problems import get_problem, problem_names, register
+from bogrape.errors import EvaluationFailed, InvalidInputError, MissingExtraError
+from bogrape.problems import Problem, get_problem, problem_names, register
 from bogrape.problems.gnn import GAT, GCN, SAGE, Linear, Network
 
 from strategies import graphs
@@ -223,23 +224,52 @@ def test_the_paper_has_six_synthetic_problems() -> None:
     assert expected <= set(problem_names())
 
 
-@pytest.mark.parametrize("name", problem_names())
+FAMILIES = ("nas-", "xtb-", "pmo-", "order-degree-")  # of which one is enough in a hurry
+TYPICAL = ("nas-proteins", "xtb-dipole-8", "pmo-median1", "order-degree-9-3")
+NAMES = [
+    pytest.param(name, marks=pytest.mark.deep)
+    if name.startswith(FAMILIES) and name not in TYPICAL
+    else name
+    for name in problem_names()
+]
+
+
+def problem_or_skip(name: str, seed: int = 0) -> Problem:
+    try:
+        return get_problem(name, seed)
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+
+
+def values_of(problem: Problem, k: int) -> tuple[list[Graph], list[float]]:
+    """Random graphs that have a value, and the values."""
+    graphs, values = [], []
+    for graph in problem.space.sample(3 * k, seed=0):
+        with contextlib.suppress(EvaluationFailed):
+            values.append(problem.objective(graph))
+            graphs.append(graph)
+        if len(values) == k:
+            break
+    return graphs, values
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_every_problem_evaluates_graphs_of_its_space_and_repeats_itself(name: str) -> None:
-    problem, again, other = get_problem(name), get_problem(name), get_problem(name, seed=1)
+    problem, again, other = problem_or_skip(name), get_problem(name), get_problem(name, seed=1)
     assert (problem.name, problem.seed, other.seed) == (name, 0, 1)
-    some = problem.space.sample(5, seed=0)
-    values = [problem.objective(graph) for graph in some]
+    some, values = values_of(problem, 5)
     assert all(type(value) is float and math.isfinite(value) for value in values)
     assert values == [again.objective(graph) for graph in some]
-    assert len(set(values)) > 1
+    assert len(set(values)) > 1 or name == "order-degree-4-3"  # where they are nearly all alike
+    assert (problem.source != "") == name.startswith((*FAMILIES, "grid-"))
     assert problem.optimum is None or problem.optimum <= min(values)
 
 
-@pytest.mark.parametrize("name", problem_names())
+@pytest.mark.parametrize("name", NAMES)
 def test_the_objective_of_every_problem_can_be_sent_to_another_process(name: str) -> None:
-    problem = get_problem(name)
+    problem = problem_or_skip(name)
     copy = pickle.loads(pickle.dumps(problem))
-    graph = problem.space.sample(1, seed=0)[0]
+    ((graph,), _) = values_of(problem, 1)
     assert copy.objective(graph) == problem.objective(graph)
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from math import lcm
 from typing import Any, Self
 
 import numpy as np
 
+from ..arrays import IntArray
 from ..batch import Batch
 from ..domain import GRAPHS, Nouns
 from .rows import Atom, HasFeature, HasLabel, Row, Shape, bounded, edge
@@ -99,7 +101,7 @@ class LinearRule(Rule):
         bounds = [b for b in (self.minimum, self.maximum) if b is not None]
         return [c for part in (self.edges, self.labels, self.features) for _, c in part] + bounds
 
-    @property
+    @cached_property  # of hundreds of weights, it is asked for with every batch
     def scale(self) -> int:
         """The least factor that makes all weights and bounds whole numbers."""
         return lcm(*(decimal(c).denominator for c in self._numbers()))
@@ -145,9 +147,10 @@ class LinearRule(Rule):
         self._check_features(batch.features.shape[2])
         n, scale = batch.n_nodes, self.scale
         value = np.zeros(len(batch), dtype=np.int64)
-        for (u, v), weight in self.edges:
-            if max(u, v) < n:
-                value += int(decimal(weight) * scale) * batch.adjacency[:, u, v]
+        if self.edges:
+            u, v, weights = self._scaled_edges
+            some = np.maximum(u, v) < n
+            value += batch.adjacency[:, u[some], v[some]] @ weights[some]
         for (v, label), weight in self.labels:
             index = self.index(label)
             if v < n:
@@ -157,6 +160,13 @@ class LinearRule(Rule):
                 value += int(decimal(weight) * scale) * batch.features[:, v, feature]
         low, high = self._scaled_bounds()
         return over(value, -np.inf if low is None else low, high) / scale
+
+    @cached_property
+    def _scaled_edges(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Both ends of the edges with a weight, and the weights as whole numbers."""
+        pairs = np.array([pair for pair, _ in self.edges], dtype=np.int64)
+        weights = [int(decimal(weight) * self.scale) for _, weight in self.edges]
+        return pairs[:, 0], pairs[:, 1], np.array(weights, dtype=np.int64)
 
     def rows(self, shape: Shape) -> Iterator[Row]:
         """One row, scaled to whole numbers."""

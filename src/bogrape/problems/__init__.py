@@ -36,6 +36,8 @@ class Problem:
         objective: value of a graph; smaller is better.
         seed: what the random parts of the objective were drawn from.
         optimum: smallest value over the whole space, where it is known; else ``None``.
+        reference: a value that others have reported, to compare with, where there is one.
+        source: where the data or the definition come from; empty where they are drawn by the seed.
         many: values of a batch at once, where that is faster than one after another.
     """
 
@@ -44,6 +46,8 @@ class Problem:
     objective: Callable[[Graph], float]
     seed: int
     optimum: float | None = None
+    reference: float | None = None
+    source: str = ""
     many: Callable[[Batch], FloatArray] | None = None
 
     def values(self, batch: Batch) -> FloatArray:
@@ -77,7 +81,11 @@ def problem_names() -> tuple[str, ...]:
 
 
 def get_problem(name: str, seed: int = 0) -> Problem:
-    """The problem of that name, or an error that lists the valid ones."""
+    """The problem of that name, or an error that lists the valid ones.
+
+    Raises:
+        MissingExtraError: if it needs a package that is not installed; the message names the extra.
+    """
     names = problem_names()
     if name not in names:
         raise InvalidInputError(f"unknown problem {name!r}; choose one of {', '.join(names)}")

@@ -1,9 +1,11 @@
 """Neighbourhoods for the searches: small changes to many graphs at once.
 
 A `MoveTable` lists every elementary change to a graph of one shape: flip an edge, move an end of an
-edge, reverse an arc, change a label, swap two labels, flip a feature, change an edge label. `apply`
-performs one row of the table on each graph of a batch, and sets what follows from the rest by some
-rule (`Rule.derive`). Moves may leave the space; the caller filters.
+edge, reverse an arc, change a label, swap two labels, flip a feature, change an edge label. Where
+only some pairs of nodes can have an edge, as in a grid of given lines, moves keep to these, and an
+edge can also go to any other of them: few trees of given lines differ by one end of an edge.
+`apply` performs one row of the table on each graph of a batch, and sets what follows from the rest
+by some rule (`Rule.derive`). Moves may leave the space; the caller filters.
 
 The sampler, which walks towards a space at random and needs no numbered list of all moves, has
 random changes of its own (`bogrape.space.moves`).
@@ -20,14 +22,16 @@ from numpy.typing import NDArray
 
 from ...arrays import BoolArray, FloatArray, IntArray
 from ...batch import Batch
+from ...constraints import Edge
 from ...space import GraphSpace
 
-FLIP, REWIRE, REVERSE, RELABEL, SWAP, FEATURE, EDGE_LABEL = range(7)
+FLIP, REWIRE, REVERSE, RELABEL, SWAP, FEATURE, EDGE_LABEL, EXCHANGE = range(8)
+_MOST_EXCHANGES = 20_000  # rows; with more places for edges, other moves are plenty
 
 
 @dataclass(frozen=True)
 class MoveTable:
-    """Rows ``(kind, a, b, c)``; what a, b, c mean depends on the kind."""
+    """Rows ``(kind, a, b, c, d)``; what a, b, c, d mean depends on the kind."""
 
     rows: IntArray
     weights: FloatArray  # how often to draw each row when not all are tried
@@ -42,11 +46,16 @@ class MoveTable:
     @classmethod
     def of(cls, space: GraphSpace, n: int) -> MoveTable:
         """All moves on graphs of the space with n nodes."""
-        pairs = np.argwhere(
-            ~np.eye(n, dtype=bool) if space.directed else np.triu(np.ones((n, n), bool), 1)
-        )
+        possible, some_impossible = places(space, n)
+        pairs = np.argwhere(possible if space.directed else np.triu(possible))
         swaps = np.argwhere(np.triu(np.ones((n, n), dtype=bool), 1))
-        blocks = [(FLIP, pairs, 1.0), (REWIRE, _triples(n), 0.5)]
+        triples = _triples(n)
+        if some_impossible:
+            a, b, c = triples.T
+            triples = triples[possible[a, b] & possible[a, c]]
+        blocks = [(FLIP, pairs, 1.0), (REWIRE, triples, 0.5)]
+        if some_impossible and len(pairs) ** 2 <= _MOST_EXCHANGES:
+            blocks.append((EXCHANGE, _exchanges(pairs), 1.0))
         if space.directed:
             blocks.append((REVERSE, pairs, 0.5))
         if space.n_labels > 1 and not space.fixed_labels:
@@ -62,13 +71,13 @@ class MoveTable:
         for kind, arguments, share in blocks:
             if not len(arguments):
                 continue
-            block = np.zeros((len(arguments), 4), dtype=np.int64)
+            block = np.zeros((len(arguments), 5), dtype=np.int64)
             block[:, 0] = kind
             block[:, 1 : 1 + arguments.shape[1]] = arguments
             rows.append(block)
             weights.append(np.full(len(block), share / len(block)))
         if not rows:
-            return cls(np.zeros((0, 4), np.int64), np.zeros(0), space, n)
+            return cls(np.zeros((0, 5), np.int64), np.zeros(0), space, n)
         total = np.concatenate(weights)
         return cls(np.concatenate(rows), total / total.sum(), space, n)
 
@@ -100,7 +109,7 @@ class MoveTable:
         copy = batch.select(np.arange(len(batch)) if owner is None else owner)
         adjacency, labels, features = copy.adjacency, copy.labels, copy.features
         edge_labels = copy.edge_labels
-        kind, a, b, c = self.rows[index].T
+        kind, a, b, c, d = self.rows[index].T
 
         def put(i: IntArray, u: IntArray, v: IntArray, value: BoolArray) -> None:
             adjacency[i, u, v] = value
@@ -119,6 +128,11 @@ class MoveTable:
         i = i[adjacency[i, a[i], b[i]] & ~adjacency[i, a[i], c[i]]]
         put(i, a[i], b[i], np.zeros(len(i), dtype=bool))
         put(i, a[i], c[i], np.ones(len(i), dtype=bool))
+
+        i = np.flatnonzero(kind == EXCHANGE)  # edge a-b goes, edge c-d comes
+        i = i[adjacency[i, a[i], b[i]] & ~adjacency[i, c[i], d[i]]]
+        put(i, a[i], b[i], np.zeros(len(i), dtype=bool))
+        put(i, c[i], d[i], np.ones(len(i), dtype=bool))
 
         i = np.flatnonzero(kind == REVERSE)
         i = i[adjacency[i, a[i], b[i]] & ~adjacency[i, b[i], a[i]]]
@@ -142,6 +156,25 @@ class MoveTable:
                 edge_labels[i, b[i], a[i]] = c[i]
         changed = Batch(adjacency, labels, features, edge_labels, batch.directed)
         return self.space.derived(changed, deadline=deadline)
+
+
+def places(space: GraphSpace, n: int) -> tuple[BoolArray, bool]:
+    """Pairs of nodes that the rules do not plainly keep apart, and whether they do any."""
+    possible = ~np.eye(n, dtype=bool)
+    for atom, value in space.known(n).value.items():
+        if isinstance(atom, Edge) and not value:
+            possible[atom.u, atom.v] = False
+            if not space.directed:
+                possible[atom.v, atom.u] = False
+    return possible, bool(possible.sum() < n * (n - 1))
+
+
+def _exchanges(pairs: IntArray) -> IntArray:
+    """All ways to take an edge from one place to another that shares no node with it."""
+    i, j = np.divmod(np.arange(len(pairs) ** 2), max(1, len(pairs)))
+    both = np.column_stack([pairs[i], pairs[j]])
+    apart = (both[:, :2, None] != both[:, None, 2:]).all(axis=(1, 2))
+    return np.asarray(both[apart])
 
 
 def _triples(n: int) -> NDArray[np.integer]:
