@@ -99,7 +99,7 @@ def _navigation() -> str:
 
 
 def _summary(survey: Survey) -> str:
-    """What was optimised, the best graph and value, how many evaluations, how sure."""
+    """Summary: objective, best graph and value, number of evaluations, confidence."""
     value = number(survey.ranked[0][1]) if survey.complete else "none yet"
     kind = "smallest" if survey.sign > 0 else "largest"
     lines = words.certainty_in_words(survey)
@@ -129,7 +129,7 @@ def _which(survey: Survey) -> str:
 
 
 def _effects(survey: Survey) -> str:
-    """What drives the prediction, with uncertainties."""
+    """Effects that drive the prediction, with uncertainties."""
     try:
         lines = words.effects_in_words(survey, _SHOWN_EFFECTS)
         n_effects = len(survey.effects)

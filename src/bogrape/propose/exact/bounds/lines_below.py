@@ -95,7 +95,7 @@ class LcbOverCounts(Protocol):
         """A line that is nowhere above LCB in a box."""
 
     def off(self, x: FloatArray, box: Box) -> FloatArray:
-        """How much the range of each count keeps lines off LCB at x; nothing if it does not."""
+        """Gap between LCB and its best line at x, per count; zero where there is none."""
 
 
 @dataclass(frozen=True, eq=False)
