@@ -293,6 +293,30 @@ def test_ask_shows_the_prediction_beside_the_acquisition_value(
     assert "certificate_mean" in exported.splitlines()[0]
 
 
+def test_ask_near_a_graph_and_under_a_rule(write: Callable[..., Path], tmp_path: Path) -> None:
+    path, file = write(), tmp_path / "near.json"
+    given = Graph.from_json('{"n_nodes":5,"edges":[[0,1],[1,2],[2,3],[3,4]]}')
+    file.write_text(given.to_json(), encoding="utf-8")
+    rule = '{"rule": "NumberOfEdges", "maximum": 6}'
+    trials: list[Graph] = []
+    for near in (["--near", file], ["--near-trial", 0]):
+        command = ("ask", path, "-n", 2, *near, "--edits", 2, "--rule", rule, "--json")
+        for row in rows(call(*command)):
+            graph = Graph.from_json(json.dumps(row["graph"]))
+            start = given if near[1] == file else trials[0]
+            moved = int((graph.adjacency != start.adjacency).sum()) // 2
+            assert moved + int((graph.labels != start.labels).sum()) <= 2
+            assert graph.n_edges <= 6
+            asked = [found["rule"] for found in row["details"]["asked_under"]]
+            assert asked == ["NumberOfEdges", "EditDistance"]
+        trials = [t.graph for t in Study.load(f"sqlite:///{tmp_path}/study.db", "test").trials]
+    assert "edits" in call("ask", path, "--near", file, code=2).stderr
+    assert "no trial 99" in call("ask", path, "--near-trial", 99, "--edits", 1, code=2).stderr
+    both = ("ask", path, "--near", file, "--near-trial", 0, "--edits", 1)
+    assert "got both" in call(*both, code=2).stderr
+    assert "--rule to be JSON" in call("ask", path, "--rule", "few edges", code=2).stderr
+
+
 def test_a_value_is_corrected_and_the_old_one_stays_on_record(
     write: Callable[..., Path], tmp_path: Path
 ) -> None:

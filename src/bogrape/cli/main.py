@@ -28,6 +28,7 @@ from .output import print_json, print_preview, print_status, print_trial
 from .report import report
 from .rescue import rescue
 from .serve import serve
+from .under import near_graph, rule_of_text
 
 _EXIT_CODES = """\b
 Exit codes:
@@ -156,6 +157,23 @@ def run(
     type=click.FloatRange(0, min_open=True),
     help="Seconds for all graphs together; by default as in the study file.",
 )
+@click.option(
+    "--near",
+    metavar="FILE",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Only graphs near the one in this file, JSON or in the format of the study file.",
+)
+@click.option(
+    "--near-trial", metavar="TRIAL", type=click.IntRange(0), help="Only graphs near this trial."
+)
+@click.option("--edits", type=click.IntRange(0), help="How many edits away at most, with --near.")
+@click.option(
+    "--rule",
+    "rules",
+    metavar="JSON",
+    multiple=True,
+    help='A rule for these graphs only, e.g. \'{"rule": "NumberOfEdges", "maximum": 8}\'.',
+)
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @set_option
 @preset_option
@@ -166,6 +184,10 @@ def ask(
     n: int,
     worker: str | None,
     time_limit: float | None,
+    near: Path | None,
+    near_trial: int | None,
+    edits: int | None,
+    rules: tuple[str, ...],
     quiet: bool,
     instead: tuple[str, ...],
     preset: str | None,
@@ -176,8 +198,17 @@ def ask(
     Ctrl-C ends a proof that takes too long: the best graph so far is printed.
     """
     file = read_study_file(study_file, _with_preset(instead, preset))
+    made = [rule_of_text(text) for text in rules]
     study = file.open()
-    asked = study.ask(n, worker=worker, time_limit=time_limit, progress=not quiet)
+    asked = study.ask(
+        n,
+        worker=worker,
+        time_limit=time_limit,
+        progress=not quiet,
+        rules=made,
+        near=near_graph(study, file.format, near, near_trial),
+        edits=edits,
+    )
     for trial in [asked] if isinstance(asked, Trial) else asked:
         print_trial(trial, file.format, as_json)
 
