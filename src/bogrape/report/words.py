@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from ..acquisition import LCB
 from ..constraints.words import capitalised, with_article
 from ..errors import StudyError
@@ -215,7 +217,10 @@ def _one(label: int, look: Look) -> str:
 
 
 def goal_in_words(survey: Survey) -> str:
-    """The objective in one sentence."""
+    """What was optimised."""
+    if survey.goals is not None:
+        among = space_in_words(survey.space)[0].rstrip(".")
+        return f"{survey.goals.in_words()} among {among[:1].lower()}{among[1:]}."
     wanted = "smallest" if survey.sign > 0 else "largest"
     first = space_in_words(survey.space)[0].rstrip(".")
     return f"Looking for the {wanted} value among {first[:1].lower()}{first[1:]}."
@@ -258,6 +263,23 @@ def _short(pair: object) -> str:
     return " to ".join(names)
 
 
+def front_in_words(survey: Survey) -> str:
+    """The Pareto front in a sentence, and its hypervolume."""
+    goals = survey.goals
+    if goals is None or not survey.front:
+        return "No graph is measured in full yet."
+    rows = np.array([goals.row(means) for _, means in survey.front])
+    every = np.array([goals.row(trial.values) for trial in survey.measured])
+    reference = goals.reference_point(every)
+    volume = goals.hypervolume(rows, reference)
+    ranges = ", ".join(
+        f"{name} from {number(low)} to {number(high)}"
+        for name, low, high in zip(goals.names, rows.min(axis=0), rows.max(axis=0), strict=True)
+    )
+    point = ", ".join(map(number, reference.tolist()))
+    return f"{capitalised(ranges)}. Hypervolume {number(volume)} up to ({point})."
+
+
 def improvement_in_words(survey: Survey) -> str:
     """When the best value came, and how it compares with the initial design."""
     best = survey.best
@@ -279,12 +301,22 @@ def certainty_in_words(survey: Survey) -> list[str]:
     out = []
     if survey.proposals:
         out.append(certificate_in_words(survey, survey.proposals[-1]))
+    if survey.goals is None:
+        return [*out, *_predictions_in_words(survey)] or ["Nothing is known yet."]
+    for name in survey.goals.names:
+        out += [f"{name}: {line}" for line in _predictions_in_words(survey.of_property(name))]
+    return out or ["Nothing is known yet."]
+
+
+def _predictions_in_words(survey: Survey) -> list[str]:
+    """How well the surrogate predicts."""
+    out = []
     try:
         loo = survey.left_out
     except StudyError:
         if survey.complete:
             out.append("There are too few observations to say how good the predictions are.")
-        return out or ["Nothing is known yet."]
+        return out
     words = (
         f"Predictions of left-out graphs are off by {number(loo.error, 2)} on average, the mean of "
         f"all values by {number(loo.error_of_the_mean, 2)}"

@@ -25,7 +25,7 @@ from ..errors import BoGrapeError, InvalidInputError, StudyError
 from ..gp import STUDY_CLIP, STUDY_OBSERVATIONS, GraphGP
 from ..import_path import is_import_path, load_object
 from ..kernels import RBF, Kernel, KernelName, is_published
-from ..properties import Combine, Goals
+from ..properties import Combine, Goals, Maximize
 from ..propose.portfolio import Method, check_method
 from ..references import reference_to, resolve
 from ..space import GraphSpace
@@ -229,6 +229,18 @@ class StudySettings:
         if self.properties is None:
             return None
         return Goals(self.properties, self.combine, self.reference)
+
+    def of_property(self, name: str) -> StudySettings:
+        """Those of a study of one of the properties alone."""
+        assert self.properties is not None
+        wants_more = isinstance(self.properties[name], Maximize)
+        return replace(
+            self,
+            properties=None,
+            combine=None,
+            reference=None,
+            direction="maximize" if wants_more else "minimize",
+        )
 
     def new_model(self, **instead: Any) -> GraphGP:
         """A Gaussian process as the settings say, to be fitted; ``instead`` of some of them."""
