@@ -7,10 +7,17 @@ import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
+
+def _names(namespace: dict[str, Any]) -> None:
+    """What the comments that skip blocks may ask: ``missing("botorch")``."""
+    namespace["missing"] = lambda package: find_spec(package) is None
+
+
 # Every ```python block of a document runs, in order, sharing names within the document.
 pytest_collect_file = Sybil(
     parsers=[PythonCodeBlockParser(), SkipParser()],
     patterns=["README.md", "docs/*.md", "docs/**/*.md"],
+    setup=_names,
 ).pytest()
 
 # Doctests import their module: leave out packages whose extra is not installed.
@@ -18,10 +25,17 @@ _NEEDS = {
     "rdkit": "molecules/*",
     "optuna": "integrations/optuna/*",
     "sklearn": "integrations/sklearn/*",
+    "torch": "integrations/torch.py",
+    "gpytorch": "integrations/gpytorch.py",
+    "botorch": "integrations/botorch/*",
+    "torch_geometric": "integrations/pyg.py",
+    "ax": "integrations/ax.py",
 }
 collect_ignore_glob = [
     f"src/bogrape/{glob}" for package, glob in _NEEDS.items() if find_spec(package) is None
 ]
+if find_spec("torch") is None:
+    collect_ignore_glob += ["src/bogrape/integrations/count_tensors.py"]
 
 
 @pytest.hookimpl(optionalhook=True)

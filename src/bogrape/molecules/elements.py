@@ -27,7 +27,7 @@ MASSES = {  # u, the standard atomic weights of IUPAC to three decimals
 
 @dataclass(frozen=True, slots=True)
 class AtomKind:
-    """What a label stands for."""
+    """Element, charge and valence of a label."""
 
     element: str
     charge: int
@@ -42,7 +42,8 @@ def _kinds() -> dict[str, AtomKind]:
     anions = {"B": 4, "C": 3, "N": 2, "O": 1, "S": 1, "Se": 1}
     out |= {f"{name}+": AtomKind(name, 1, valence) for name, valence in cations.items()}
     out |= {f"{name}-": AtomKind(name, -1, valence) for name, valence in anions.items()}
-    for element, valence in (("P", 5), ("S", 4), ("S", 6), ("Se", 4), ("Se", 6)):
+    higher = (("P", 5), ("S", 4), ("S", 6), ("Se", 4), ("Se", 6), ("I", 3))
+    for element, valence in higher:
         out[f"{element}({valence})"] = AtomKind(element, 0, valence)
     return out
 
@@ -65,7 +66,7 @@ Elements = str | Sequence[str] | GraphSpace
 
 
 def elements_of(elements: Elements) -> tuple[str, ...]:
-    """What labels 0, 1, ... are called: in a data set, in a space, or as they are given.
+    """Names of labels 0, 1, ... of a data set or a space, or as given.
 
     >>> elements_of("qm9")
     ('C', 'N', 'O', 'F')

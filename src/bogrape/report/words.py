@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from ..acquisition import LCB
 from ..constraints.words import capitalised, with_article
 from ..errors import StudyError
@@ -80,7 +82,7 @@ def _some(names: list[str]) -> str:
 
 
 def exchange_in_words(exchange: Exchange, look: Look) -> str:
-    """What is exchanged, e.g. ``an O instead of a C``."""
+    """The exchange in words, e.g. ``an O instead of a C``."""
     edge, edges = look.nouns.edge, look.nouns.edges
     match exchange.kind, exchange.parts:
         case "label", (gone, come):
@@ -107,7 +109,7 @@ def effect_in_words(effect: Effect, look: Look) -> str:
 
 
 def effects_in_words(survey: Survey, most: int) -> list[str]:
-    """What drives the prediction, as far as it can be told; otherwise why not."""
+    """Sentences on what drives the prediction, or on why that is not known yet."""
     if not survey.left_out.knows_something:
         return [_nothing_known(survey)]
     found = survey.effects[:most]
@@ -123,7 +125,7 @@ def effects_in_words(survey: Survey, most: int) -> list[str]:
 
 
 def model_in_words(survey: Survey) -> str | None:
-    """Which distances matter to a model that has learnt it; ``None`` for others."""
+    """Distances that matter most to the model; ``None`` if the kernel does not learn them."""
     if not survey.left_out.knows_something or not isinstance(survey.gp.kernel, RBF):
         return None
     return survey.gp.describe()
@@ -158,7 +160,7 @@ def _noise(score: Score) -> str:
 
 
 def remedy_in_words(survey: Survey) -> str:
-    """What to do about predictions that are off by more than they promise, or know nothing."""
+    """Advice for predictions that are overconfident or no better than the mean."""
     found = survey.scores
     now = next((score.left_out for score in found if score.present), None)
     better = best_remedy(found)
@@ -184,7 +186,7 @@ def remedy_in_words(survey: Survey) -> str:
 
 
 def blind_spot(survey: Survey) -> str | None:
-    """What the model cannot see of the graphs of this space, if there is anything."""
+    """Properties of these graphs that the model cannot see, if any."""
     settings = survey.settings
     sees_edges = settings.surrogate is not None or get_kernel(settings.kernel).edge_labelled
     if survey.space.n_edge_labels < 2 or sees_edges:
@@ -216,13 +218,16 @@ def _one(label: int, look: Look) -> str:
 
 def goal_in_words(survey: Survey) -> str:
     """What was optimised."""
+    if survey.goals is not None:
+        among = space_in_words(survey.space)[0].rstrip(".")
+        return f"{survey.goals.in_words()} among {among[:1].lower()}{among[1:]}."
     wanted = "smallest" if survey.sign > 0 else "largest"
     first = space_in_words(survey.space)[0].rstrip(".")
     return f"Looking for the {wanted} value among {first[:1].lower()}{first[1:]}."
 
 
 def progress_in_words(survey: Survey) -> str:
-    """How far the study is."""
+    """Progress of the study in one sentence."""
     if not survey.trials:
         return "Nothing has been evaluated yet."
     origins = Counter(trial.origin for trial in survey.complete)
@@ -238,7 +243,7 @@ def progress_in_words(survey: Survey) -> str:
 
 
 def changes_in_words(changes: Iterable[Mapping[str, Any]]) -> list[str]:
-    """What was changed in the settings, and from which trial on."""
+    """Changes of settings, each with the trial from which it holds."""
     out = []
     for change in changes:
         found = change.get("changed")  # as the database has it: anything may be there
@@ -258,6 +263,23 @@ def _short(pair: object) -> str:
     return " to ".join(names)
 
 
+def front_in_words(survey: Survey) -> str:
+    """The Pareto front in a sentence, and its hypervolume."""
+    goals = survey.goals
+    if goals is None or not survey.front:
+        return "No graph is measured in full yet."
+    rows = np.array([goals.row(means) for _, means in survey.front])
+    every = np.array([goals.row(trial.values) for trial in survey.measured])
+    reference = goals.reference_point(every)
+    volume = goals.hypervolume(rows, reference)
+    ranges = ", ".join(
+        f"{name} from {number(low)} to {number(high)}"
+        for name, low, high in zip(goals.names, rows.min(axis=0), rows.max(axis=0), strict=True)
+    )
+    point = ", ".join(map(number, reference.tolist()))
+    return f"{capitalised(ranges)}. Hypervolume {number(volume)} up to ({point})."
+
+
 def improvement_in_words(survey: Survey) -> str:
     """When the best value came, and how it compares with the initial design."""
     best = survey.best
@@ -275,16 +297,26 @@ def improvement_in_words(survey: Survey) -> str:
 
 
 def certainty_in_words(survey: Survey) -> list[str]:
-    """How sure we are: the last certificate, and how well the surrogate predicts."""
+    """Confidence: the last certificate, and the accuracy of the surrogate."""
     out = []
     if survey.proposals:
         out.append(certificate_in_words(survey, survey.proposals[-1]))
+    if survey.goals is None:
+        return [*out, *_predictions_in_words(survey)] or ["Nothing is known yet."]
+    for name in survey.goals.names:
+        out += [f"{name}: {line}" for line in _predictions_in_words(survey.of_property(name))]
+    return out or ["Nothing is known yet."]
+
+
+def _predictions_in_words(survey: Survey) -> list[str]:
+    """How well the surrogate predicts."""
+    out = []
     try:
         loo = survey.left_out
     except StudyError:
         if survey.complete:
             out.append("There are too few observations to say how good the predictions are.")
-        return out or ["Nothing is known yet."]
+        return out
     words = (
         f"Predictions of left-out graphs are off by {number(loo.error, 2)} on average, the mean of "
         f"all values by {number(loo.error_of_the_mean, 2)}"
@@ -304,7 +336,7 @@ def certainty_in_words(survey: Survey) -> list[str]:
 
 
 def certificate_in_words(survey: Survey, trial: Trial, subject: str = "The last proposal") -> str:
-    """What the proposal of a trial was known to be."""
+    """The certificate of a trial's proposal in one sentence."""
     found = survey.certificate(trial)
     bound, gap, status = found.bound, found.gap, found.status
     if bound is None or gap is None or status in ("heuristic", ""):

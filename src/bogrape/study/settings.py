@@ -25,7 +25,7 @@ from ..errors import BoGrapeError, InvalidInputError, StudyError
 from ..gp import STUDY_CLIP, STUDY_OBSERVATIONS, GraphGP
 from ..import_path import is_import_path, load_object
 from ..kernels import RBF, Kernel, KernelName, is_published
-from ..properties import Combine, Goals
+from ..properties import Combine, Goals, Maximize
 from ..propose.portfolio import Method, check_method
 from ..references import reference_to, resolve
 from ..space import GraphSpace
@@ -79,7 +79,7 @@ class StudyOptions(SearchOptions, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class StudySettings:
-    """What a study is about and how it goes on; stored with it and compared when it is reopened.
+    """Settings of a study, stored with it and compared when it is reopened.
 
     Attributes:
         space: the graphs to choose from.
@@ -193,7 +193,7 @@ class StudySettings:
         self._check_properties()
 
     def _check_properties(self) -> None:
-        """What several properties need, in the form in which settings are stored and compared."""
+        """Settings of several properties in the form in which they are stored and compared."""
         if self.properties is None:
             for name in ("combine", "reference"):
                 if getattr(self, name) is not None:
@@ -225,10 +225,22 @@ class StudySettings:
 
     @cached_property
     def goals(self) -> Goals | None:
-        """What is wanted of several properties; ``None`` in a study of one value."""
+        """Goals of several properties; ``None`` in a study of one value."""
         if self.properties is None:
             return None
         return Goals(self.properties, self.combine, self.reference)
+
+    def of_property(self, name: str) -> StudySettings:
+        """Those of a study of one of the properties alone."""
+        assert self.properties is not None
+        wants_more = isinstance(self.properties[name], Maximize)
+        return replace(
+            self,
+            properties=None,
+            combine=None,
+            reference=None,
+            direction="maximize" if wants_more else "minimize",
+        )
 
     def new_model(self, **instead: Any) -> GraphGP:
         """A Gaussian process as the settings say, to be fitted; ``instead`` of some of them."""
