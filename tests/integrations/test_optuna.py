@@ -20,7 +20,13 @@ import pytest
 from bogrape import Graph, GraphSpace, Study
 from bogrape.constraints import DegreeRange, NumberOfEdges
 from bogrape.errors import InvalidInputError, NotInSpaceError, UnsupportedError
-from bogrape.integrations.optuna import BoGrapeSampler, graph_of, parameters_of, suggest_graph
+from bogrape.integrations.optuna import (
+    BoGrapeSampler,
+    graph_of,
+    history,
+    parameters_of,
+    suggest_graph,
+)
 
 SPACE = GraphSpace(6, labels=("C", "O"), rules=[DegreeRange(maximum=3)])
 SMALL = GraphSpace(4, labels=2)  # few parameters: databases take a transaction for each
@@ -160,6 +166,26 @@ def test_samplers_with_one_seed_race_and_no_graph_comes_twice() -> None:
     assert not errors
     assert len(keys(first)) == 24
     assert len(set(keys(first))) == 24
+
+
+def test_a_graph_that_a_dead_process_wanted_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It noted the graph, and died before it was sure: nobody waits for it twice."""
+    monkeypatch.setattr(history, "_PATIENCE", 0.1)
+    space = GraphSpace(3)
+    path, triangle = sorted(space.enumerate(), key=lambda graph: graph.n_edges)
+    sampler = BoGrapeSampler(space, **{**QUICK, "n_initial": 2})
+    study = optuna.create_study(sampler=sampler)
+    optuna.study.Study.ask(study)  # the first trial, that we make believe things about
+    study.optimize(lambda t: float(suggest_graph(t, space).n_edges), n_trials=1)
+    chosen = graph_of(study.trials[1])
+    other = triangle if space.identity(chosen) == space.identity(path) else path
+    note = history.Note(other, is_sure=False)
+    study._storage.set_trial_system_attr(study.trials[0]._trial_id, "bogrape", note.to_dict())
+    study.optimize(lambda t: float(suggest_graph(t, space).n_edges), n_trials=5)
+    assert keys(study, space) == [space.identity(chosen)]
+    assert study.trials[-1].state.name == "PRUNED"  # for want of graphs
 
 
 WORKER = """
