@@ -194,7 +194,7 @@ def show(experiment: str, out: Path, figure: Path | None) -> None:
 @out_option
 @explained
 def fill(document: Path, out: Path) -> None:
-    """Write tables anew between the marks of a Markdown DOCUMENT, and draw its figures.
+    """Update the tables between the marks of a Markdown DOCUMENT, and draw its figures.
 
     A pair of marks is <!-- bench NAME --> and <!-- end -->, each on a line of its own; all between
     them is replaced. NAME is that of an experiment, or of a table of `benchmarks.plain_tables`.

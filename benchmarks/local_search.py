@@ -1,4 +1,4 @@
-"""How good a graph local search finds with so many evaluations, in states of real trajectories.
+"""Quality of graphs that local search finds with a budget, in states of real trajectories.
 
     python -m benchmarks.local_search [--evaluations 2500 12000 50000] [--sizes 10 20]
 

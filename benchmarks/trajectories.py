@@ -1,4 +1,4 @@
-"""Instances taken from trajectories: what an optimiser has observed after so many proposals.
+"""Instances taken from trajectories: what an optimiser has observed after a number of proposals.
 
 Random graphs with random values are easy to prove things about: values tell nothing, so the
 posterior is wide everywhere. A study sees something else. Its proposals crowd around good graphs,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from importlib.metadata import version as version_of
 from importlib.util import find_spec
@@ -45,7 +46,10 @@ mathjax3_config = {"options": {"enableMenu": False}}  # the menu would load furt
 # Markdown
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
 myst_heading_anchors = 4
-suppress_warnings = ["mystnb.unknown_mime_type"]
+suppress_warnings = [
+    "mystnb.unknown_mime_type",
+    "ref.python",  # names of attributes that several classes have
+]
 
 # Tutorials are notebooks in Markdown and run when the site is built.
 nb_execution_mode = "cache"
@@ -54,6 +58,12 @@ nb_execution_timeout = 600
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_merge_streams = True
+
+# Kernels have a configuration of their own, and say nothing about how they are connected.
+_KERNELS = HERE.parent / "build" / "ipython" / "profile_default"
+_KERNELS.mkdir(parents=True, exist_ok=True)
+(_KERNELS / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 40\n")
+os.environ["IPYTHONDIR"] = str(_KERNELS.parent)
 
 # Docstrings
 default_role = "py:obj"
@@ -99,7 +109,11 @@ def _write_notebooks(app: Any, error: Exception | None) -> None:
     target = Path(app.outdir) / "notebooks"
     target.mkdir(exist_ok=True)
     for page in sorted((HERE / "tutorials").glob("*.md")):
-        jupytext.write(jupytext.read(page), target / f"{page.stem}.ipynb")
+        notebook = jupytext.read(page)
+        notebook.cells = [
+            c for c in notebook.cells if "remove-cell" not in c.metadata.get("tags", ())
+        ]
+        jupytext.write(notebook, target / f"{page.stem}.ipynb")
 
 
 def _find_short_name(app: Any, env: Any, node: Any, content: Any) -> Any:

@@ -228,6 +228,11 @@ EXAMPLES = (
     Example("TwoConnected()", "ab bc cd de ea", "ab bc ca cd de ec"),
     Example('DisjointPaths("a", "d", minimum=2)', "ab bc cd de ea", "ab bc ca cd de", NAMED),
     Example('MaximumDistance("a", "d", maximum=2)', "ab bc cd de ea", "ab bc cd de", NAMED),
+    Example(
+        'EditDistance({"n_nodes": 5, "edges": [[0, 1], [1, 2], [2, 3], [3, 4]]}, maximum=1)',
+        "ab bc cd de ea",
+        "ab bc cd de ea ac",
+    ),
 )
 MOLECULES = (
     Molecule("Valence()", "CC(=O)N", None),

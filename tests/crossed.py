@@ -10,7 +10,7 @@ import pytest
 
 
 def crossed(*values: Sequence[Any], one_in: int) -> list[Any]:
-    """All combinations as parameters of a test; one in so many is no deep test.
+    """All combinations as parameters of a test; one in a few is no deep test.
 
     These are spread as in a Latin square: each value of each list is among them, and so are most
     pairs of values.

@@ -239,6 +239,22 @@ def _total_cost(rule: Any, graph: Graph, g: Any) -> Fraction:
     return spent
 
 
+def _edits(rule: Any, graph: Graph, g: Any) -> float:
+    """Edges that one of the graphs lacks or marks otherwise, labels and bits that differ."""
+    given = rule.graph
+    if given.n_nodes != graph.n_nodes:
+        return np.inf
+
+    def marks(of: Any) -> dict[Any, Any]:
+        key = tuple if graph.directed else frozenset
+        return {key((u, v)): mark for u, v, mark in of.edges(data="mark")}
+
+    theirs, ours = marks(_facts(given)[0]), marks(g)
+    out = sum(theirs.get(e, "none") != ours.get(e, "none") for e in {*theirs, *ours})
+    out += sum(a != b for a, b in zip(given.labels, graph.labels, strict=True))
+    return out + (rule.count_features and int((given.features != graph.features).sum()))
+
+
 def _linear_holds(rule: Any, graph: Graph, g: Any) -> bool:
     value = _linear_sum(rule, graph, g)
     above = rule.minimum is None or value >= Fraction(str(rule.minimum))
@@ -270,6 +286,7 @@ _RULES: dict[str, Any] = {
     "MaximumDistance": lambda rule, graph, _: (
         _facts(graph)[1].get((rule.u, rule.v), np.inf) <= rule.maximum
     ),
+    "EditDistance": lambda rule, graph, g: _edits(rule, graph, g) <= rule.maximum,
 }
 
 

@@ -35,7 +35,7 @@ def study_of(
     storage: str | None = None,
     name: str = "study",
 ) -> Study:
-    """A study with n complete trials, the first ten of them initial, then so many failed ones."""
+    """A study with n complete trials, the first ten of them initial, then failed ones."""
     study = Study(
         space,
         storage,

@@ -126,7 +126,14 @@ def rules(
             draw(st.booleans()),
         )
 
+    def near() -> Any:
+        size = st.integers(1, n_nodes)
+        kind = {"n_labels": n_labels, "n_features": n_features, "directed": directed}
+        graph = draw(graphs(n_nodes=draw(size), **kind))
+        return c.EditDistance(graph, draw(st.integers(0, 5)), draw(st.booleans()))
+
     makers = {
+        "EditDistance": near,
         "NumberOfEdges": lambda: c.NumberOfEdges(**bounds(n_nodes * (n_nodes - 1) // 2)),
         "DegreeRange": degree,
         "LabelCount": lambda: c.LabelCount(draw(labels), **bounds(n_nodes)),

@@ -159,7 +159,7 @@ def test_label_columns_can_be_padded_and_cut() -> None:
         (nx.path_graph(3), "a list of graphs, got Graph"),
         (iter([PATH]), "a list of graphs, got list_iterator"),
         ([PATH, Graph([[0]], directed=True)], r"directed or all undirected.*got .*\(True, 0\)"),
-        ([PATH, Graph([[0]], features=[[1]])], r"equally many features; got .*\(False, 1\)"),
+        ([PATH, Graph([[0]], features=[[1]])], r"the same number of features; got .*\(False, 1\)"),
     ],
 )
 def test_graphs_that_cannot_be_counted_together_are_refused(

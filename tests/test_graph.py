@@ -152,7 +152,7 @@ def test_names_of_labels_are_kept_but_do_not_tell_graphs_apart() -> None:
 
 @pytest.mark.parametrize("names", ["CNO", ["C", "N"], ["C", "N", 3], 3])
 def test_names_of_labels_are_checked(names: object) -> None:
-    with pytest.raises(InvalidGraphError, match=r"each of labels 0\.\.2"):
+    with pytest.raises(InvalidGraphError, match=r"each of the labels 0\.\.2"):
         Graph([[0, 1], [1, 0]], labels=[0, 2], label_names=names)  # type: ignore[arg-type]
 
 
@@ -446,10 +446,10 @@ def test_a_networkx_graph_that_does_not_fit_is_refused(graph: Any, message: str)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "expected the JSON text of a graph"),
-        ("nonsense", "expected the JSON text of a graph"),
-        (None, "expected the JSON text of a graph"),
-        ("[" * 100_000, "expected the JSON text of a graph"),
+        ("", "expected a graph as JSON"),
+        ("nonsense", "expected a graph as JSON"),
+        (None, "expected a graph as JSON"),
+        ("[" * 100_000, "expected a graph as JSON"),
         ("[]", "expected a JSON object, got list"),
         ("{}", r"expected keys n_nodes and edges.* got \[\]"),
         ({"n_nodes": 1, "edges": [], "colour": 1}, "got .*'colour'"),

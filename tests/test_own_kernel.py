@@ -169,7 +169,7 @@ def numbers_of(left: Counts, right: Counts) -> np.ndarray:
             "padded with zeros",
         ),
         ({"labelled": "yes"}, "`labelled`, True or False, got 'laplacian' and 'yes'"),
-        ({"name": ""}, "expected a text `name`"),
+        ({"name": ""}, "expected a string `name`"),
         ({"amplitude_bounds": (1.0, 0.5)}, "0 < low < high for the range of amplitude_bounds"),
     ],
 )

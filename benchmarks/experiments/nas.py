@@ -20,7 +20,7 @@ DATA_SETS = (
 )
 PLAN = Plan(
     problems=tuple(f"nas-{name}" for name in DATA_SETS),
-    methods=("random", "reg-evol", "tpe", "tanimoto-gp", "forest", "rbf"),
+    methods=("random", "reg-evol", "tpe", "tanimoto-gp", "forest", "rbf", "ssp-ei"),
     replications=10,
     n_initial=10,
     n_iterations=90,

@@ -47,7 +47,7 @@ PLAN = Plan(
 
 @cache
 def space_of(problem: str) -> GraphSpace:
-    """Molecules of C, N, O, F and S with so many heavy atoms and at most three rings."""
+    """Molecules of C, N, O, F and S with a given number of heavy atoms and at most three rings."""
     from bogrape.constraints import CycleRange
     from bogrape.molecules import molecule_space
 

@@ -44,7 +44,7 @@ def run(task: Task) -> dict[str, Any]:
 
 
 def molecules(source: str, n: int, seed: int) -> tuple[list[Graph], FloatArray]:
-    """Random molecules: ``qm7-data`` of the file with its values, ``qm7-oracle`` drawn anew."""
+    """Random molecules: ``qm7-data`` of the file with its values, ``qm7-oracle`` drawn here."""
     rng = np.random.default_rng(seed)
     if source == "qm7-data":
         data = load("qm7")

@@ -91,7 +91,7 @@ class Settings:
     n_evaluations: int | None = None
 
     def acquisition(self, n_observations: int) -> LCB:
-        """The lower confidence bound after so many observations."""
+        """The lower confidence bound after a number of observations."""
         kappa = self.kappa(n_observations) if callable(self.kappa) else self.kappa
         return LCB(float(kappa))
 

@@ -6,7 +6,7 @@ the 10 pool members with the lowest confidence bound join, and the 100 best stay
 500 acquisition values per step, 25 times those of ``wl-rand``.
 
 A mutation is NAS-BOWL's: each pair of nodes is flipped with probability 1/n and each node gets
-another label with probability 1/n; mutants outside the space are drawn anew. (Where edges have
+another label with probability 1/n; mutants outside the space are drawn again. (Where edges have
 labels, a new edge gets a random one; features that follow from the graph are set by its rules.)
 """
 

@@ -77,6 +77,9 @@ class BoGrape:
 for _kernel in KERNELS:
     register(_kernel)(partial(BoGrape, Variant(kernel=_kernel)))
     register(f"{_kernel}-search")(partial(BoGrape, Variant(kernel=_kernel, method="search")))
+for _kernel in ("ssp", "esp"):  # as rbf: fitted noise and EI
+    _own = Variant(kernel=_kernel, noise="fit", improvement=True)
+    register(f"{_kernel}-ei")(partial(BoGrape, _own))
 for _kernel in ("ssp", "sp"):  # the paper's formulation has no rows for the exponential kernels
     register(f"{_kernel}-mip")(partial(BoGrape, Variant(kernel=_kernel, method="mip")))
 register("rbf")(partial(BoGrape, Variant(kernel="rbf", noise="fit", improvement=True)))

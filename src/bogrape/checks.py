@@ -144,7 +144,7 @@ def _not_integers(array: NDArray[Any]) -> BoolArray:
 
 
 def label_vector(labels: ArrayLike | None, n: int) -> IntArray:
-    """One integer a node, all zero when left out."""
+    """One integer per node, all zero when left out."""
     if labels is None:
         return _frozen(np.zeros(n, dtype=np.int64))
     array = _numeric(labels, "labels")
@@ -160,13 +160,13 @@ def label_vector(labels: ArrayLike | None, n: int) -> IntArray:
 
 
 def feature_matrix(features: ArrayLike | None, n: int) -> BoolArray:
-    """One row a node; no columns when left out."""
+    """One row per node; no columns when left out."""
     if features is None:
         return _frozen(np.zeros((n, 0), dtype=bool))
     array = _numeric(features, "features")
     if array.ndim != 2 or array.shape[0] != n:
         raise InvalidGraphError(
-            f"features must have {n} rows, one a node, and one column a feature; "
+            f"features must have {n} rows, one per node, and one column per feature; "
             f"got shape {array.shape}"
         )
     odd = array[(array != 0) & (array != 1)]

@@ -138,7 +138,7 @@ def count(
         )
     if len({(graph.directed, graph.n_features) for graph in graphs}) > 1:
         raise InvalidInputError(
-            "graphs must all be directed or all undirected, and have equally many features; got "
+            "graphs must all be directed or all undirected, with the same number of features; got "
             f"{sorted({(graph.directed, graph.n_features) for graph in graphs})} "
             "as (directed, number of features)"
         )

@@ -38,7 +38,9 @@ class Nouns:
     def __post_init__(self) -> None:
         for name, noun in vars(self).items():
             if not isinstance(noun, str) or not noun.strip():
-                raise InvalidInputError(f"expected the noun {name} to be a text, got {noun!r:.60}")
+                raise InvalidInputError(
+                    f"expected the noun {name} to be a string, got {noun!r:.60}"
+                )
 
 
 GRAPHS = Nouns()
@@ -172,5 +174,5 @@ def _copied(name: str, parts: dict[str, Any], draws: bool, text: str | None) -> 
 def _texts(given: object, what: str) -> tuple[str, ...]:
     good = isinstance(given, Sequence) and not isinstance(given, str)
     if not good or not all(isinstance(item, str) and item for item in given):  # type: ignore[attr-defined]
-        raise InvalidInputError(f"expected {what} to be a list of texts, got {given!r:.100}")
+        raise InvalidInputError(f"expected {what} to be a list of strings, got {given!r:.100}")
     return tuple(given)  # type: ignore[arg-type]

@@ -194,7 +194,7 @@ class Spectrum:
     """Observations in a basis Q that makes the kernel of the graphs diagonal.
 
     Build it with `Spectrum.of`. What lies outside the span of Q is the same for every amplitude:
-    so many directions in which there is only noise, and the length of ``y`` there.
+    the number of directions in which there is only noise, and the length of ``y`` there.
     """
 
     eigenvalues: FloatArray  # (r,): the diagonal of Q' K_G Q

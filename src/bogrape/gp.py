@@ -65,7 +65,7 @@ class GraphGP:
             priors: two are enough for it.
         seed: for the random ones among them.
         alpha, beta: fix an amplitude instead of fitting it.
-        clip: values whose distance from the median is more than so many times the typical one
+        clip: values farther from the median than this multiple of the typical distance
             (the median of the distances) are taken for the nearest value that is not so far;
             `clipped` names them. One value of 1e155 among others near 1 would else make all others
             look equal. By default every value counts as it is; studies clip at `STUDY_CLIP`.

@@ -383,7 +383,7 @@ def _checked_names(names: Sequence[str] | None, largest: int) -> tuple[str, ...]
     texts = isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names)
     if not texts or len(names) <= largest:
         raise InvalidGraphError(
-            f"label_names must be a text for each of labels 0..{largest}, got {names!r:.100}"
+            f"label_names must be a string for each of the labels 0..{largest}, got {names!r:.100}"
         )
     return tuple(names)
 
@@ -392,7 +392,7 @@ def _checked_names(names: Sequence[str] | None, largest: int) -> tuple[str, ...]
 
 
 def _node_codes(graph: Graph) -> list[str]:
-    """One text a node for what an isomorphism must preserve on it."""
+    """One string per node: what an isomorphism must preserve."""
     labels = graph.labels.tolist()
     if not graph.n_features:
         return [str(label) for label in labels]

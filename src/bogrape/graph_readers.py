@@ -43,7 +43,7 @@ def read_networkx(graph: Any, ignore: Sequence[str], edge_label: str | None) -> 
         )
     if graph.is_multigraph():
         raise InvalidGraphError(
-            "expected a graph with at most one edge a pair, got a networkx multigraph; "
+            "expected a graph with at most one edge between two nodes, got a networkx multigraph; "
             "convert it with nx.Graph(g) or nx.DiGraph(g)"
         )
     kind = "label" if edge_label is None else edge_label
@@ -138,7 +138,7 @@ def read_json(text: str) -> Fields:
     try:
         data: Any = json.loads(text)
     except (ValueError, TypeError, RecursionError) as error:
-        raise InvalidGraphError(f"expected the JSON text of a graph: {error}") from None
+        raise InvalidGraphError(f"expected a graph as JSON: {error}") from None
     if not isinstance(data, dict):
         raise InvalidGraphError(f"expected a JSON object, got {type(data).__name__}")
     allowed = {"n_nodes", "directed", "edges", "labels", "features", "edge_labels"}

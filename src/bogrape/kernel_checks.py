@@ -112,7 +112,7 @@ def refuse_false_boxes(
             "box_bounds",
             "bounds on the values of all graphs of a box",
             f"{bounds.lowest[b, i]:.6g} to {bounds.largest[b, i]:.6g} where a graph has "
-            f"{values[b, i]:.6g}; mend it, or remove it to go without such proofs",
+            f"{values[b, i]:.6g}; fix it, or remove it and do without such proofs",
         )
     if (own > bounds.diagonal + room).any():
         b = int(np.argmax(own - bounds.diagonal))

@@ -173,7 +173,7 @@ def _checked(kernel: object) -> Kernel:
     name, labelled = getattr(kernel, "name", None), getattr(kernel, "labelled", None)
     if not isinstance(name, str) or not name or not isinstance(labelled, (bool, np.bool_)):
         raise InvalidInputError(
-            f"kernel {type(kernel).__name__}: expected a text `name` and `labelled`, True or "
+            f"kernel {type(kernel).__name__}: expected a string `name` and `labelled`, True or "
             f"False, got {name!r:.50} and {labelled!r:.50}"
         )
     ranges = {"amplitude_bounds": kernel.amplitude_bounds, **kernel.hyperparameters()}

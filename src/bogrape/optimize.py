@@ -143,7 +143,7 @@ def run(
         TooManyFailures: if most of the latest evaluations failed; the study can go on later.
         EvaluationNotStarted: if three evaluations in a row could not be started, for instance
             because a program is missing. Their trials wait in the queue, and the study can go on
-            once that is mended.
+            once that is fixed.
     """
     n_trials = whole(n_trials, "n_trials", 0)
     if not 0 < max_failure_share <= 1:
@@ -368,7 +368,7 @@ class _Outcomes:
             raise EvaluationNotStarted(
                 f"{len(self._in_a_row)} evaluations in a row could not be started, so the run "
                 f"stopped: {self._in_a_row[-1][:500].rstrip('.')}. Their graphs wait in the queue "
-                "and no evaluation was counted; mend the cause and run the study again"
+                "and no evaluation was counted; fix the cause and run the study again"
             )
         failed = [outcome for outcome in self._recent if not outcome.is_value]
         n_recent = len(self._recent)
@@ -377,8 +377,8 @@ class _Outcomes:
         (reason, times), *_ = Counter(f"{o.kind}: {o.reason}" for o in failed).most_common(1)
         raise TooManyFailures(
             f"{len(failed)} of the last {n_recent} evaluations failed, so the study stopped. Most "
-            f"frequent ({times} times): {reason[:300]}. Mend the objective, or leave such graphs "
-            "out of the space by rules, and run the study again: it goes on from here"
+            f"frequent ({times} times): {reason[:300]}. Fix the objective, or exclude such "
+            "graphs by rules, and run the study again: it continues from here"
         )
 
     def summarise(self) -> None:

@@ -25,7 +25,7 @@ def reference_to(thing: Any, what: str) -> dict[str, Any]:
     remedy = "define it at the top of a module, or use a study without storage"
     if not isinstance(module, str) or _lookup(module, name) is not home:
         raise UnsupportedError(
-            f"{what} {name or home!r} cannot be stored: it is not found again as {name!r} in "
+            f"{what} {name or home!r} cannot be stored: it cannot be found as {name!r} in "
             f"module {module!r}; {remedy}"
         )
     out: dict[str, Any] = {"import": f"{module}:{name}"}

@@ -248,7 +248,7 @@ class RegressorSurrogate:
         each = [member.predict(rows) for member in np.ravel(members)] if members is not None else []
         if len(each) < 2 or not np.allclose(np.mean(each, axis=0), mean, rtol=1e-6, atol=1e-9):
             raise UnsupportedError(
-                f"{type(model).__name__} tells no standard deviation: expected a regressor with "
+                f"{type(model).__name__} gives no standard deviation: expected a regressor with "
                 "predict(X, return_std=True), or an ensemble whose prediction is the mean of its "
                 "estimators_, such as RandomForestRegressor"
             )

@@ -29,6 +29,7 @@ State = Literal["queued", "pending", "complete", "failed"]
 Origin = Literal["initial", "random", "proposal", "queued", "added", "repeat"]
 STATES: tuple[str, ...] = get_args(State)
 ORIGINS: tuple[str, ...] = get_args(Origin)
+UNDER = "asked_under"  # in the details: rules of this suggestion only
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +64,7 @@ class Trial:
         details: what else is known, as JSON can hold it: ``evaluation_seconds``; ``not_started``,
             how often an evaluation could not be started; ``failures``, the earlier failures of a
             trial that was tried again on request, each with ``reason`` and ``finished``;
-            ``corrections``, see `history`; ``log``, see `log`.
+            ``corrections``, see `history`; ``log``, see `log`; `asked_under`.
         created, asked, finished: when, in UTC (ISO 8601).
         version: of the package that made it.
         space: of its study, whose names for labels the graph takes; neither stored nor compared.
@@ -127,6 +128,16 @@ class Trial:
     def log(self) -> tuple[Mapping[str, Any], ...]:
         """Comments, and who signed which change (`Study.signed`); the oldest first."""
         found = self.details.get("log")
+        entries = found if isinstance(found, list) else []
+        return tuple(entry for entry in entries if isinstance(entry, dict))
+
+    @property
+    def asked_under(self) -> tuple[Mapping[str, Any], ...]:
+        """The rules it was suggested under beside those of the space (``ask(rules=, near=)``).
+
+        As they are stored; `bogrape.constraints.rule_from_dict` makes rules of them.
+        """
+        found = self.details.get(UNDER)
         entries = found if isinstance(found, list) else []
         return tuple(entry for entry in entries if isinstance(entry, dict))
 

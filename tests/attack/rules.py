@@ -264,6 +264,23 @@ def _maximum_distance(arguments: Arguments, graph: Plain, names: Names) -> bool:
     )
 
 
+def _edit_distance(arguments: Arguments, graph: Plain, _: Names) -> bool:
+    given = arguments["graph"]
+    if given["n_nodes"] != graph.n:
+        return False
+    pairs = [tuple(pair) if graph.directed else tuple(sorted(pair)) for pair in given["edges"]]
+    theirs = dict(zip(pairs, given.get("edge_labels", [1] * len(pairs)), strict=True))
+    ours = {(u, v): graph.bonds[u][v] for u, v in graph.edges()}
+    edits = sum(ours.get(pair, 0) != theirs.get(pair, 0) for pair in {*ours, *theirs})
+    nothing: list[list[int]] = [[]] * graph.n
+    given_labels = given.get("labels", [0] * graph.n)
+    edits += sum(a != b for a, b in zip(graph.labels, given_labels, strict=True))
+    if arguments.get("count_features", True):
+        for own, wanted in zip(graph.features, given.get("features", nothing), strict=True):
+            edits += sum(a != b for a, b in zip(own, wanted, strict=True))
+    return edits <= int(arguments["maximum"])
+
+
 def _named_nodes(arguments: Arguments, graph: Plain, names: Names) -> bool:
     labels = arguments["labels"]
     return graph.n == len(names.nodes) and (
@@ -288,6 +305,7 @@ _RULES: dict[str, Callable[[Arguments, Plain, Names], bool]] = {
     "TwoConnected": _two_connected,
     "DisjointPaths": _disjoint_paths,
     "MaximumDistance": _maximum_distance,
+    "EditDistance": _edit_distance,
     "NamedNodes": _named_nodes,
 }
 ALL_RULES = frozenset(_RULES)

@@ -204,7 +204,7 @@ GOOD = '{"graph": {"n_nodes": 5, "edges": [[0,1],[1,2],[2,3],[3,4]]}, "value": 1
         ("[1, 2]", "expected a JSON object"),
         ('{"value": 1}', "expected graph and value"),
         ('{"graph": {"n_nodes": 5, "edges": []}, "value": NaN}', "breaks|finite"),
-        ('{"graph": "../../etc/passwd", "value": 1}', "JSON text of a graph"),
+        ('{"graph": "../../etc/passwd", "value": 1}', "graph as JSON"),
         ('{"graph": {"__reduce__": "os.system"}, "value": 1}', "expected keys"),
         (
             '{"graph": {"n_nodes": 5, "edges": [[0,1]]}, "value": "cheap"}',
@@ -291,6 +291,30 @@ def test_ask_shows_the_prediction_beside_the_acquisition_value(
     assert " acquisition " in shown
     exported = call("export", path, "--format", "csv").output
     assert "certificate_mean" in exported.splitlines()[0]
+
+
+def test_ask_near_a_graph_and_under_a_rule(write: Callable[..., Path], tmp_path: Path) -> None:
+    path, file = write(), tmp_path / "near.json"
+    given = Graph.from_json('{"n_nodes":5,"edges":[[0,1],[1,2],[2,3],[3,4]]}')
+    file.write_text(given.to_json(), encoding="utf-8")
+    rule = '{"rule": "NumberOfEdges", "maximum": 6}'
+    trials: list[Graph] = []
+    for near in (["--near", file], ["--near-trial", 0]):
+        command = ("ask", path, "-n", 2, *near, "--edits", 2, "--rule", rule, "--json")
+        for row in rows(call(*command)):
+            graph = Graph.from_json(json.dumps(row["graph"]))
+            start = given if near[1] == file else trials[0]
+            moved = int((graph.adjacency != start.adjacency).sum()) // 2
+            assert moved + int((graph.labels != start.labels).sum()) <= 2
+            assert graph.n_edges <= 6
+            asked = [found["rule"] for found in row["details"]["asked_under"]]
+            assert asked == ["NumberOfEdges", "EditDistance"]
+        trials = [t.graph for t in Study.load(f"sqlite:///{tmp_path}/study.db", "test").trials]
+    assert "edits" in call("ask", path, "--near", file, code=2).stderr
+    assert "no trial 99" in call("ask", path, "--near-trial", 99, "--edits", 1, code=2).stderr
+    both = ("ask", path, "--near", file, "--near-trial", 0, "--edits", 1)
+    assert "got both" in call(*both, code=2).stderr
+    assert "--rule to be JSON" in call("ask", path, "--rule", "few edges", code=2).stderr
 
 
 def test_a_value_is_corrected_and_the_old_one_stays_on_record(
@@ -441,7 +465,7 @@ def test_changed_settings_end_with_2(write: Callable[..., Path]) -> None:
         ('name = "test"', 'name = "../test"', "name must be"),
         ('name = "test"', "name = 5", "name must be"),
         ("sqlite:///study.db", "mysql://x/y", "storage must be a URL"),
-        ('"sqlite:///study.db"', "5", "storage must be a text"),
+        ('"sqlite:///study.db"', "5", "storage must be a string"),
         ("[search]", "[search]\nkernel = 'wl'", "kernel"),
         ("[search]", "[search]\nkappa = 1\nacquisition = 'ei'", "belongs to acquisition = 'lcb'"),
         ("n_iterations = 2", "n_iterations = -2", "n_iterations to be an integer"),
@@ -511,7 +535,7 @@ def test_an_interrupted_run_goes_on_with_the_same_trial(
     _, stderr = process.communicate(timeout=30)
     assert process.returncode == code
     if number != signal.SIGKILL:
-        assert "interrupted; all 1 trials are kept. Run the same command to go on" in stderr
+        assert "interrupted; all 1 trials are kept. Run the same command to continue" in stderr
     assert "Traceback" not in stderr
     program = int((tmp_path / "pid").read_text(encoding="ascii"))
     while _alive(program) and time.monotonic() < deadline:

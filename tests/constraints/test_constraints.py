@@ -22,6 +22,7 @@ from bogrape.constraints import (
     DiameterRange,
     DisjointPaths,
     Edge,
+    EditDistance,
     FixedLabel,
     ForbiddenAdjacency,
     ForbiddenEdge,
@@ -89,12 +90,19 @@ EVERYWHERE: list[Rule] = [
     MaximumDistance(2, 0, 2),
     MaximumDistance(1, 3, 7),
 ]
+PATH = Graph([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]], [0, 1, 1, 0])
+ARCS = Graph([[0, 1, 0], [1, 0, 1], [0, 0, 0]], [0, 1, 1], directed=True)
 DIRECTED: list[Rule] = [
+    EditDistance(ARCS, 0),
+    EditDistance(ARCS, 2),
     DegreeRange(1, direction="in"),
     DegreeRange(maximum=1, direction="out", label=1),
     DegreeRange(maximum=1, direction="in", node=2),
 ]
 UNDIRECTED: list[Rule] = [
+    EditDistance(PATH, 0),
+    EditDistance(PATH, 3),
+    EditDistance(PATH.to_json(), 40),
     CycleRange(),
     CycleRange(maximum=0),
     CycleRange(1, 1),
@@ -289,6 +297,10 @@ def test_the_list_of_rules_is_complete() -> None:
         (lambda: TotalCost(edge_labels=[1], maximum=3), "map labels to prices"),
         (lambda: TotalCost({(0, 1): 1 / 3}, 3), "fewer decimals"),
         (lambda: TotalCost(edge_labels={1: 1}, maximum=3, otherwise=2), "some costs"),
+        (lambda: EditDistance(PATH, -1), "integer >= 0"),
+        (lambda: EditDistance(5, 1), "a graph or its JSON"),
+        (lambda: EditDistance("{}", 1), "n_nodes and edges"),
+        (lambda: EditDistance(PATH, 1, count_features=2), "True or False"),
         (lambda: rule_from_dict({"rule": "Tree"}), "CycleRange"),
         (lambda: rule_from_dict(["Acyclic"]), "names are"),
         (lambda: rule_from_dict({"rule": "Acyclic", "size": 3}), "parameters"),
@@ -317,6 +329,12 @@ def test_a_rule_with_bad_parameters_is_refused_with_what_was_expected(
         (DegreeRange(1, direction="in"), Shape(5, 2), "directed graphs"),
         (CycleRange(1), Shape(5, 2, directed=True), "undirected graphs"),
         (LinearRule(features={(0, 1): 1}, maximum=1), Shape(5, 2, 1), "features below 1"),
+        (EditDistance(PATH, 1), Shape(3, 2), "at most 3 nodes"),
+        (EditDistance(PATH, 1), Shape(4, 1), "labels below 1"),
+        (EditDistance(PATH, 1), Shape(4, 2, 3), "0 features per node"),
+        (EditDistance(PATH, 1), Shape(4, 2, n_edge_labels=2), "edges with labels 1..2"),
+        (EditDistance(PATH, 1), Shape(4, 2, directed=True), "undirected graphs"),
+        (EditDistance(PATH.with_names(("C", "X")), 1), Shape(4, 2), "'C', 'N'"),
     ],
     ids=str,
 )
@@ -338,6 +356,10 @@ def test_a_rule_used_on_the_wrong_kind_of_graph_is_refused() -> None:
         CycleRange(1).holds(Graph(np.zeros((2, 2)), directed=True))
     with pytest.raises(InvalidSpaceError, match="features below 0"):
         LinearRule(features={(0, 0): 1}, maximum=1).holds(Graph(np.zeros((2, 2))))
+    with pytest.raises(InvalidSpaceError, match="undirected graphs"):
+        EditDistance(PATH, 1).holds(Graph(np.zeros((4, 4)), directed=True))
+    with pytest.raises(InvalidSpaceError, match="0 features per node"):
+        EditDistance(PATH, 1).holds(Graph(np.zeros((4, 4)), features=np.zeros((4, 1))))
 
 
 # -- costs, failures and flows ----------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Aromatic bonds as a bond kind: one graph per molecule, held against RDKit."""
+"""Aromatic bonds as a bond kind: one graph per molecule, checked against RDKit."""
 
 from __future__ import annotations
 
@@ -237,6 +237,31 @@ def test_stereo_marks_are_ignored_on_request(smiles: str, flat: str) -> None:
     for aromatic in (False, True):
         graph = from_smiles(smiles, "organic", aromatic=aromatic, stereo="ignore")
         assert to_smiles(graph) == flat
+
+
+@pytest.mark.parametrize(
+    "smiles",
+    [
+        "CI(Cl)Cl",
+        "O=Ic1ccccc1",
+        "CC(=O)OI(OC(C)=O)c1ccccc1",
+        "CI",
+        "C[I+]C",
+        "CP(C)(C)=O",
+        "CP(C)C",
+    ],
+)
+@pytest.mark.parametrize("aromatic", [False, True])
+def test_iodine_phosphorus_and_sulphur_have_several_valences(smiles: str, aromatic: bool) -> None:
+    elements = ("C", "O", "Cl", "I", "I+", "I(3)", "P", "P(5)")
+    assert to_smiles(from_smiles(smiles, elements, aromatic=aromatic)) == canonical(smiles)
+
+
+def test_every_molecule_of_a_space_with_iodine_of_three_bonds_is_one() -> None:
+    names = [to_smiles(graph) for graph in molecule_space(("C", "O", "I", "I(3)"), 3).enumerate()]
+    assert len(names) == len(set(names))
+    assert sorted(names) == sorted(map(canonical, names))
+    assert any("[IH2]" in name for name in names)
 
 
 @pytest.mark.parametrize("option", [{"stereo": "keep"}, {"aromatic": "yes"}])

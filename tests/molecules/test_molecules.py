@@ -91,7 +91,7 @@ def test_smiles_that_no_graph_can_hold_are_refused_with_the_reason(
 
 @pytest.mark.parametrize("odd", [None, 3, b"CC", ["C"]])
 def test_smiles_must_be_text(odd: object) -> None:
-    with pytest.raises(InvalidInputError, match="SMILES text"):
+    with pytest.raises(InvalidInputError, match="SMILES string"):
         from_smiles(odd)  # type: ignore[arg-type]
 
 

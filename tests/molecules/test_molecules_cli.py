@@ -134,8 +134,8 @@ def test_the_example_decorates_a_scaffold(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [
-        ('scaffold = ""', "scaffold must be a text"),
-        ("scaffold = 3", "scaffold must be a text, got 3"),
+        ('scaffold = ""', "scaffold must be a string"),
+        ("scaffold = 3", "scaffold must be a string, got 3"),
         ('scaffold = "c1cccc1"', "SMILES 'c1cccc1'"),
         ('scaffold = "**"', "next to an element"),
         ('scaffold = "CCCCCCCCC"', "nodes 0..4, got node 8"),

@@ -1,4 +1,4 @@
-"""Which graphs are the same molecule: held against RDKit's canonical SMILES."""
+"""Which graphs are the same molecule: checked against RDKit's canonical SMILES."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scaffolds whose rings stay as they are: held against RDKit, networkx and brute force."""
+"""Scaffolds whose rings stay as they are: checked against RDKit, networkx and brute force."""
 
 from __future__ import annotations
 

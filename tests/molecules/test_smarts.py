@@ -1,4 +1,4 @@
-"""SMARTS in RDKit's reading, required and forbidden: held against RDKit's own matches."""
+"""SMARTS in RDKit's reading, required and forbidden: checked against RDKit's own matches."""
 
 from __future__ import annotations
 

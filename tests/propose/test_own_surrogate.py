@@ -296,7 +296,7 @@ def test_regressors_of_scikit_learn_tell_a_deviation_or_are_refused() -> None:
         assert std.max() > 0
         assert_best_of_all(space, model, LCB(1.0))
     for regressor in (GradientBoostingRegressor(), LinearRegression()):
-        with pytest.raises(UnsupportedError, match="tells no standard deviation"):
+        with pytest.raises(UnsupportedError, match="gives no standard deviation"):
             propose(space, FittedSurrogate.fit(RegressorSurrogate(regressor, shares), graphs, y))
 
 

@@ -212,7 +212,7 @@ def test_curves_may_have_any_length_and_one_value_is_enough(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("runs", [[], [[]], np.zeros((2, 2, 2))])
 def test_a_curve_without_rows_of_values_is_refused(runs: Any) -> None:
-    with pytest.raises(InvalidInputError, match="one row of values a run"):
+    with pytest.raises(InvalidInputError, match="one row of values per run"):
         Curve("empty", runs)
 
 

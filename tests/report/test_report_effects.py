@@ -137,7 +137,7 @@ def test_of_pure_noise_the_report_says_that_nothing_is_known(kernel: str, noise:
         told.append(bool(survey.effects))
         if not survey.effects:
             words = survey_words(survey)
-            assert "the model knows nothing yet" in words
+            assert "the model has not learned anything" in words
             assert "What to try" in words
     assert sum(told) == 0
 

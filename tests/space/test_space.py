@@ -91,7 +91,7 @@ def test_violations_name_everything_that_is_wrong() -> None:
     ("space", "graph", "words"),
     [
         (GraphSpace(3, 2, directed=True), PATH, "directed=True, got False"),
-        (GraphSpace(3, 2, features=1), PATH, "1 features a node, got 0"),
+        (GraphSpace(3, 2, features=1), PATH, "1 features per node, got 0"),
         (GraphSpace(3, 2, edge_labels=2), PATH, "edges with labels"),
         (
             GraphSpace(3, 2),

@@ -122,7 +122,7 @@ def test_what_cannot_be_found_again_is_refused_by_a_file_and_works_in_memory(
 
     for parts in ({"surrogate": Local()}, {"surrogate": lambda: Neighbours(1)}):
         filled(None, 5, **parts)
-        with pytest.raises(UnsupportedError, match="cannot be stored: it is not found again"):
+        with pytest.raises(UnsupportedError, match="cannot be stored: it cannot be found"):
             Study(SPACE, f"sqlite:///{tmp_path}/study.db", **parts)  # type: ignore[arg-type]
     with pytest.raises(UnsupportedError, match="got the attributes answer; make it a dataclass"):
         reference_to(Constant(3), "surrogate")

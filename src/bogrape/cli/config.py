@@ -76,8 +76,8 @@ class StudyFile:
         except SettingsDiffer as error:
             raise StudyError(
                 f"{self.path}: the study was made with other settings ({', '.join(error.names)}); "
-                f"go on with those of the file by 'bogrape change {self.path}', or give the study "
-                "another name"
+                f"continue with those of the file by 'bogrape change {self.path}', or give "
+                "the study another name"
             ) from None
 
     def change(self, study: Study) -> None:
@@ -145,7 +145,7 @@ def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
         )
     if command is not None and not isinstance(command, (str, list)):
         raise InvalidInputError(
-            f"[objective] command must be a text or a list, got {command!r:.100}"
+            f"[objective] command must be a string or a list, got {command!r:.100}"
         )
     import_from(path.parent)  # for a domain that lies beside it
     space = _space(data, path)
@@ -274,7 +274,7 @@ def _table(data: dict[str, Any], name: str, known: tuple[str, ...]) -> dict[str,
 
 def _text(value: Any, what: str) -> str:
     if not isinstance(value, str) or not value:
-        raise InvalidInputError(f"{what} must be a text, got {value!r:.100}")
+        raise InvalidInputError(f"{what} must be a string, got {value!r:.100}")
     return value
 
 

@@ -8,7 +8,7 @@
 4     no graph is left to propose, or the rules of the space cannot hold together
 5     most evaluations failed, so the study stopped
 6     evaluations could not be started, for instance because a program is missing
-130   interrupted (Ctrl-C); 143 if ended by SIGTERM. Run again to go on
+130   interrupted (Ctrl-C); 143 if ended by SIGTERM. Run again to continue
 ====  ======================================================================================
 """
 

@@ -28,6 +28,7 @@ from .output import print_json, print_preview, print_status, print_trial
 from .report import report
 from .rescue import rescue
 from .serve import serve
+from .under import near_graph, rule_of_text
 
 _EXIT_CODES = """\b
 Exit codes:
@@ -38,7 +39,7 @@ Exit codes:
   4    no graph is left to propose, or none satisfies the rules
   5    most evaluations failed, so the study stopped
   6    evaluations could not be started
-  130  interrupted (143 by SIGTERM); run again to go on
+  130  interrupted (143 by SIGTERM); run again to continue
 """
 
 study_argument = click.argument("study_file", metavar="STUDY.TOML", type=click.Path(path_type=Path))
@@ -48,19 +49,19 @@ set_option = click.option(
     "instead",
     metavar="NAME=VALUE",
     multiple=True,
-    help="A setting of [search] instead of that in the file, e.g. --set noise=fit.",
+    help="Override a setting of [search] in the file, e.g. --set noise=fit.",
 )
 preset_option = click.option(
     "--preset",
     type=click.Choice(list(PRESETS)),
-    help="Settings of the BoGrape paper (SSP, LCB(1.0), noise 1e-6), as far as the file has none.",
+    help="Settings of the BoGrape paper (SSP, LCB(1.0), noise 1e-6) where the file sets none.",
 )
 trial_argument = click.argument("trial", type=click.IntRange(0))
 noise_option = click.option(
     "--noise",
     multiple=True,
     metavar="VARIANCE",
-    help="Variance of the value, where it is known: its deviation squared. Of a property, "
+    help="Variance of the value, if known: its standard deviation squared. Of a property, "
     "NAME=VARIANCE, as often as need be.",
 )
 
@@ -78,7 +79,7 @@ def main() -> None:
 @click.argument("path", default="study.toml", type=click.Path(path_type=Path))
 @explained
 def init(path: Path) -> None:
-    """Write a study file with comments, to be adapted."""
+    """Write a study file with comments, ready to be adapted."""
     text = files("bogrape.cli").joinpath("example.toml").read_text(encoding="utf-8")
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -94,9 +95,11 @@ def init(path: Path) -> None:
 @study_argument
 @click.option("--worker", default="main", show_default=True, help="Name of this runner.")
 @click.option(
-    "--evaluations", type=click.IntRange(0), help="Stop after this many, to be run again later."
+    "--evaluations", type=click.IntRange(0), help="Stop after this many; run again to continue."
 )
-@click.option("--retry-failed", is_flag=True, help="Evaluate failed trials again, first of all.")
+@click.option(
+    "--retry-failed", is_flag=True, help="Evaluate failed trials again before any others."
+)
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @set_option
 @preset_option
@@ -114,8 +117,8 @@ def run(
 ) -> None:
     """Evaluate graphs until the budget of the study is spent.
 
-    Stop it with Ctrl-C at any time; run it again to go on. Several runners may work on one study,
-    on one machine or many, if each has a --worker name of its own.
+    Stop it with Ctrl-C at any time; run it again to continue. Several runners may work on one
+    study, on one machine or many, if each has a --worker name of its own.
     """
     file = read_study_file(study_file, _with_preset(instead, preset))
     evaluator = make_file_evaluator(file)
@@ -138,7 +141,7 @@ def run(
     except KeyboardInterrupt as reason:
         code = 143 if isinstance(reason, _Terminated) else 130
         kept = f"all {len(study.trials)} trials are kept"
-        raise stop(f"interrupted; {kept}. Run the same command to go on", code) from None
+        raise stop(f"interrupted; {kept}. Run the same command to continue", code) from None
     finally:
         signal.signal(signal.SIGTERM, previous)
         evaluator.close()
@@ -148,11 +151,28 @@ def run(
 @main.command()
 @study_argument
 @click.option("-n", "n", type=click.IntRange(1), default=1, help="How many graphs.")
-@click.option("--worker", help="Your name: after a restart it gets your unfinished trials back.")
+@click.option("--worker", help="Your name: after a restart, it returns your unfinished trials.")
 @click.option(
     "--time-limit",
     type=click.FloatRange(0, min_open=True),
-    help="Seconds for all of them together; by default as in the study file.",
+    help="Seconds for all graphs together; by default as in the study file.",
+)
+@click.option(
+    "--near",
+    metavar="FILE",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Only graphs near the one in this file, JSON or in the format of the study file.",
+)
+@click.option(
+    "--near-trial", metavar="TRIAL", type=click.IntRange(0), help="Only graphs near this trial."
+)
+@click.option("--edits", type=click.IntRange(0), help="How many edits away at most, with --near.")
+@click.option(
+    "--rule",
+    "rules",
+    metavar="JSON",
+    multiple=True,
+    help='A rule for these graphs only, e.g. \'{"rule": "NumberOfEdges", "maximum": 8}\'.',
 )
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @set_option
@@ -164,6 +184,10 @@ def ask(
     n: int,
     worker: str | None,
     time_limit: float | None,
+    near: Path | None,
+    near_trial: int | None,
+    edits: int | None,
+    rules: tuple[str, ...],
     quiet: bool,
     instead: tuple[str, ...],
     preset: str | None,
@@ -174,8 +198,17 @@ def ask(
     Ctrl-C ends a proof that takes too long: the best graph so far is printed.
     """
     file = read_study_file(study_file, _with_preset(instead, preset))
+    made = [rule_of_text(text) for text in rules]
     study = file.open()
-    asked = study.ask(n, worker=worker, time_limit=time_limit, progress=not quiet)
+    asked = study.ask(
+        n,
+        worker=worker,
+        time_limit=time_limit,
+        progress=not quiet,
+        rules=made,
+        near=near_graph(study, file.format, near, near_trial),
+        edits=edits,
+    )
     for trial in [asked] if isinstance(asked, Trial) else asked:
         print_trial(trial, file.format, as_json)
 
@@ -190,7 +223,7 @@ def ask(
 def tell(
     study_file: Path, trial: int, value: tuple[str, ...], noise: tuple[str, ...], as_json: bool
 ) -> None:
-    """Record the VALUE of a TRIAL. Telling it again does no harm.
+    """Record the VALUE of a TRIAL. Repeating the command changes nothing.
 
     Several properties are given by name, as in qed=0.8 sa=2.1; those that are left out may be told
     later. So is their noise: --noise qed=0.01.
@@ -208,7 +241,7 @@ def tell(
 @trial_argument
 @click.argument("value", nargs=-1, required=True)
 @noise_option
-@click.option("--reason", help="Why, for the record.")
+@click.option("--reason", help="Reason, for the record.")
 @json_option
 @explained
 def correct(
@@ -219,7 +252,7 @@ def correct(
     reason: str | None,
     as_json: bool,
 ) -> None:
-    """Replace the value of a finished TRIAL; the old one stays on record.
+    """Replace the value of a finished TRIAL; the old one is kept in its history.
 
     VALUE is a number, or 'none' to withdraw the old value. Of several properties, those to be
     replaced are given by name, as in qed=0.8 sa=none; the others stay.
@@ -238,7 +271,7 @@ def correct(
 @json_option
 @explained
 def change(study_file: Path, instead: tuple[str, ...], preset: str | None, as_json: bool) -> None:
-    """Go on with the settings of the study file, after you have edited it, or with --set.
+    """Continue with the settings of the edited study file, or with those of --set.
 
     All settings of [search] but the seed may be changed, and rules may be added. Trials so far
     stay as they are, and the change is recorded.
@@ -284,7 +317,7 @@ def release(study_file: Path, trial: int, as_json: bool) -> None:
 @json_option
 @explained
 def status(study_file: Path, as_json: bool) -> None:
-    """Show where the study stands."""
+    """Show the progress of the study and its best graph."""
     file = read_study_file(study_file)
     print_status(file.load(), file, as_json)
 
@@ -292,7 +325,12 @@ def status(study_file: Path, as_json: bool) -> None:
 @main.command()
 @study_argument
 @click.argument("output", default="-")
-@click.option("--format", "kind", type=click.Choice(["csv", "jsonl"]), help="By default as named.")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["csv", "jsonl"]),
+    help="Format of the file; by default taken from its name.",
+)
 @explained
 def export(study_file: Path, output: str, kind: str | None) -> None:
     """Write all trials to OUTPUT (.csv or .jsonl; - for standard output)."""
@@ -310,13 +348,18 @@ def export(study_file: Path, output: str, kind: str | None) -> None:
 @main.command("import")
 @study_argument
 @click.argument("source", type=click.Path(path_type=Path))
-@click.option("--format", "kind", type=click.Choice(["csv", "jsonl"]), help="By default as named.")
-@click.option("--graph-column", help="Column of the graph or text, if it has another name.")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["csv", "jsonl"]),
+    help="Format of the file; by default taken from its name.",
+)
+@click.option("--graph-column", help="Column of the graph (JSON, or SMILES for molecules).")
 @click.option("--value-column", default="value", show_default=True, help="Column of the value.")
 @click.option("--noise-column", help="Column of variances of the values; by default 'noise'.")
 @click.option("--preview", is_flag=True, help="Show what would be imported; change nothing.")
-@click.option("--skip-bad-rows", is_flag=True, help="Import the others all the same.")
-@click.option("--refuse-outside", is_flag=True, help="Graphs outside the space are mistakes.")
+@click.option("--skip-bad-rows", is_flag=True, help="Import the other rows anyway.")
+@click.option("--refuse-outside", is_flag=True, help="Treat graphs outside the space as mistakes.")
 @set_option
 @preset_option
 @json_option
@@ -359,7 +402,7 @@ def import_(
     if bad and not skip_bad_rows:
         head = (
             f"{len(bad)} of {len(rows)} rows of {source.name!r} cannot be used; nothing was "
-            "imported. Mend them, or leave them out with --skip-bad-rows"
+            "imported. Correct them, or leave them out with --skip-bad-rows"
         )
         lines = [f"line {row.line}: {row.problem}" for row in bad]
         raise InvalidInputError("\n  ".join([head, *lines]))

@@ -47,7 +47,7 @@ def report(study: str, output: Path, name: str | None, every: int | None) -> Non
     from ..report.watch import watch
 
     if output.is_dir() or not output.parent.is_dir():
-        raise InvalidInputError(f"cannot write {str(output)!r}: give a file in a folder there is")
+        raise InvalidInputError(f"cannot write {str(output)!r}: give a file in an existing folder")
     found, source, done = _open(study, name)
     if every is None:
         write_report(found, output, source=source)

@@ -15,8 +15,9 @@
 `LinearRule`           a weighted sum of edges, labels and features
 `TotalCost`            a budget for all edges, by their ends and their edge labels
 `TwoConnected`         no single node, or no single edge, whose failure cuts the graph in two
-`DisjointPaths`        so many paths between two named nodes that share no edge
+`DisjointPaths`        a number of paths between two named nodes that share no edge
 `MaximumDistance`      the length of a shortest path between two named nodes
+`EditDistance`         how many edits away from a given graph
 =====================  ========================================================================
 
 A rule refers to a node by its number, or by its name in a `GraphSpace(nodes=[...])`. In a space
@@ -47,6 +48,7 @@ from .edges_and_labels import (
     RequiredEdge,
     RequiredSubgraph,
 )
+from .edit_distance import EditDistance
 from .linear import LinearRule
 from .named_nodes import NamedNodes
 from .node_kind import NodeKind
@@ -67,6 +69,7 @@ __all__ = [
     "DisjointPaths",
     "Edge",
     "EdgeLabel",
+    "EditDistance",
     "FixedLabel",
     "ForbiddenAdjacency",
     "ForbiddenEdge",
@@ -115,6 +118,7 @@ RULES: dict[str, type[Rule]] = {
         TwoConnected,
         DisjointPaths,
         MaximumDistance,
+        EditDistance,
     )
 }
 
@@ -152,7 +156,7 @@ def rule_from_dict(data: Any) -> Rule:
     except TypeError:
         valid = ", ".join(kind.__dataclass_fields__)  # type: ignore[attr-defined]
         raise InvalidSpaceError(
-            f"{kind.__name__}: expected parameters out of {valid}, got {sorted(body)}"
+            f"{kind.__name__}: expected parameters from {valid}, got {sorted(body)}"
         ) from None
 
 

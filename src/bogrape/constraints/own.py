@@ -110,7 +110,7 @@ def _refuse_raised(rule: Rule, name: str, error: Exception) -> NoReturn:
 
 
 def _random(shape: Shape, n_edges: int, strong: bool, rng: np.random.Generator) -> Graph:
-    """A graph with so many edges, and those it takes to be connected where it has to be."""
+    """A graph with this number of edges, plus those it needs to be connected if required."""
     n = shape.n_nodes
     edges = np.zeros((n, n), dtype=bool)
     pairs = np.array(list(shape.pairs()), dtype=int).reshape(-1, 2)

@@ -75,9 +75,7 @@ def _solver(deadline: float) -> Any:
 
 def _in_time(status: Any, encoding: GraphEncoding, *, stopped: bool = False) -> Any:
     if status not in (cp_model.OPTIMAL, cp_model.INFEASIBLE) and not stopped:
-        raise TimeoutError(
-            f"graphs were still being listed when time ran out: {encoding.structure}"
-        )
+        raise TimeoutError(f"time ran out while graphs were being listed: {encoding.structure}")
     return status
 
 
@@ -87,7 +85,7 @@ def enumerate_graphs(
     """Every graph of the structure once (`Structure.identity`), by diameter, then identity.
 
     Graphs come in canonical numbering, unless a rule names nodes and so tells numberings apart.
-    With a ``limit`` at most so many are returned, which ones is left open. Past the ``deadline``
+    A ``limit`` bounds their number; which ones are returned is unspecified. Past the ``deadline``
     (a `time.monotonic` value) `TimeoutError` is raised.
     """
     left = limit

@@ -22,7 +22,7 @@ Rows, in the order they are added:
 * ``support``:   a pair that is not adjacent but connected has some before[u,v,w], and that means
   edge w,v and, whenever within[u,v,s], also within[u,w,s-1];
 * ``connected``: what the connectivity asks for;
-* ``attributes``: one label a node, one edge label an edge;
+* ``attributes``: one label per node, one edge label per edge;
 * ``diameter``:  no pair is farther apart, and one pair is that far;
 * ``symmetry``:  see `bogrape.encoding.symmetry`; only among nodes that no rule names;
 * ``rules``:     the rows of every rule, by the rule's own account of itself.

@@ -43,7 +43,7 @@ def slurm_evaluator(
         try:
             executor = submitit.AutoExecutor(folder=folder, cluster=None)
         except (RuntimeError, OSError) as error:
-            raise UnsupportedError(f"SLURM is not at hand here: {error}") from None
+            raise UnsupportedError(f"SLURM is not available here: {error}") from None
         executor.update_parameters(**(parameters or {}))
     local = "Local" in type(getattr(executor, "_executor", executor)).__name__
     return FuturesEvaluator(

@@ -43,7 +43,7 @@ def supervise(child: int, parent: int) -> NoReturn:
         os.kill(os.getpid(), signal.SIGKILL)
     else:
         _end_like(status)
-    raise AssertionError("a process that has ended does not go on")
+    raise AssertionError("a process that has ended cannot continue")
 
 
 def _watch(child: int, parent: int) -> int | None:

@@ -33,7 +33,7 @@ class Format:
         if isinstance(data, str):
             return self.decode(data)
         if self.name != "json":
-            raise InvalidInputError(f"expected a {self.name} text, got {type(data).__name__}")
+            raise InvalidInputError(f"expected a {self.name} string, got {type(data).__name__}")
         return self.decode(json.dumps(data))
 
 

@@ -52,7 +52,7 @@ class GraphParameters:
                 "try GraphSpace(n_nodes=10)"
             )
         if not isinstance(self.prefix, str):
-            raise InvalidInputError(f"prefix must be a text, got {self.prefix!r:.100}")
+            raise InvalidInputError(f"prefix must be a string, got {self.prefix!r:.100}")
 
     @property
     def size_name(self) -> str | None:

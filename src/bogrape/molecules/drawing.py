@@ -99,5 +99,5 @@ def _legends(values: float | Sequence[float] | None, n: int) -> list[str]:
         return [""] * n
     numbers = [values] if isinstance(values, (int, float)) else list(values)
     if len(numbers) != n:
-        raise InvalidInputError(f"expected one value a molecule, got {len(numbers)} for {n}")
+        raise InvalidInputError(f"expected one value per molecule, got {len(numbers)} for {n}")
     return [f"{number:.4g}" if isfinite(number) else str(number) for number in numbers]

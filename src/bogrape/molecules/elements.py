@@ -42,7 +42,8 @@ def _kinds() -> dict[str, AtomKind]:
     anions = {"B": 4, "C": 3, "N": 2, "O": 1, "S": 1, "Se": 1}
     out |= {f"{name}+": AtomKind(name, 1, valence) for name, valence in cations.items()}
     out |= {f"{name}-": AtomKind(name, -1, valence) for name, valence in anions.items()}
-    for element, valence in (("P", 5), ("S", 4), ("S", 6), ("Se", 4), ("Se", 6)):
+    higher = (("P", 5), ("S", 4), ("S", 6), ("Se", 4), ("Se", 6), ("I", 3))
+    for element, valence in higher:
         out[f"{element}({valence})"] = AtomKind(element, 0, valence)
     return out
 

@@ -228,10 +228,10 @@ def _with_aromatic_bonds(
 def read_smiles(smiles: object) -> Any:
     """RDKit's molecule of a SMILES text, or an error that says what is wrong with it."""
     if not isinstance(smiles, str):
-        raise InvalidInputError(f"expected a SMILES text, got {type(smiles).__name__}")
+        raise InvalidInputError(f"expected a SMILES string, got {type(smiles).__name__}")
     name = f"{smiles!r:.80}"
     if not smiles.strip():
-        raise InvalidInputError(f"expected a SMILES text, got the empty text {name}; try 'CCO'")
+        raise InvalidInputError(f"expected a SMILES string, got the empty string {name}; try 'CCO'")
     if not smiles.isascii():
         odd = next(letter for letter in smiles if not letter.isascii())
         _refuse(name, f"the letter {odd!r}, which is not ASCII", "typing it again")

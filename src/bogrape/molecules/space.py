@@ -51,7 +51,7 @@ def molecule_space(
     if isinstance(smallest, int) and not isinstance(smallest, bool) and smallest < 2:
         raise InvalidSpaceError(
             f"expected molecules of 2 heavy atoms or more, got n_atoms={n_atoms!r}; "
-            "a single atom has no number of neighbours"
+            "a single atom has no neighbours"
         )
     if not isinstance(aromatic, bool):
         raise InvalidSpaceError(f"expected aromatic to be True or False, got {aromatic!r:.60}")

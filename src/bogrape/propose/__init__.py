@@ -1,4 +1,4 @@
-"""How the next graph is found: one file a method, one `Proposal` type, one `propose` function."""
+"""Methods that find the next graph: one file each, one `Proposal` type, one `propose`."""
 
 from .joint_criterion import JointModel
 from .portfolio import MOST_STARTS, Method, propose

@@ -243,7 +243,7 @@ class Criterion(CountObjective, AnyCriterion):
             f"acquisition {name_of(self.acquisition)} (monotone = True) and kernel "
             f"{self.posterior.model.kernel.name!r} (largest) declare that no value is below "
             f"{self.units.value(bound):.6g}, but a graph has {self.units.value(value):.6g}; "
-            "remove the declaration that is not true"
+            "remove the declaration that is wrong"
         )
 
     def condensed(self) -> Criterion:

@@ -53,7 +53,7 @@ class Curve:
         runs = np.atleast_2d(np.asarray(self.runs, dtype=float))
         if runs.ndim != 2 or not runs.size:
             raise InvalidInputError(
-                f"runs must be one row of values a run, got an array of shape {runs.shape}"
+                f"runs must be one row of values per run, got an array of shape {runs.shape}"
             )
         object.__setattr__(self, "runs", runs)
 
@@ -118,7 +118,7 @@ def draw_graph(
     """Draw a graph with a colour for each label.
 
     Args:
-        graph: what to draw; arcs have arrows, edge labels 1 to 3 are drawn as so many lines.
+        graph: what to draw; arcs have arrows, edge labels 1 to 3 are drawn as 1 to 3 lines.
         axes: where; a new figure (``axes.figure``) when left out.
         label_names: a name for each label, for the legend. Without names, and with only one label
             in use, there is no legend.

@@ -175,7 +175,7 @@ def _frequent_labels(graphs: Sequence[Graph]) -> list[int]:
 
 
 def _some_moves(table: MoveTable, frequent: Sequence[int], rng: np.random.Generator) -> IntArray:
-    """Rows of the table: so many of each kind of move that an exchange consists of."""
+    """Rows of the table: the number of moves of each kind in an exchange."""
     kind = table.rows[:, 0]
     out = []
     for move in (FLIP, REWIRE, RELABEL, SWAP, FEATURE, EDGE_LABEL):

@@ -7,6 +7,7 @@ figure that needs more observations than there are raises `StudyError`, which sa
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from textwrap import wrap
 from typing import final
 
@@ -34,6 +35,8 @@ from .chart import (
     new_axes,
 )
 from .draw import draw_graph, new_figure
+from .fronts import tradeoff, volume
+from .gallery import several
 from .survey import Survey
 from .text import duration, number, percent, plus_minus, shown
 from .words import STATUSES, effects_in_words, exchange_in_words
@@ -45,8 +48,12 @@ _SHOWN_EFFECTS = 12
 
 
 def convergence(survey: Survey) -> Chart:
-    """Each evaluation, and the best value so far."""
+    """Each evaluation, and the best value so far; for a front, the volume it dominates."""
+    if survey.goals is not None and survey.goals.is_pareto:
+        return volume(survey)
     survey.need(1, "the convergence")
+    if survey.best is None:  # of several properties
+        raise StudyError("the convergence needs 1 evaluated graph with a value, and there is none")
     figure, axes = new_axes()
     at = np.arange(1, len(survey.values) + 1)
     unit, unit_words = drawing_unit(survey.values)
@@ -98,9 +105,12 @@ def convergence(survey: Survey) -> Chart:
 
 
 def gallery(survey: Survey, n: int = 6) -> Chart:
-    """The best graphs, one beside the other."""
+    """The best graphs, one beside the other; of several properties, those of the front."""
     survey.need(1, "a gallery")
-    chosen = survey.ranked[:n]
+    chosen = [(trial, number(value)) for trial, value in survey.ranked[:n]]
+    chosen = chosen or [(trial, several(means)) for trial, means in survey.front[:n]]
+    if not chosen:
+        raise StudyError("a gallery needs 1 graph that was measured in full, and there is none")
     columns = min(3, len(chosen))
     rows = -(-len(chosen) // columns)
     figure = new_figure(3.0 * columns, 2.9 * rows)
@@ -114,13 +124,11 @@ def gallery(survey: Survey, n: int = 6) -> Chart:
             axes,
             label_names=names if len(names) > 1 else None,
             node_names=inside,
-            title=f"trial {trial.id}: {number(value)}",
+            title=f"trial {trial.id}: {value}",
         )
     for axes in grid[len(chosen) :]:
         axes.set_axis_off()
-    words = f"The {len(chosen)} best graphs, with values " + ", ".join(
-        number(value) for _, value in chosen
-    )
+    words = f"The {len(chosen)} best graphs, with values " + ", ".join(value for _, value in chosen)
     return Chart("The best graphs", f"{words}.", figure)
 
 
@@ -340,6 +348,27 @@ def times(survey: Survey) -> Chart:
     return Chart("Where the time went", f"{words}.", figure)
 
 
+def _of(name: str, draw: Callable[[Survey], Chart]) -> Callable[[Survey], Chart]:
+    """A figure of one of several properties, which its title names."""
+
+    def drawn(survey: Survey) -> Chart:
+        chart = draw(survey.of_property(name))
+        return replace(chart, title=f"{chart.title}: {name}")
+
+    return drawn
+
+
+def figures_of(survey: Survey) -> dict[str, Callable[[Survey], Chart]]:
+    """The figures of a report by name."""
+    if survey.goals is None:
+        return FIGURES
+    out: dict[str, Callable[[Survey], Chart]] = {"tradeoff": tradeoff, "convergence": convergence}
+    for i, name in enumerate(survey.goals.names):
+        out[f"predictions{i}"] = _of(name, predictions)
+        out[f"drivers{i}"] = _of(name, drivers)
+    return out | {"certificates": certificates, "times": times}
+
+
 FIGURES: dict[str, Callable[[Survey], Chart]] = {
     "convergence": convergence,
     "predictions": predictions,
@@ -352,14 +381,28 @@ FIGURES: dict[str, Callable[[Survey], Chart]] = {
 
 @final
 class Plots:
-    """The figures of a study, as ``study.plot``. Each call looks at the study anew."""
+    """The figures of a study, as ``study.plot``. Each call reads the study again."""
 
     def __init__(self, study: Study) -> None:
         self._study = study
 
     def convergence(self) -> Chart:
-        """Each evaluation, and the best value so far."""
+        """Each evaluation, and the best value so far; for a front, the volume it dominates."""
         return convergence(Survey(self._study))
+
+    def tradeoff(self) -> Chart:
+        """Two properties against each other with the Pareto front, or more side by side."""
+        return tradeoff(Survey(self._study))
+
+    def _survey(self, of: str | None) -> Survey:
+        """The study, or one of its properties."""
+        goals = self._study.settings.goals
+        if goals is None and of is None:
+            return Survey(self._study)
+        if goals is None or of not in goals.names:
+            names = "none" if goals is None else ", ".join(goals.names)
+            raise InvalidInputError(f"of must name a property of the study ({names}), got {of!r}")
+        return Survey(self._study, of)
 
     def gallery(self, n: int = 6) -> Chart:
         """The n best graphs."""
@@ -367,21 +410,21 @@ class Plots:
             raise InvalidInputError(f"n must be an integer from 1 to 60, got {n!r}")
         return gallery(Survey(self._study), n)
 
-    def predictions(self) -> Chart:
-        """Predicted against observed values, each graph left out in turn."""
-        return predictions(Survey(self._study))
+    def predictions(self, of: str | None = None) -> Chart:
+        """Predicted against observed values, each graph left out in turn; ``of`` a property."""
+        return predictions(self._survey(of))
 
     def certificates(self) -> Chart:
         """Value, bound, status and seconds of each proposal."""
         return certificates(Survey(self._study))
 
-    def map(self) -> Chart:
-        """All evaluated graphs on a plane, coloured by value."""
-        return plane(Survey(self._study))
+    def map(self, of: str | None = None) -> Chart:
+        """All evaluated graphs on a plane, coloured by value; ``of`` a property."""
+        return plane(self._survey(of))
 
-    def drivers(self) -> Chart:
+    def drivers(self, of: str | None = None) -> Chart:
         """How the prediction changes with small exchanges in the evaluated graphs."""
-        return drivers(Survey(self._study))
+        return drivers(self._survey(of))
 
     def times(self) -> Chart:
         """Seconds spent fitting, proposing and evaluating."""

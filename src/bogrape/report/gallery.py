@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..study import Trial
 from .picture import graph_html, legend_html
 from .survey import Survey
@@ -9,6 +11,7 @@ from .text import esc, number, plus_minus
 from .words import ORIGINS
 
 _CARDS = 6
+_MOST = 24  # of a front
 
 
 def best_picture(survey: Survey) -> str:
@@ -26,6 +29,9 @@ def gallery_html(survey: Survey) -> str:
     """The best graphs and the latest ones."""
     out = []
     ranked = survey.ranked[:_CARDS]
+    if survey.front:
+        cards = [_card(trial, survey, several(means)) for trial, means in survey.front[:_MOST]]
+        out.append(f'<h3>The Pareto front</h3><div class="cards">{"".join(cards)}</div>')
     if ranked:
         cards = [_card(trial, survey, number(value)) for trial, value in ranked]
         out.append(f'<h3>The best</h3><div class="cards">{"".join(cards)}</div>')
@@ -37,7 +43,14 @@ def gallery_html(survey: Survey) -> str:
     return "".join(out) + (f'<p class="legend">{legend}</p>' if legend and out else "")
 
 
+def several(values: Mapping[str, float]) -> str:
+    """The values of several properties in a line."""
+    return ", ".join(f"{name} {number(value)}" for name, value in values.items())
+
+
 def _result(trial: Trial) -> str:
+    if trial.values:
+        return several(trial.values)
     return number(trial.value) if trial.value is not None else trial.state
 
 

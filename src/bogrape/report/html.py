@@ -22,12 +22,12 @@ from ..constraints.words import capitalised
 from ..errors import InvalidInputError, StudyError
 from ..kernels import Kernel
 from ..study import Study
-from ..study.settings import SETTING_NAMES
+from ..study.settings import SETTING_NAMES, StudySettings
 from ..surrogate import Surrogate
 from ..trial import package_version
 from . import words
 from .draw import has_matplotlib
-from .figures import FIGURES
+from .figures import figures_of
 from .gallery import best_picture, gallery_html
 from .html_tables import failures_table, scores_table, time_in_words, trials_table
 from .survey import MOST_NODES, Survey
@@ -100,8 +100,7 @@ def _navigation() -> str:
 
 def _summary(survey: Survey) -> str:
     """What was optimised, the best graph and value, how many evaluations, how sure."""
-    value = number(survey.ranked[0][1]) if survey.complete else "none yet"
-    kind = "smallest" if survey.sign > 0 else "largest"
+    title, value, found = _result(survey)
     lines = words.certainty_in_words(survey)
     if survey.too_large:
         lines.append(
@@ -112,16 +111,27 @@ def _summary(survey: Survey) -> str:
         lines.append(blind)
     sure = "".join(f"<p>{esc(line)}</p>" for line in lines)
     picture = best_picture(survey)
-    title = f"Best {esc(survey.look.nouns.graph)}{_which(survey)}"
-    shown = f'<div class="box"><h2>{title}</h2>{picture}</div>' if picture else ""
+    heading = f"Best {esc(survey.look.nouns.graph)}{_which(survey)}"
+    shown = f'<div class="box"><h2>{heading}</h2>{picture}</div>' if picture else ""
     return (
         f'<section id="summary" class="summary" aria-label="Summary">{shown}<div class="facts">'
-        f'<div class="box"><h2>Best value ({kind})</h2><p class="big">{esc(value)}</p>'
-        f"<p>{esc(words.improvement_in_words(survey))}</p></div>"
+        f'<div class="box"><h2>{esc(title)}</h2><p class="big">{esc(value)}</p>'
+        f"<p>{esc(found)}</p></div>"
         f'<div class="box"><h2>Evaluations</h2><p class="big">{len(survey.complete)}</p>'
         f"<p>{esc(words.progress_in_words(survey))}</p></div>"
         f'<div class="box whole"><h2>How sure</h2>{sure}</div>{_effects(survey)}</div></section>'
     )
+
+
+def _result(survey: Survey) -> tuple[str, str, str]:
+    """What was found: its name, a number, and a sentence about it."""
+    if survey.goals is not None and survey.goals.is_pareto:
+        graphs = plural(len(survey.front), survey.look.nouns.graph, survey.look.nouns.graphs)
+        return "Pareto front", graphs, words.front_in_words(survey)
+    value = number(survey.ranked[0][1]) if survey.ranked else "none yet"
+    kind = "smallest" if survey.sign > 0 else "largest"
+    title = f"Best value ({kind})" if survey.goals is None else "Best score"
+    return title, value, words.improvement_in_words(survey)
 
 
 def _which(survey: Survey) -> str:
@@ -129,7 +139,13 @@ def _which(survey: Survey) -> str:
 
 
 def _effects(survey: Survey) -> str:
-    """What drives the prediction, with uncertainties."""
+    """What drives the prediction, with uncertainties; of several properties, of each."""
+    if survey.goals is None:
+        return _effects_of(survey, "the prediction")
+    return "".join(_effects_of(survey.of_property(name), name) for name in survey.goals.names)
+
+
+def _effects_of(survey: Survey, what: str) -> str:
     try:
         lines = words.effects_in_words(survey, _SHOWN_EFFECTS)
         n_effects = len(survey.effects)
@@ -144,7 +160,7 @@ def _effects(survey: Survey) -> str:
         )
     if (said := words.model_in_words(survey)) is not None:
         body += f"<p>{esc(said)}</p>"
-    return f'<div class="box whole"><h2>What drives the prediction</h2>{body}</div>'
+    return f'<div class="box whole"><h2>What drives {esc(what)}</h2>{body}</div>'
 
 
 def _settings(survey: Survey) -> str:
@@ -170,7 +186,7 @@ def _charts(survey: Survey) -> str:
         )
         return f'<section id="figures"><h2>Figures</h2>{body}</section>'
     charts, missing = [], []
-    for name, draw in FIGURES.items():
+    for name, draw in figures_of(survey).items():
         try:
             chart = draw(survey)
         except StudyError as reason:
@@ -226,6 +242,7 @@ def _reproduce(survey: Survey, source: str) -> str:
     own = sum(trial.origin != "added" for trial in survey.trials)
     lines = [
         "from bogrape import EI, LCB, GraphSpace, Study, minimize",
+        *_imported_goals(settings),
         "",
         f"space = GraphSpace.from_json({space})",
         "study = minimize(",
@@ -249,6 +266,14 @@ def _reproduce(survey: Survey, source: str) -> str:
         "worker asks and no proposal is cut short by its time limit."
         f"{f' Time spent: {esc(spent)}.' if spent else ''}</p>{changed}<pre>{code}</pre></section>"
     )
+
+
+def _imported_goals(settings: StudySettings) -> list[str]:
+    """The line that imports what the goals of several properties are written with."""
+    if settings.properties is None:
+        return []
+    names = sorted({type(goal).__name__ for goal in settings.properties.values()})
+    return [f"from bogrape.properties import {', '.join(names)}"]
 
 
 def _as_python(value: Any) -> str:

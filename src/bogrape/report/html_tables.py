@@ -51,15 +51,22 @@ def trials_table(survey: Survey) -> str:
     titles = {name: capitalised(noun) for name, noun in titles.items()}
     titles["Text"] = look.text_name or ""
     hidden = set() if look.text_name is not None else {"Text"}
-    if not any(survey.certificate(trial).predicted for trial in survey.trials):
+    if not any(survey.certificate(t).predicted or t.predictions for t in survey.trials):
         hidden.add("Predicted")
     if not survey.proposals:
         hidden.add("Acquisition")
     columns = [column for column in _COLUMNS if column[0] not in hidden]
+    if survey.goals is not None:
+        at = next(i for i, column in enumerate(columns) if column[0] == "Value")
+        score = [] if survey.goals.is_pareto else [columns[at]]
+        own = [(f"property {name}", "number", "") for name in survey.goals.names]
+        columns = [*columns[:at], *own, *score, *columns[at + 1 :]]
+        titles |= {f"property {name}": name for name in survey.goals.names} | {"Value": "Score"}
     rows = []
+    marked = {trial.id for trial, _ in survey.front} | ({best.id} if best is not None else set())
     for trial, xy in zip(survey.trials, places, strict=True):
         picture = graph_html(trial.graph, look, size=96, text=False, xy=xy)
-        mark = ' class="best"' if best is not None and trial.id == best.id else ""
+        mark = ' class="best"' if trial.id in marked else ""
         cells = _cells(trial, survey, picture)
         rows.append(
             f"<tr{mark}>{''.join(_cell(cells[name], css) for name, _, css in columns)}</tr>"
@@ -106,11 +113,11 @@ def _cells(trial: Trial, survey: Survey, picture: str) -> dict[str, _Content]:
         "Trial": _Content(str(trial.id), trial.id),
         "Graph": _Content(picture),
         "Value": _Content(_numeral(trial.value, 6), trial.value),
-        "Predicted": (
-            _Content("")
-            if predicted is None
-            else _Content(esc(plus_minus(*predicted)), predicted[0], "nowrap")
-        ),
+        **{
+            f"property {name}": _Content(_numeral(known, 6), known)
+            for name, known in _properties(trial, survey).items()
+        },
+        "Predicted": _predicted(trial, predicted),
         "Text": _Content(f"<code>{esc(text)}</code>" if text else ""),
         "State": _Content(esc(trial.state), css=trial.state),
         "Origin": _Content(esc(_origin(trial))),
@@ -121,6 +128,22 @@ def _cells(trial: Trial, survey: Survey, picture: str) -> dict[str, _Content]:
         "Gap": _Content("" if found.gap is None else esc(found.gap_in_words), found.gap),
         "Seconds": _Content(_numeral(seconds, 3), seconds),
     }
+
+
+def _properties(trial: Trial, survey: Survey) -> dict[str, float | None]:
+    names = () if survey.goals is None else survey.goals.names
+    return {name: trial.values.get(name) for name in names}
+
+
+def _predicted(trial: Trial, predicted: tuple[float, float] | None) -> _Content:
+    """Mean and deviation; of several properties, each in a line."""
+    if trial.predictions:
+        lines = [f"{name} {plus_minus(*pair)}" for name, pair in trial.predictions.items()]
+        first = next(iter(trial.predictions.values()))[0]
+        return _Content("<br/>".join(map(esc, lines)), first, "nowrap")
+    if predicted is None:
+        return _Content("")
+    return _Content(esc(plus_minus(*predicted)), predicted[0], "nowrap")
 
 
 def _origin(trial: Trial) -> str:

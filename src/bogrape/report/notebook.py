@@ -9,6 +9,7 @@ from ..graph import Graph
 from ..propose import Proposal
 from ..study import Study, Trial, TrialList
 from . import words
+from .gallery import several
 from .picture import Look, graph_html, in_words, legend_html
 from .survey import Certificate, Survey
 from .text import acquisition_in_words, duration, esc, number, plus_minus, shown
@@ -85,11 +86,16 @@ def _facts(trial: Trial, look: Look) -> list[tuple[str, str]]:
     """Names and texts: state or value, prediction, acquisition value, text."""
     found = Certificate.of(trial)
     state = trial.state if trial.value is None else f"value {number(trial.value, 6)}"
+    if trial.values:
+        score = [] if trial.value is None else [f"score {number(trial.value, 6)}"]
+        state = ", ".join([several(trial.values), *score])
     if trial.state == "failed" and trial.reason:
         state = f"failed: {trial.reason}"
     rows = [("trial", str(trial.id)), ("state", shown(state, 120))]
     rows.append(("origin", words.ORIGINS[trial.origin]))
-    if found.predicted is not None:
+    for name, pair in trial.predictions.items():
+        rows.append((f"predicted {name}", f"predicted {name} {plus_minus(*pair)}"))
+    if found.predicted is not None and not trial.predictions:
         rows.append(("predicted", f"predicted {plus_minus(*found.predicted)}"))
     if found.value is not None:
         rows.append(("acquisition", f"acquisition {found.value_in_words}"))
@@ -110,6 +116,13 @@ def _look(trial: Trial) -> Look:
 def _study(study: Study) -> str:
     survey = Survey(study)
     best = survey.best
+    if survey.goals is not None and survey.goals.is_pareto:
+        front = [
+            ("goal", words.goal_in_words(survey)),
+            ("Pareto front", f"{len(survey.front)}: {words.front_in_words(survey)}"),
+            ("progress", words.progress_in_words(survey)),
+        ]
+        return _beside("", _table(front), f"study {study.name}")
     value = number(survey.ranked[0][1], 6) if best is not None else "none yet"
     rows = [
         ("goal", words.goal_in_words(survey)),

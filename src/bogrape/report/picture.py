@@ -137,7 +137,7 @@ class Look:
 
 
 def colour_of(label: int, n_labels: int) -> str:
-    """One of the palette; with more labels than that, one of so many hues."""
+    """A colour of the palette, or of evenly spaced hues if there are more labels than colours."""
     if n_labels <= len(PALETTE):
         return PALETTE[label]
     hue = (label * 360.0 / n_labels) % 360.0

@@ -19,6 +19,7 @@ from ..kernels import get_kernel, is_published, path_features
 from ..posterior import FittedModel
 from ..study import Study, Trial
 from ..study.results import mean_value
+from ..study.several import front_of
 from ..trial import observed_noise
 from .effects import Effect, find_effects
 from .picture import Look
@@ -90,21 +91,28 @@ def _seconds(value: object) -> float:
 
 @final
 class Survey:
-    """A study at one moment. What needs a fit raises `StudyError` while too little is known."""
+    """A study at one moment. What needs a fit raises `StudyError` while too little is known.
 
-    def __init__(self, study: Study) -> None:
+    Of several properties it knows the scores, if there are any; `of_property` looks at one of them.
+    """
+
+    def __init__(self, study: Study, of: str | None = None) -> None:
         self.study = study
         self.name = study.name
-        self.settings = study.settings
+        self.settings = study.settings if of is None else study.settings.of_property(of)
+        self.goals = self.settings.goals
         self.space = study.space
         self.changes = study.changes
         self.trials: tuple[Trial, ...] = study.trials
+        if of is not None:
+            self.trials = tuple(_with_one(trial, of) for trial in self.trials)
         self.complete = [trial for trial in self.trials if trial.state == "complete"]
         self.failed = [trial for trial in self.trials if trial.state == "failed"]
         self.values: FloatArray = np.array([trial.value for trial in self.complete], dtype=float)
         self.outside = np.array([bool(trial.outside) for trial in self.complete], dtype=bool)
         self.look = Look.of(study.space)
         self._certificates: dict[int, Certificate] = {}
+        self._of_properties: dict[str, Survey] = {}
 
     @property
     def sign(self) -> float:
@@ -114,8 +122,8 @@ class Survey:
     @cached_property
     def candidates(self) -> list[Trial]:
         """Complete trials of the space; all complete ones while none is in it."""
-        inside = [t for t, out in zip(self.complete, self.outside, strict=True) if not out]
-        return inside or self.complete
+        known = [trial for trial in self.complete if trial.value is not None]
+        return [trial for trial in known if not trial.outside] or known
 
     @cached_property
     def ranked(self) -> list[tuple[Trial, float]]:
@@ -129,12 +137,32 @@ class Survey:
     @property
     def best(self) -> Trial | None:
         """The best trial, if there is one."""
-        return self.ranked[0][0] if self.complete else None
+        return self.ranked[0][0] if self.ranked else None
+
+    @cached_property
+    def front(self) -> list[tuple[Trial, dict[str, float]]]:
+        """The Pareto front of several properties with their mean values; empty without one."""
+        if self.goals is None or not self.goals.is_pareto:
+            return []
+        return front_of(self.goals, self.trials, self.space.identity)
+
+    @property
+    def measured(self) -> list[Trial]:
+        """Complete trials that have all of several properties."""
+        names = () if self.goals is None else self.goals.names
+        return [trial for trial in self.complete if set(names) <= set(trial.values)]
+
+    def of_property(self, name: str) -> Survey:
+        """The same trials as observations of one property alone."""
+        if name not in self._of_properties:
+            self._of_properties[name] = Survey(self.study, name)
+        return self._of_properties[name]
 
     @cached_property
     def best_so_far(self) -> FloatArray:
         """Best value of the space after each complete trial; nan before there is one."""
-        counted = np.where(self.outside & ~self.outside.all(), np.inf, self.sign * self.values)
+        known = np.where(np.isnan(self.values), np.inf, self.sign * self.values)
+        counted = np.where(self.outside & ~self.outside.all(), np.inf, known)
         best = np.minimum.accumulate(counted)
         return self.sign * np.where(np.isinf(best), np.nan, best)
 
@@ -188,6 +216,11 @@ class Survey:
     @cached_property
     def gp(self) -> GraphGP:
         """The Gaussian process of the observations, with the study's kernel."""
+        if self.goals is not None:
+            raise StudyError(
+                "this is said of one value, and the study has several properties: "
+                f"{', '.join(self.goals.names)}"
+            )
         self._need_small(2, "a prediction")
         if self.settings.surrogate is not None:
             raise StudyError(
@@ -321,6 +354,27 @@ class Survey:
         """Time for the fit, the proposal and the evaluation of a trial."""
         certificate = self.certificate(trial)
         return certificate.fit_seconds, certificate.seconds, trial.evaluation_seconds or 0.0
+
+
+def _with_one(trial: Trial, name: str) -> Trial:
+    """A trial as if one of its properties were all that was measured."""
+    known, prefix = trial.state == "complete" and name in trial.values, f"{name}: "
+    predicted = trial.predictions.get(name)
+    named = {} if predicted is None else {"mean": predicted[0], "std": predicted[1]}
+    return replace(
+        trial,
+        state=trial.state if known or trial.state != "complete" else "queued",
+        value=trial.values[name] if known else None,
+        noise=trial.noises.get(name) if known else None,
+        values={},
+        noises={},
+        certificate={**trial.certificate, **named},
+        hyperparameters={
+            key.removeprefix(prefix): value
+            for key, value in trial.hyperparameters.items()
+            if key.startswith(prefix)
+        },
+    )
 
 
 def _recorded(proposals: Sequence[Trial]) -> dict[str, float] | None:

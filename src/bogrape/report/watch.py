@@ -1,4 +1,4 @@
-"""A report of a running study that is written anew whenever the study has changed."""
+"""A report of a running study that is rewritten whenever the study has changed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def watch(
     seen: object = None
     try:
         while not done(study):
-            now = [(trial.id, trial.state, trial.attempts) for trial in study.trials]
+            now = [(t.id, t.state, t.attempts, tuple(t.values.items())) for t in study.trials]
             if now != seen:
                 start = time.monotonic()
                 write_report(study, path, source=source, refresh=every)

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from ..acquisition import LCB
 from ..constraints.words import capitalised, with_article
 from ..errors import StudyError
@@ -29,7 +31,7 @@ ORIGINS = {
 }
 STATUSES = {
     "optimal": "proved optimal",
-    "time_limit": "bounded, not closed",
+    "time_limit": "bounded, gap open",
     "heuristic": "searched, no proof",
 }
 
@@ -133,18 +135,18 @@ def _nothing_known(survey: Survey) -> str:
     how = (
         "no better than the mean of all values"
         if not survey.left_out.beats_the_mean
-        else "not better than the mean of all values by more than chance explains"
+        else "not significantly better than the mean of all values"
     )
     out = (
-        f"Predictions of left-out graphs are {how}: the model knows nothing yet that would hold "
-        "for other graphs, so nothing is said about what drives the value."
+        f"Predictions of left-out graphs are {how}: the model has not learned anything "
+        "that holds for other graphs yet, so nothing is said about what drives the value."
     )
     better = best_remedy(survey.scores)
     if better is not None and better.left_out.knows_something:
         return f"{out} What to try: {settings_in_words(better)}, which does better on these data."
     return (
-        f"{out} What to try: more observations; or, if the value depends on something that the "
-        "nodes' labels and features do not show yet, a space with such labels or features."
+        f"{out} What to try: more observations; or, if the value depends on something that "
+        "labels and features of nodes do not show yet, a space with such labels or features."
     )
 
 
@@ -198,7 +200,7 @@ def blind_spot(survey: Survey) -> str | None:
         )
     return (
         f"The model cannot see the labels of {nouns.edges}: two {nouns.graphs} that differ only in "
-        f"them get the same prediction. If they matter, say it by labels or features of the "
+        f"them get the same prediction. If they matter, express them by labels or features of the "
         f"{nouns.nodes}."
     )
 
@@ -216,6 +218,9 @@ def _one(label: int, look: Look) -> str:
 
 def goal_in_words(survey: Survey) -> str:
     """What was optimised."""
+    if survey.goals is not None:
+        among = space_in_words(survey.space)[0].rstrip(".")
+        return f"{survey.goals.in_words()} among {among[:1].lower()}{among[1:]}."
     wanted = "smallest" if survey.sign > 0 else "largest"
     first = space_in_words(survey.space)[0].rstrip(".")
     return f"Looking for the {wanted} value among {first[:1].lower()}{first[1:]}."
@@ -258,6 +263,23 @@ def _short(pair: object) -> str:
     return " to ".join(names)
 
 
+def front_in_words(survey: Survey) -> str:
+    """The Pareto front in a sentence, and its hypervolume."""
+    goals = survey.goals
+    if goals is None or not survey.front:
+        return "No graph is measured in full yet."
+    rows = np.array([goals.row(means) for _, means in survey.front])
+    every = np.array([goals.row(trial.values) for trial in survey.measured])
+    reference = goals.reference_point(every)
+    volume = goals.hypervolume(rows, reference)
+    ranges = ", ".join(
+        f"{name} from {number(low)} to {number(high)}"
+        for name, low, high in zip(goals.names, rows.min(axis=0), rows.max(axis=0), strict=True)
+    )
+    point = ", ".join(map(number, reference.tolist()))
+    return f"{capitalised(ranges)}. Hypervolume {number(volume)} up to ({point})."
+
+
 def improvement_in_words(survey: Survey) -> str:
     """When the best value came, and how it compares with the initial design."""
     best = survey.best
@@ -279,12 +301,22 @@ def certainty_in_words(survey: Survey) -> list[str]:
     out = []
     if survey.proposals:
         out.append(certificate_in_words(survey, survey.proposals[-1]))
+    if survey.goals is None:
+        return [*out, *_predictions_in_words(survey)] or ["Nothing is known yet."]
+    for name in survey.goals.names:
+        out += [f"{name}: {line}" for line in _predictions_in_words(survey.of_property(name))]
+    return out or ["Nothing is known yet."]
+
+
+def _predictions_in_words(survey: Survey) -> list[str]:
+    """How well the surrogate predicts."""
+    out = []
     try:
         loo = survey.left_out
     except StudyError:
         if survey.complete:
-            out.append("Too little is known to say how good the predictions are.")
-        return out or ["Nothing is known yet."]
+            out.append("There are too few observations to say how good the predictions are.")
+        return out
     words = (
         f"Predictions of left-out graphs are off by {number(loo.error, 2)} on average, the mean of "
         f"all values by {number(loo.error_of_the_mean, 2)}"
@@ -295,8 +327,8 @@ def certainty_in_words(survey: Survey) -> list[str]:
     if survey.clipped:
         ids = ", ".join(str(trial.id) for trial in survey.clipped[:10])
         out.append(
-            f"The model does not believe values that lie very far from all others, and takes the "
-            f"nearest of the others instead (trials {ids}). Correct them if they are slips."
+            f"Values that lie very far from all others are clipped: the model takes the "
+            f"nearest of the others instead (trials {ids}). Correct them if they are typing errors."
         )
     if loo.too_narrow:
         words += ", fewer than they should: do not trust the error bars; see below for a remedy"

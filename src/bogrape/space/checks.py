@@ -152,7 +152,7 @@ def checked_rules(rules: object) -> list[Rule]:
     if out is None:
         raise InvalidSpaceError(
             f"expected rules to be a list of rules, got {shown(rules)}; "
-            f"try rules=[...] with rules out of {', '.join(RULES)}"
+            f"try rules=[...] with rules from {', '.join(RULES)}"
         )
     return [_checked_rule(rule) for rule in out]
 
@@ -178,7 +178,7 @@ def checked_domain(domain: object, label_names: Sequence[str]) -> Domain:
     odd = _unknown_names(found, label_names)
     if odd:
         raise InvalidSpaceError(
-            f"expected labels out of those of the domain {found.name!r} "
+            f"expected labels of the domain {found.name!r} "
             f"({', '.join(found.label_names)}), got {', '.join(map(repr, odd))}"
         )
     return found

@@ -67,7 +67,7 @@ def _number_labels(graph: Any, names: Sequence[str], fixed: Sequence[str]) -> No
         if isinstance(label, str):
             if label not in index:
                 raise InvalidGraphError(
-                    f"expected node {node!r} to have a label out of {', '.join(names)}, "
+                    f"expected node {node!r} to have one of the labels {', '.join(names)}, "
                     f"got {label!r}"
                 )
             data["label"] = index[label]
@@ -78,7 +78,7 @@ def read_space(text: str) -> dict[str, Any]:
     try:
         data: Any = json.loads(text)
     except (ValueError, TypeError, RecursionError) as error:
-        raise InvalidSpaceError(f"expected the JSON text of a space: {error}") from None
+        raise InvalidSpaceError(f"expected a space as JSON: {error}") from None
     known = {"n_nodes", "labels", "features", "directed", "connected", "rules"}
     known |= {"edge_labels", "nodes", "domain"}
     if not isinstance(data, dict) or not set(data) <= known:

@@ -69,7 +69,7 @@ class GraphSpace:
         n_nodes: number of nodes, or ``(smallest, largest)``; 10, or that of ``nodes``.
         labels: number of node labels, or their names, or ``None`` for unlabelled nodes. With
             ``nodes`` also ``{node: label}``, which fixes the label of each.
-        features: number of further binary features a node.
+        features: number of additional binary features per node.
         directed: whether edges have a direction.
         connected: ``True`` for connected graphs (weakly, when directed), ``"strong"`` for strongly
             connected ones, ``False`` for any.
@@ -477,7 +477,7 @@ class GraphSpace:
         if graph.directed != self.directed:
             out.append(f"directed={self.directed}, got {graph.directed}")
         if graph.n_features != self.n_features:
-            out.append(f"{self.n_features} features a node, got {graph.n_features}")
+            out.append(f"{self.n_features} features per node, got {graph.n_features}")
         if (graph.edge_labels is not None) != (self.n_edge_labels > 0):
             wanted = "with" if self.n_edge_labels else "without"
             out.append(f"edges {wanted} labels")
@@ -514,7 +514,7 @@ class GraphSpace:
         if not isinstance(distinct, (bool, np.bool_)):
             raise InvalidInputError(f"distinct must be True or False, got {shown(distinct)}")
         if isinstance(exclude, str) or not isinstance(exclude, Iterable):
-            raise InvalidInputError(f"exclude must be a list of texts, got {shown(exclude)}")
+            raise InvalidInputError(f"exclude must be a list of strings, got {shown(exclude)}")
         if (
             n_nodes is not None
             and whole(n_nodes, "n_nodes", 1, InvalidSpaceError) not in self.sizes
@@ -527,7 +527,7 @@ class GraphSpace:
             taken = frozenset(exclude)
         except TypeError:
             raise InvalidInputError(
-                f"exclude must hold texts of space.identity, got {shown(exclude)}"
+                f"exclude must hold strings of space.identity, got {shown(exclude)}"
             ) from None
         try:
             drawn = sample(
@@ -559,7 +559,7 @@ class GraphSpace:
         elif self.n_labels > 1:
             lines.append(f"node labels: 0..{self.n_labels - 1}")
         if self.n_features:
-            lines.append(f"binary features a node: {self.n_features}")
+            lines.append(f"binary features per node: {self.n_features}")
         if self.n_edge_labels:
             lines.append(
                 f"edge labels: 1..{self.n_edge_labels} (only the kernel rbf sees them: predictions "

@@ -80,7 +80,7 @@ def _structure(shape: Shape, strong: bool, used: set[Atom]) -> list[tuple[str, R
     out: list[tuple[str, Row]] = []
     for v in sorted({atom.v for atom in used if isinstance(atom, HasLabel)} & set(range(n))):
         terms = total(HasLabel(v, label) for label in range(shape.n_labels))
-        out.append(("", Row("one label a node", terms, 1, 1)))
+        out.append(("", Row("one label per node", terms, 1, 1)))
     if not shape.connected or n == 1:
         return out
     name, least = ("connected='strong'", n) if strong else ("connected=True", n - 1)

@@ -10,7 +10,7 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from typing import final
@@ -32,6 +32,7 @@ from ..storage.protocol import check_budget
 from ..trial import Trial, now
 from .ledger import Ledger
 from .planner import Effort, Plan, Planner
+from .under import recorded, restricted
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +68,7 @@ class Wish:
         if worker is not None and not (
             isinstance(worker, str) and 0 < len(worker) <= 200 and worker.isprintable()
         ):
-            raise InvalidInputError(f"worker must be a short text or None, got {worker!r:.100}")
+            raise InvalidInputError(f"worker must be a short string or None, got {worker!r:.100}")
         if self.time_limit is not None:
             object.__setattr__(self, "time_limit", seconds(self.time_limit, "time_limit"))
         if not isinstance(self.progress, (bool, np.bool_)):
@@ -96,8 +97,11 @@ class Asking:
         limit = ledger.settings.time_limit if wish.time_limit is None else wish.time_limit
         found: list[Trial] = []
         if wish.worker is not None:
-            held = (t for t in ledger.trials() if t.state == "pending" and t.worker == wish.worker)
-            found = list(held)[: wish.n]
+            held = [t for t in ledger.trials() if t.state == "pending" and t.worker == wish.worker]
+            if wish.rules:
+                within = restricted(ledger.space, wish.rules)
+                held = [trial for trial in held if within.contains(trial.graph)]
+            found = held[: wish.n]
         line = status_line(
             f"{ledger.name}, suggestions",
             wish.n,
@@ -130,7 +134,7 @@ class Asking:
             show(_in_words(stage, self.ledger.settings.sign))
 
         n, planner = wish.n, self._planner_for(wish)
-        within = planner.settings.space if wish.rules else None
+        within = planner.space if wish.rules else None
         while len(found) < n:
             try:
                 # May take long: it reads what is new in the storage.
@@ -142,6 +146,12 @@ class Asking:
             except (SearchSpaceExhausted, SamplingError, BudgetSpent) as error:
                 if stopped() and not found:
                     raise KeyboardInterrupt from None  # before anything was found
+                if not found and wish.rules and isinstance(error, SearchSpaceExhausted):
+                    names = ", ".join(rule.name for rule in wish.rules)
+                    raise SearchSpaceExhausted(
+                        f"no graph is left that satisfies the rules of this suggestion ({names}); "
+                        f"try looser ones: {error}"
+                    ) from None
                 if not found:
                     raise
                 if not stopped():
@@ -161,8 +171,7 @@ class Asking:
         if not wish.rules:
             return self.planner
         settings = self.ledger.settings
-        space = settings.space.with_rules([*settings.space.rules, *wish.rules])
-        return Planner(replace(settings, space=space))
+        return Planner(settings, restricted(settings.space, wish.rules))
 
     def _new(self, wish: Wish, effort: Effort, planner: Planner) -> Trial:
         """Reserve a graph nobody has had; begin again if another process was quicker."""
@@ -172,7 +181,7 @@ class Asking:
                 check_budget(sum(t.origin != "added" for t in trials), 1, wish.most)
             seed, rank = self.chance(len(trials), conflict)
             plan = planner.next(trials, seed, rank, effort)
-            trial = self.reserve(plan, seed, wish.worker, wish.most)
+            trial = self.reserve(plan, seed, wish.worker, wish.most, wish.rules)
             if trial is not None:
                 return trial
             logger.debug("another process took the graph of trial %d first", len(trials))
@@ -181,10 +190,17 @@ class Asking:
         )
 
     def chance(self, n_trials: int, conflict: int) -> tuple[int, int]:
-        """Seed and rank of the next graph, after so many races lost to other processes."""
+        """Seed and rank of the next graph, after losing a number of races to other processes."""
         return chance(self.ledger.settings.seed, n_trials, conflict)
 
-    def reserve(self, plan: Plan, seed: int, worker: str | None, most: int | None) -> Trial | None:
+    def reserve(
+        self,
+        plan: Plan,
+        seed: int,
+        worker: str | None,
+        most: int | None,
+        rules: Sequence[Rule] = (),
+    ) -> Trial | None:
         """Hand out the planned graph, unless another process has it already."""
         trial = replace(
             self.ledger.draft(plan.graph, plan.origin),
@@ -194,13 +210,14 @@ class Asking:
             seed=seed,
             certificate=plan.certificate,
             hyperparameters=plan.hyperparameters,
+            details=recorded(rules),
             asked=now(),
         )
         return self.ledger.append_new(trial, most=most)
 
 
 def chance(study_seed: int, n_trials: int, conflict: int) -> tuple[int, int]:
-    """Seed and rank of the next graph, after so many races lost to other processes."""
+    """Seed and rank of the next graph, after losing a number of races to other processes."""
     # After a lost race processes must part ways, so chance comes in.
     differs = [time.time_ns(), os.getpid()] if conflict else []
     rng = np.random.default_rng([study_seed, n_trials, *differs])

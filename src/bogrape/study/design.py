@@ -51,8 +51,8 @@ class Design:
                 raise
             graphs = list(error.graphs)
             logger.warning(
-                "the initial design chooses among %d graphs instead of %d: it takes long to sample "
-                "this space; a larger time_limit gives it more",
+                "the initial design was chosen from %d graphs instead of %d, because sampling this "
+                "space is slow; try a larger time_limit",
                 len(graphs),
                 size,
             )
@@ -121,7 +121,7 @@ def random_graph(
             raise
         raise SearchSpaceExhausted(
             f"no random graph of the space is new: {len(taken)} different ones were tried before, "
-            "so the space is used up, or nearly; widen it"
+            "so the space is used up, or nearly so; widen it"
         ) from None
 
 

@@ -78,7 +78,7 @@ class Ledger:
         if different:
             raise SettingsDiffer(
                 f"study {name!r} exists with other settings ({', '.join(different)}); use "
-                "Study.load(storage, name) to go on with them (and its method change to change "
+                "Study.load(storage, name) to continue with them (and its method change to change "
                 "them from here on), or another name",
                 different,
             )

@@ -16,6 +16,7 @@ from ..gp import GraphGP
 from ..graph import Graph
 from ..propose import MOST_STARTS, JointModel, Proposal, Stage, propose
 from ..propose.joint_criterion import score_of_prediction
+from ..space import GraphSpace
 from ..surrogate import FittedSurrogate
 from ..trial import Origin, Trial, observed, observed_noise
 from .design import Design, random_graph
@@ -50,10 +51,15 @@ class Effort:
 
 @final
 class Planner:
-    """Initial design, then proposals. The same trials and seed give the same plan."""
+    """Initial design, then proposals. The same trials and seed give the same plan.
 
-    def __init__(self, settings: StudySettings) -> None:
+    With ``within``, only graphs of that part of the study's space are planned. The model, and the
+    observations to improve on, are those of the whole space.
+    """
+
+    def __init__(self, settings: StudySettings, within: GraphSpace | None = None) -> None:
         self.settings = settings
+        self.space = settings.space if within is None else within
         self._design: Design | None = None
         self._fitted: tuple[tuple[Any, ...], GraphGP | FittedSurrogate] | None = None
         self._joint: tuple[tuple[Any, ...], JointModel] | None = None
@@ -87,7 +93,7 @@ class Planner:
         step = sum(trial.origin == "proposal" for trial in trials)
         try:
             proposal = propose(
-                settings.space,
+                self.space,
                 model,
                 acquisition=settings.acquisition_at(step),
                 method=settings.method,
@@ -192,7 +198,7 @@ class Planner:
             settings, now = self.settings, time.monotonic()
             until = now + _DESIGN_SHARE * (deadline - now)
             self._design = Design(
-                settings.space, settings.kernel, settings.n_initial, settings.seed, until
+                self.space, settings.kernel, settings.n_initial, settings.seed, until
             )
         return self._design.next(present, rank)
 
@@ -200,7 +206,7 @@ class Planner:
         """Any graph that is new; if the time is up, one that is found in a moment."""
         until = max(deadline, time.monotonic() + _LAST_SECONDS)
         identities = self._identities(trials)
-        return Plan(random_graph(self.settings.space, seed, identities, until), "random")
+        return Plan(random_graph(self.space, seed, identities, until), "random")
 
     def predict(self, trials: Sequence[Trial], graphs: Sequence[Graph]) -> Any:
         """Mean and standard deviation of each graph, in the user's units; by property."""

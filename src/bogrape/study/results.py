@@ -48,7 +48,7 @@ def best_of(trials: Iterable[Trial], sign: float, identify: Callable[[Graph], st
         if trial.value is not None:
             repeats.setdefault(identify(trial.graph), []).append(trial)
     if not repeats:
-        raise StudyError("no trial is complete yet: ask for one, evaluate it, tell its value")
+        raise StudyError("no trial is complete yet: ask for one, evaluate it and tell its value")
     return min(repeats.values(), key=lambda group: sign * mean_value(group))[0]
 
 

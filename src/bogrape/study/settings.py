@@ -25,7 +25,7 @@ from ..errors import BoGrapeError, InvalidInputError, StudyError
 from ..gp import STUDY_CLIP, STUDY_OBSERVATIONS, GraphGP
 from ..import_path import is_import_path, load_object
 from ..kernels import RBF, Kernel, KernelName, is_published
-from ..properties import Combine, Goals
+from ..properties import Combine, Goals, Maximize
 from ..propose.portfolio import Method, check_method
 from ..references import reference_to, resolve
 from ..space import GraphSpace
@@ -96,7 +96,7 @@ class StudySettings:
         alpha, beta: amplitudes of the kernel and of the feature kernel, to fix them instead of
             fitting them.
         restarts: number of starting points of each fit.
-        clip: values that lie more than so many times as far from the median as values typically do
+        clip: values farther from the median than this multiple of the typical distance
             are taken for the nearest value that does not; ``None`` takes all as they are.
         most_observations: how many observations to make the model from, where the cost grows with
             their cube; ``None`` for all. See `GraphGP`.
@@ -230,6 +230,18 @@ class StudySettings:
             return None
         return Goals(self.properties, self.combine, self.reference)
 
+    def of_property(self, name: str) -> StudySettings:
+        """Those of a study of one of the properties alone."""
+        assert self.properties is not None
+        wants_more = isinstance(self.properties[name], Maximize)
+        return replace(
+            self,
+            properties=None,
+            combine=None,
+            reference=None,
+            direction="maximize" if wants_more else "minimize",
+        )
+
     def new_model(self, **instead: Any) -> GraphGP:
         """A Gaussian process as the settings say, to be fitted; ``instead`` of some of them."""
         chosen = {name: getattr(self, name) for name in _OF_THE_MODEL}
@@ -290,7 +302,7 @@ class StudySettings:
         except BoGrapeError:
             raise
         except (TypeError, ValueError, RecursionError) as error:
-            raise StudyError(f"the settings of the study make no sense: {error}") from None
+            raise StudyError(f"the settings of the study are invalid: {error}") from None
 
     def changed(self, add_rules: tuple[Rule, ...], changes: Mapping[str, Any]) -> StudySettings:
         """These settings with some changed; those that cannot change are refused."""

@@ -31,7 +31,7 @@ def as_values(
     if not known:
         raise InvalidInputError(
             f"expected a number for at least one of {', '.join(properties)}, got {values!r:.200}; "
-            "report an evaluation without any with fail"
+            "report an evaluation that gave no value with fail"
         )
     return known, {name: v for name, v in noises.items() if v is not None and name in known}
 
@@ -107,7 +107,7 @@ def told_several(
         ):
             raise StudyError(
                 f"trial {trial.id} has {name} = {trial.values[name]!r} already, got {value!r}; "
-                f"mend mistakes with study.correct(trial, {{{name!r}: ...}}), and record a "
+                f"correct mistakes with study.correct(trial, {{{name!r}: ...}}), and record a "
                 "repeated evaluation with study.add(trial.graph, values)"
             )
     if trial.state == "complete" and set(values) <= set(trial.values):

@@ -49,6 +49,7 @@ from .transitions import (
     retried,
     told,
 )
+from .under import as_rules, rules_of
 from .values import as_noise, as_value
 
 
@@ -252,7 +253,7 @@ class Study:
 
         Every change is recorded with the trial it begins from: see `changes`.
         """
-        rules = _as_rules(add_rules, "add_rules")
+        rules = as_rules(add_rules, "add_rules")
         self._ledger.change_settings(lambda old: old.changed(rules, settings))
 
     def adopt(self, settings: StudySettings) -> None:
@@ -282,6 +283,8 @@ class Study:
         stop: Callable[[], bool] | None = ...,
         watch: Callable[[int, str], None] | None = ...,
         rules: Iterable[Rule] = ...,
+        near: Graph | Trial | None = ...,
+        edits: int | None = ...,
     ) -> Trial: ...
     @overload
     def ask(
@@ -295,6 +298,8 @@ class Study:
         stop: Callable[[], bool] | None = ...,
         watch: Callable[[int, str], None] | None = ...,
         rules: Iterable[Rule] = ...,
+        near: Graph | Trial | None = ...,
+        edits: int | None = ...,
     ) -> Trial | TrialList: ...
     def ask(
         self,
@@ -307,6 +312,8 @@ class Study:
         stop: Callable[[], bool] | None = None,
         watch: Callable[[int, str], None] | None = None,
         rules: Iterable[Rule] = (),
+        near: Graph | Trial | None = None,
+        edits: int | None = None,
     ) -> Trial | TrialList:
         """The next graph to evaluate, as a pending trial; a list of trials if ``n > 1``.
 
@@ -329,7 +336,14 @@ class Study:
             worker: your name, if you want your unfinished trials back after a restart. Workers
                 that run at the same time need different names.
             watch: told how many graphs are found, and a few words about the present one.
-            rules: that these graphs must satisfy as well; those of the study stay as they are.
+            rules: that these graphs must satisfy, beside those of the space; the study stays as it
+                is. The trials remember them (`Trial.asked_under`). What is in the queue, or
+                was given to ``worker`` before, is handed out only if it satisfies them.
+            near: a graph, or a trial, that at most ``edits`` edits turn into each of these: short
+                for one more rule, `bogrape.constraints.EditDistance`. An edit changes one edge, one
+                edge label, the label of one node, or one feature (unless features follow from the
+                rest, as in molecules); the number of nodes stays.
+            edits: how many, together with ``near``.
             most: number of trials, not counting added ones, the study may have in the end; then
                 `BudgetSpent` is raised. Holds also if several processes ask at the same moment.
         """
@@ -341,7 +355,7 @@ class Study:
             progress=progress,
             stop=stop,
             watch=watch,
-            rules=_as_rules(rules, "rules"),
+            rules=rules_of(self.space, rules, near, edits),
         )
         found = self._asking.ask(wish)
         return found[0] if n == 1 else TrialList(found)
@@ -546,10 +560,3 @@ class Study:
         states = [trial.state for trial in self._ledger.trials()]
         counts = ", ".join(f"{states.count(s)} {s}" for s in dict.fromkeys(states)) or "no trials"
         return f"Study({self.name!r}: {counts})"
-
-
-def _as_rules(rules: Iterable[Rule], what: str) -> tuple[Rule, ...]:
-    try:
-        return tuple(rules)
-    except TypeError:
-        raise InvalidInputError(f"{what} must be a list of rules, got {rules!r:.100}") from None

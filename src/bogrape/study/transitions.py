@@ -24,13 +24,13 @@ def taken(trial: Trial, worker: str | None) -> Trial:
 def told(
     trial: Trial, value: float, seconds: float | None = None, noise: float | None = None
 ) -> Trial:
-    """Complete with a value and its noise, which took so many seconds to find."""
+    """Complete with a value and its noise, and the seconds it took to find it."""
     if trial.state == "complete":
         if trial.value == value and noise in (None, trial.noise):
             return trial
         raise StudyError(
             f"trial {trial.id} has the value {_in_words(trial.value, trial.noise)} already, got "
-            f"{_in_words(value, noise)}; mend mistakes "
+            f"{_in_words(value, noise)}; correct mistakes "
             "with study.correct(trial, value), and record a repeated evaluation with "
             "study.add(trial.graph, value)"
         )
@@ -106,7 +106,7 @@ def retried(trial: Trial) -> Trial:
     if trial.state != "failed":
         raise StudyError(
             f"trial {trial.id} is {trial.state}; only failed ones are tried again. Use "
-            "study.repeat(trial) to evaluate a complete one another time, and "
+            "study.repeat(trial) to evaluate a complete one again, and "
             "study.release(trial) to give back a pending one"
         )
     failure = {"reason": trial.reason, "finished": trial.finished}
@@ -169,7 +169,7 @@ def timed(trial: Trial, seconds: float | None) -> Mapping[str, Any]:
 def as_reason(reason: object) -> str:
     """A reason for a failure, cut to a length fit for a table."""
     if not isinstance(reason, str) or not reason.strip():
-        raise InvalidInputError(f"reason must be a text that says what happened, got {reason!r}")
+        raise InvalidInputError(f"reason must be a string that says what happened, got {reason!r}")
     # Some databases take neither null characters nor halves of surrogate pairs.
     short = reason.strip().replace("\0", "\N{REPLACEMENT CHARACTER}")
     short = short.encode("utf-8", "replace").decode("utf-8")

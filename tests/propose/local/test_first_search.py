@@ -110,7 +110,7 @@ def test_a_graph_found_in_a_piece_that_was_proved_to_hold_none_is_an_error() -> 
     structures = [item.piece.structure for item in _pieces(objective, elite.value)]
     (home,) = [Piece(structure) for structure in structures if Piece(structure).matches(graph)]
     rounds = Rounds(strategy, Request(time_limit=60.0), first, [Open(home, -np.inf)])
-    with pytest.raises(EngineError, match="was proved to be"):
+    with pytest.raises(EngineError, match="was proved to exist"):
         rounds._absorb(rounds.left, {0: Answer(proved=True, bound=elite.value + 0.1)})
     rounds._absorb(rounds.left, {0: Answer(proved=True, bound=elite.value)})
     assert not rounds.left

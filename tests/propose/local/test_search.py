@@ -156,7 +156,7 @@ def test_where_everything_is_excluded_nothing_is_returned() -> None:
 
 
 def ticking(seconds: float) -> Iterator[float]:
-    """A clock on which every look takes so many seconds."""
+    """A clock on which every look takes a number of seconds."""
     return (time.monotonic() + seconds * i for i in itertools.count())
 
 

@@ -70,7 +70,7 @@ class MipOptions:
             _refuse("options", f"a mapping of {', '.join(known)}", given)
         odd = sorted(set(given or ()) - set(known))
         if odd:
-            raise InvalidInputError(f"unknown option {odd[0]!r}; choose out of {', '.join(known)}")
+            raise InvalidInputError(f"unknown option {odd[0]!r}; choose from {', '.join(known)}")
         return cls(**dict(given or {}))
 
 

@@ -35,7 +35,7 @@ def encodable(kernel: Kernel) -> GraphKernel:
         return kernel
     raise UnsupportedError(
         f'expected one of the kernels {", ".join(ENCODED)} for method "mip", got {kernel.name!r}, '
-        'which has no rows; try method="auto", or preset="paper" in a study'
+        'which has no linear rows; try method="auto", or preset="paper" in a study'
     )
 
 

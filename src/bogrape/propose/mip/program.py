@@ -115,7 +115,7 @@ class Program:
 
     def _claim(self, name: str) -> None:
         if name in self._names:
-            raise InvalidInputError(f"expected every name once, got {name!r} twice; try another")
+            raise InvalidInputError(f"expected different names, got {name!r} twice; try another")
         self._names.add(name)
 
     def row(

@@ -36,7 +36,7 @@ _LOCK_NUMBER = 0x626F4772  # of PostgreSQL's advisory lock while tables are made
 def make_engine(url: str, *, create: bool = True) -> Engine:
     """An engine for ``sqlite:///path`` or ``postgresql://…``."""
     if len(url) > _MAX_URL:
-        raise InvalidInputError(f"storage must be a URL, got a text of {len(url)} characters")
+        raise InvalidInputError(f"storage must be a URL, got a string of {len(url)} characters")
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):  # a port that is no number
@@ -103,7 +103,7 @@ def _sqlite(url: URL, create: bool) -> Engine:
 
 
 def _read_only(path: Path) -> Engine:
-    """An engine for a file that cannot be written; it finds out anew each time how to read it."""
+    """An engine for a file that cannot be written; it determines each time how to read it."""
 
     def connect() -> sqlite3.Connection:
         found = connect_untouched(path)
@@ -120,7 +120,7 @@ def _read_only(path: Path) -> Engine:
         if connection.get_execution_options().get(WRITE, False):
             raise StorageError(
                 f"the storage {str(path)!r} is read-only: the file or its directory cannot be "
-                "written; copy it elsewhere to go on with its studies"
+                "written; copy it elsewhere to continue its studies"
             )
         connection.exec_driver_sql("BEGIN")
 

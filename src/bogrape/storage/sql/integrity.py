@@ -129,7 +129,7 @@ def _check_studies(connection: Connection) -> None:
         "SELECT study FROM bogrape_trials WHERE study NOT IN (SELECT id FROM bogrape_studies)"
     ).scalar()
     if lost is not None:
-        raise damaged("the database", f"study {lost!r:.20} is missing, and its trials are there")
+        raise damaged("the database", f"study {lost!r:.20} is missing; its trials are there")
 
 
 def _sound(row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -163,7 +163,7 @@ def check_trials(study: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) ->
         )
     if "digest" in study and study["digest"] != digest_of(kept):
         raise damaged(
-            f"the database with study {name}", "some trials are not there in their last version"
+            f"the database with study {name}", "some trials are missing their latest version"
         )
 
 

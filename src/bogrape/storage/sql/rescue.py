@@ -50,7 +50,7 @@ def read_rescued(path: Path) -> list[RescuedStudy]:
 
 
 def write_rescued(studies: list[RescuedStudy], path: Path) -> None:
-    """Write studies to a new SQLite file, with the trials that are left numbered anew from 0."""
+    """Write studies to a new SQLite file, with the remaining trials numbered from 0."""
     nameless = sum(study.settings is None for study in studies)
     if nameless:
         raise StudyError(

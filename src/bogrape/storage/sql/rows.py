@@ -65,9 +65,9 @@ def to_trial(row: Mapping[str, Any]) -> Trial:
         ):
             raise ValueError(f"state {row['state']!r} with noise {noise!r}")
         if not all(row[name] is None or isinstance(row[name], str) for name in _OPTIONAL_TEXT):
-            raise ValueError("a text is not a text")
+            raise ValueError("a string column does not hold a string")
         if not isinstance(row["attempts"], int) or not isinstance(row["seed"], (int, type(None))):
-            raise ValueError("a number is not a number")
+            raise ValueError("a number column does not hold a number")
         return Trial(
             id=number,
             graph=Graph.from_json(row["graph"]),
@@ -124,7 +124,7 @@ def load_object(text: object) -> dict[str, Any]:
 
 def _parsed(text: object) -> Any:
     if not isinstance(text, str) or len(text) > MAX_TEXT:
-        raise ValueError("expected a JSON text of moderate length")
+        raise ValueError("expected JSON of moderate length")
     try:
         return json.loads(text)
     except RecursionError:

@@ -163,7 +163,7 @@ def refuse_unreadable(version: int) -> None:
         )
     if version < 1:
         raise StorageError(
-            f"the database has schema version {version}, which no release of bogrape has written "
+            f"the database has schema version {version}, which was never released "
             f"({have}); it was not changed: restore it from a copy"
         )
 

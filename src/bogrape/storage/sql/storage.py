@@ -100,7 +100,7 @@ class SQLStorage:
             return settings, True
         found = self.settings(name)
         if found is None:
-            raise StorageError(f"the study {name!r} appeared and vanished; try again")
+            raise StorageError(f"the study {name!r} was deleted in the meantime; try again")
         return found, False
 
     def settings(self, name: str) -> dict[str, Any] | None:
@@ -112,7 +112,7 @@ class SQLStorage:
             if length is None:
                 return None
             if length > MAX_TEXT:
-                raise StorageError(f"the settings of study {name!r} are too long to be real")
+                raise StorageError(f"the settings of study {name!r} are too long")
             row = _study(connection, studies.c.name == name)
         try:
             return load_object(row["settings"])

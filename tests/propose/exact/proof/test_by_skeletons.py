@@ -34,12 +34,14 @@ from bogrape.propose.exact.proof import placing
 from bogrape.propose.exact.proof.by_placements import Clock, TooManyPlacements
 from bogrape.propose.exact.proof.by_skeletons import (
     SolveBySkeletons,
+    _share,
     has_skeletons,
     settle_by_skeletons,
 )
 from bogrape.propose.exact.proof.engine import choose
 from bogrape.propose.exact.skeletons.node_sums import NodeSums
 from bogrape.propose.exact.skeletons.placements import n_placements, placements
+from bogrape.propose.exact.skeletons.store import skeletons_of
 from bogrape.propose.proposal import Request
 
 
@@ -289,6 +291,15 @@ def test_placements_are_all_ways_to_label_the_nodes_within_limits():
     }
     assert {tuple(row) for row in found.tolist()} == expected
     assert len(found) == len(expected) == n_placements(sums, degrees, compositions)
+
+
+def test_skeletons_with_the_same_degrees_are_in_the_same_share():
+    skeletons = skeletons_of(7, 4, range(4))
+    shares = np.array([_share(skeletons, part, 3) for part in range(3)])
+    assert (shares.sum(axis=0) == 1).all()
+    assert (shares.sum(axis=1) > 0).all()
+    degrees = [set(map(tuple, skeletons.degrees[share].tolist())) for share in shares]
+    assert sum(map(len, degrees)) == len(set().union(*degrees))
 
 
 def test_skeletons_that_are_shared_out_have_one_answer():

@@ -1,4 +1,4 @@
-"""Files of skeletons: whole or made anew."""
+"""Files of skeletons: whole or rebuilt."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_damaged_file_is_noticed_and_made_anew(folder, monkeypatch, caplog, da
     monkeypatch.setattr(store, "_kept", {})
     with caplog.at_level(logging.WARNING, logger=store.__name__):
         assert_same(skeletons_of(7, 4, range(3, 4)), first)
-    assert "made anew" in caplog.text
+    assert "rebuilt" in caplog.text
     assert path.read_bytes() == whole
 
 

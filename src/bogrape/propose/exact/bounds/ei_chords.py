@@ -90,7 +90,7 @@ def whole_range(goal: float, value: float, largest: float) -> Chord:
 def chords(
     goal: float, value: float, largest: float, *, apart: float, n_most: int
 ) -> tuple[Chord, ...]:
-    """Chords over all deviations up to the largest, at most so far from M, if so many suffice."""
+    """Chords over all deviations up to the largest, close to M, if few enough suffice."""
     whole = whole_range(goal, value, largest)
     if not math.isfinite(value):
         return (whole,)

@@ -50,7 +50,7 @@ class HistogramBoxes:
         return tuple(map(int, middles(box, n_pairs)[0]))
 
     def histograms(self, n_pairs: int, limit: int) -> IntArray | None:
-        """All histograms in the boxes; ``None`` if they may be more than so many."""
+        """All histograms in the boxes; ``None`` if there may be more than a limit."""
         found = np.arange(len(self))[:, None]  # the box, followed by the histogram
         left = np.full(len(self), n_pairs)
         rest_low = np.cumsum(self.low[:, ::-1], axis=1)[:, ::-1] - self.low

@@ -206,7 +206,7 @@ class KernelBoxes:
     ) -> CountBoxes:
         """Boxes with all counts of the given ones whose acquisition may be below a value.
 
-        Those with the smallest bounds are halved first, until so many have been.
+        Those with the smallest bounds are halved first, up to a given number.
         """
         done = boxes.select(slice(0))
         todo = boxes.select(boxes.bound < value)

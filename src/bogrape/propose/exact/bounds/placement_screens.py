@@ -114,7 +114,7 @@ class LinearScreen:
         most = np.minimum(histograms[:, :, None], pairs_of_type).reshape(number, -1)
         beside = composition @ of_nodes
         taken = beside[1:] + of.nodes.taken[of.centre]
-        chosen = _evenly(values, distances, of) @ of_pairs[:, 1:] + taken  # b, one per skeleton
+        chosen = _evenly(values, histograms, of) @ of_pairs[:, 1:] + taken  # b, one per skeleton
         squares = self._alpha / n**4
         of_variance = squares * most * values.squares - 2.0 * chosen @ of_pairs[:, 1:].T
         variance = squares * (composition**2).sum() + float(of.nodes.prior[of.centre])
@@ -125,10 +125,10 @@ class LinearScreen:
         of_mean = np.broadcast_to(of_pairs[:, 0].reshape(shape[1:]), shape)
         columns, rounded = [], []
         for each in (of_mean, of_variance.reshape(shape)):
-            cells = each[which]  # (S, pairs, types)
             # sums of as many numbers in single precision, whatever their order
-            rounded.append(2 * (n_pairs + 2) * _UNIT * np.abs(cells).max(axis=2).sum(axis=1))
-            columns.append(cells.reshape(number, -1).astype(np.float32))
+            largest = (np.abs(each).max(axis=2) * histograms).sum(axis=1)
+            rounded.append(2 * (n_pairs + 2) * _UNIT * largest)
+            columns.append(each.astype(np.float32)[which].reshape(number, -1))
         constants = np.array([mean - rounded[0], variance + rounded[1]])
         return np.concatenate(columns).T, constants
 
@@ -184,8 +184,9 @@ class ExponentialScreen:
         """For each skeleton ``2 alpha c``, and what is added to the variance."""
         values = self._values
         at_nodes = of.composition @ self._of_nodes
+        histograms = _histograms(distances, values.n_nodes)
         taken, prior = of.nodes.taken[of.centre], float(of.nodes.prior[of.centre])
-        cross = self._alpha * np.exp(_evenly(values, distances, of) @ self._of_pairs + at_nodes)
+        cross = self._alpha * np.exp(_evenly(values, histograms, of) @ self._of_pairs + at_nodes)
         towards = solve_triangular(self._factor, cross.T, lower=True, check_finite=False).T + taken
         # any c will do, so this one is what the solver makes of it
         c = solve_triangular(self._factor.T, towards.T, lower=False, check_finite=False).T
@@ -223,7 +224,9 @@ class ExponentialScreen:
 
 def _histograms(distances: IntArray, n: int) -> IntArray:
     """Pairs of nodes at the distances 1, 2, .., n - 1, of each skeleton."""
-    return np.asarray((distances[:, :, None] == np.arange(1, n)).sum(axis=1))
+    places = distances - 1 + (n - 1) * np.arange(len(distances))[:, None]
+    counts = np.bincount(places.ravel(), minlength=len(distances) * (n - 1))
+    return counts.reshape(len(distances), n - 1)
 
 
 def _pairs_of_type(values: PlacementValues, composition: FloatArray) -> FloatArray:
@@ -233,8 +236,8 @@ def _pairs_of_type(values: PlacementValues, composition: FloatArray) -> FloatArr
     )
 
 
-def _evenly(values: PlacementValues, distances: IntArray, of: OfComposition) -> FloatArray:
+def _evenly(values: PlacementValues, histograms: IntArray, of: OfComposition) -> FloatArray:
     """The counts of each skeleton if every distance had its share of pairs of each type."""
-    shares = _pairs_of_type(values, of.composition.astype(float)) / distances.shape[1]
-    histograms = _histograms(distances, values.n_nodes)
-    return np.asarray((histograms[:, :, None] * shares).reshape(len(distances), -1))
+    shares = _pairs_of_type(values, of.composition.astype(float))
+    shares /= values.n_nodes * (values.n_nodes - 1) / 2
+    return np.asarray((histograms[:, :, None] * shares).reshape(len(histograms), -1))

@@ -75,7 +75,7 @@ class SeparateValues:
         """The share of the prior variance that rounding may take from the variance, and more.
 
         The observations are nearly dependent in function space, so that digits are lost there.
-        What passes the bound is evaluated anew, and a generous share costs little.
+        What passes the bound is evaluated again, and a generous share costs little.
         """
         posterior = self.criterion.posterior
         if isinstance(posterior, WeightPosterior):

@@ -39,7 +39,7 @@ Weights = Counter[LabelledDistance]
 
 
 def triangles(sizes: Mapping[int, int], longest: int) -> Iterator[Inequality[LabelledDistance]]:
-    """What the triangle inequality says about graphs with so many nodes of each label."""
+    """What the triangle inequality says about graphs with given numbers of nodes per label."""
     labels = [label for label, size in sizes.items() if size]
     for b in labels:
         for a in labels:
@@ -94,7 +94,7 @@ def _keys(a: int, b: int, s: int) -> tuple[LabelledDistance, ...]:
 def connections(
     sizes: Mapping[int, int], longest: int, diameter: int | None
 ) -> Iterator[Inequality[LabelledDistance]]:
-    """What connectedness says about graphs with so many nodes of each label."""
+    """What connectedness says about graphs with given numbers of nodes per label."""
     labels = [label for label, size in sizes.items() if size]
     for size in range(1, len(labels)):
         for chosen in combinations(labels, size):

@@ -94,7 +94,7 @@ def profiles(n: int, diameter: int, weights: Sequence[int], least: int) -> Itera
 
     @cache
     def best(s: int, left: int) -> float:
-        """The most that so many nodes can weigh from layer s + 1 on, none of them empty."""
+        """Largest weight of the given number of nodes from layer s + 1 on, no layer empty."""
         if left == 0:
             return 0
         if s == diameter:

@@ -46,7 +46,7 @@ def largest_known(n: int, diameter: int, weights: tuple[int, ...], facts: list[F
 def tightest(
     extremes: Extremes, weights: tuple[int, ...], facts: list[Fact], seconds: float
 ) -> Fact | None:
-    """The smallest limit that is proved in steps of so many seconds, if below what is known."""
+    """Smallest limit proved in steps of the given length, if below the known one."""
     n, diameter = extremes.n, extremes.diameter
     known = largest_known(n, diameter, weights, facts)
     reached = extremes.reach(weights)

@@ -43,7 +43,7 @@ def log_graphs(structure: Structure) -> float:
         return math.inf
     n_pairs = shape.n_nodes * (shape.n_nodes - 1) // (1 if shape.directed else 2)
     kinds = math.log(shape.n_labels) + shape.n_features * math.log(2)
-    per_pair = math.log(1 + max(1, shape.n_edge_labels))  # no edge, or one of so many
+    per_pair = math.log(1 + max(1, shape.n_edge_labels))  # no edge, or one of each label
     numbered = n_pairs * per_pair + shape.n_nodes * kinds
     return numbered - math.lgamma(shape.n_nodes + 1)
 

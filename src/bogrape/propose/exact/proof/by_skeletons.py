@@ -136,10 +136,8 @@ class SolveBySkeletons:
             if skeletons is None:
                 return None
             if isinstance(self.values, PlacementValues):
-                some = np.arange(self.part, len(skeletons), self.n_parts)
-                left, group = promising_placements(
-                    skeletons.select(some), sums, self.values, self.value, deadline
-                )
+                own = skeletons.select(_share(skeletons, self.part, self.n_parts))
+                left, group = promising_placements(own, sums, self.values, self.value, deadline)
             else:
                 left, group = _promising(skeletons, sums, self.values, self.value, deadline)
         except (TimeoutError, TooManySums, TooManyPlacements):
@@ -162,6 +160,14 @@ class SolveBySkeletons:
             return None
         found = skeletons_of(n, sums.most_degree, cycles, until)
         return found.select(_allowed(self.structure, found))
+
+
+def _share(skeletons: Skeletons, part: int, n_parts: int) -> BoolArray:
+    """Those with some degrees: what has to be done for each choice of degrees is not done twice."""
+    _, kind_of = np.unique(skeletons.degrees, axis=0, return_inverse=True)
+    part_of = np.zeros(int(kind_of.max(initial=-1)) + 1, dtype=np.int64)
+    part_of[np.argsort(-np.bincount(kind_of), kind="stable")] = np.arange(len(part_of)) % n_parts
+    return np.asarray(part_of[kind_of] == part)
 
 
 def _allowed(structure: Structure, skeletons: Skeletons) -> BoolArray:

@@ -71,7 +71,7 @@ def open_pieces(
 
 
 def _by_composition(strategy: Strategy, whole: Sequence[Open], limit: float) -> list[Open]:
-    """The pieces of each size by composition, as far as they can be looked at in so many seconds.
+    """The pieces of each size by composition, as far as they can be examined in the given time.
 
     Sizes that have too many compositions stay whole.
     """

@@ -137,7 +137,7 @@ class Learnt:
         return (*known_facts(*key), *self._facts.get(key, ()))
 
     def learn_facts(self, structure: Structure, facts: tuple[Fact, ...]) -> None:
-        """Remember new facts, the latest so many of one size and diameter."""
+        """Remember new facts, a limited number per size and diameter."""
         if facts and structure.diameter is not None:
             key = structure.shape.n_nodes, structure.diameter
             kept = [*self._facts.get(key, ()), *facts][-_MOST_FACTS:]

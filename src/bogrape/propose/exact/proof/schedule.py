@@ -35,7 +35,7 @@ from .strategy import SolvePiece, Strategy
 
 logger = logging.getLogger(__name__)
 
-_LEAST_COUNTS, _LEAST_GRAPHS = 0.3, 1.0  # seconds a piece, below which a round is of no use
+_LEAST_COUNTS, _LEAST_GRAPHS = 0.3, 1.0  # seconds per piece, below which a round is of no use
 _LONGER = 1.5  # times as long, for graphs to be asked about again
 _FEW = 20  # pieces that are looked at before a longer search, if they are no more
 _SEARCH_SECONDS = 60.0  # of the time limit, for as many evaluations as the first search had
@@ -150,8 +150,8 @@ class Rounds:
         if not any(item.piece.matches(graph) for item in self.left):
             units = self.criterion.units
             raise EngineError(
-                f"a graph of value {units.value(value):.17g} was found where nothing below "
-                f"{units.value(before):.17g} had been proved to be; please report this"
+                f"a graph of value {units.value(value):.17g} was found although nothing below "
+                f"{units.value(before):.17g} had been proved to exist; please report this"
             )
 
     def _settle_by_layers(self) -> None:
@@ -279,8 +279,8 @@ class Rounds:
         if better and any(map(piece.matches, self.elite.ties.values())):
             units = self.criterion.units
             raise EngineError(
-                f"local search found {units.value(self.elite.value):.17g} where nothing below "
-                f"{units.value(answer.bound):.17g} was proved to be; please report this"
+                f"local search found {units.value(self.elite.value):.17g} although nothing below "
+                f"{units.value(answer.bound):.17g} was proved to exist; please report this"
             )
 
     def _drop_settled(self) -> None:

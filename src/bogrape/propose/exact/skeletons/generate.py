@@ -45,7 +45,7 @@ def skeletons(
     parents: Mapping[int, Codes],
     deadline: float = math.inf,
 ) -> Codes:
-    """The connected graphs with n nodes, no degree above a limit and so many independent cycles.
+    """The connected graphs with n nodes, bounded degrees and a given number of independent cycles.
 
     Args:
         n: number of nodes, 2 to `canonical.MOST_NODES`.

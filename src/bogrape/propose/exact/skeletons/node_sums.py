@@ -69,7 +69,7 @@ class NodeSums:
         return range(low - n + 1, high - n + 2)
 
     def sums(self, degrees: tuple[int, ...]) -> IntArray:
-        """All sums ``(N_1, .., N_M)`` with so many nodes of degree 1, 2, .., one per row."""
+        """All sums ``(N_1, .., N_M)`` for given numbers of nodes by degree, one per row."""
         keys = self._keys(degrees)
         rows = self._rows(keys, degrees)
         keep = np.ones(len(rows), dtype=bool)

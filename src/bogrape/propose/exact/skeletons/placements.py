@@ -101,7 +101,7 @@ def placements(
 
 @lru_cache(maxsize=4096)
 def _arrangements(numbers: tuple[int, ...]) -> Labels:
-    """All orders of so many labels of each kind."""
+    """All orders of given numbers of labels of each kind."""
     size = sum(numbers)
     out = np.full((1, size), -1, dtype=np.int8)
     for label, number in enumerate(numbers):

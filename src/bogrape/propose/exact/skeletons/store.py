@@ -4,7 +4,7 @@ To list the 739 thousand skeletons of 12 atoms takes ten seconds or so, and they
 and no rules but a limit on degrees. So they are kept: a file for each size, limit and number of
 cycles, in the folder for caches of this user, or in the folder that the environment variable
 ``BOGRAPE_CACHE`` names. Files are written whole or not at all, and each holds a checksum. One that
-is damaged, or of another version, is made anew.
+is damaged, or of another version, is rebuilt.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ def most_cycles(n: int, most_degree: int) -> int:
 def skeletons_of(
     n: int, most_degree: int, n_cycles: range, deadline: float = math.inf
 ) -> Skeletons:
-    """The skeletons of one size with so many independent cycles; `TimeoutError` if it takes long.
+    """The skeletons of one size and number of independent cycles; `TimeoutError` if it takes long.
 
     >>> len(skeletons_of(6, 4, range(3)))
     34
     """
-    # no graph has more, and a graph with so many cycles has parents with fewer
+    # no graph has more, and a graph with that many cycles has parents with fewer
     last = min(n_cycles.stop - 1, most_cycles(n, most_degree))
     parts = [_of_cycles(n, most_degree, c, deadline) for c in range(n_cycles.start, last + 1)]
     if not parts:
@@ -143,7 +143,7 @@ def _counted(n: int, most_degree: int, codes: Codes) -> Skeletons:
 
 
 def cache_folder() -> Path:
-    """Where files are kept that can be made anew."""
+    """Folder for files that can be rebuilt."""
     if named := os.environ.get("BOGRAPE_CACHE"):
         return Path(named)
     if sys.platform == "win32":
@@ -186,7 +186,7 @@ def _read(n: int, most_degree: int, n_cycles: int) -> Skeletons | None:
     number, rest = divmod(len(body), sum(widths))
     whole = data[:start] == _FORMAT + hashlib.sha256(body).digest()
     if not whole or rest:
-        logger.warning("%s is damaged or of another version; it is made anew", path)
+        logger.warning("%s is damaged or of another version; it is rebuilt", path)
         return None
     ends = np.cumsum([width * number for width in widths])
     codes = np.frombuffer(body[: ends[0]], dtype="<u8").reshape(number, 2)

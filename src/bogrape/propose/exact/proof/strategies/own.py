@@ -107,7 +107,7 @@ class OwnBoxes(OwnHistograms):
         return self._bound(piece, value, _QUICKLY_HALVED)
 
     def _bound(self, piece: Piece, value: float, n_most: int) -> float:
-        """A bound on a piece, of interest up to a value, after so many boxes have been halved."""
+        """A bound on a piece, of interest up to a value, after halving a number of boxes."""
         coordinates = self.coordinates(piece)
         known = known_of_counts(piece.structure, coordinates, None)
         boxes = KernelBoxes(self.criterion, coordinates, known)

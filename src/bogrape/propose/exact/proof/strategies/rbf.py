@@ -109,7 +109,7 @@ class RbfLCB(Strategy):
 
 @lru_cache(maxsize=40)
 def _shared_program(structure: Structure, sizes: tuple[int, ...]) -> Program:
-    """Counts of the graphs with so many nodes of each label, the most frequent label first."""
+    """Counts of the graphs with given numbers of nodes per label, the most frequent label first."""
     coordinates = Piece(structure, sizes).coordinates(labelled=True)
     return Program(known_of_counts(structure, coordinates, None), coordinates.upper())
 

@@ -1,0 +1,68 @@
+"""Rules of one suggestion: what `Study.ask` is given beside the rules of the space."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..constraints import EditDistance, Rule
+from ..errors import InvalidInputError, UnsupportedError
+from ..graph import Graph
+from ..space import GraphSpace
+from ..trial import UNDER, Trial
+
+
+def as_rules(rules: Iterable[Rule], what: str) -> tuple[Rule, ...]:
+    """Rules as a tuple."""
+    try:
+        return tuple(rules)
+    except TypeError:
+        raise InvalidInputError(f"{what} must be a list of rules, got {rules!r:.100}") from None
+
+
+def rules_of(
+    space: GraphSpace, rules: Iterable[Rule], near: Graph | Trial | None, edits: int | None
+) -> tuple[Rule, ...]:
+    """All rules of a suggestion; ``near`` and ``edits`` make one more."""
+    given = as_rules(rules, "rules")
+    if near is None and edits is None:
+        return given
+    if near is None or edits is None:
+        missing, there = ("near", "edits") if near is None else ("edits", "near")
+        raise InvalidInputError(
+            f"expected near and edits together, got {there} without {missing}; "
+            "try ask(near=study.best.graph, edits=2)"
+        )
+    graph = near.graph if isinstance(near, Trial) else near
+    if not isinstance(graph, Graph):
+        raise InvalidInputError(
+            f"near must be a Graph or a Trial, got {type(near).__name__}; try near=study.best.graph"
+        )
+    # where features follow from edges and labels, changing a bond would count several times
+    counted = not any(rule.derives_features for rule in space.rules)
+    return (*given, EditDistance(graph, edits, count_features=counted))
+
+
+def restricted(space: GraphSpace, rules: Sequence[Rule]) -> GraphSpace:
+    """The part of a space in which graphs satisfy further rules; the same graphs are the same."""
+    for rule in rules:
+        if isinstance(rule, Rule) and type(rule).identify is not Rule.identify:
+            if rule in space.rules:
+                continue
+            raise InvalidInputError(
+                f"expected rules for one suggestion that leave open which graphs are the same, got "
+                f"{rule.name}, which decides it; try GraphSpace(rules=[...]) with it"
+            )
+    # first: rules of one suggestion are the narrower ones, and may know a way to draw graphs
+    return space.with_rules([*rules, *space.rules])
+
+
+def recorded(rules: Iterable[Rule]) -> dict[str, Any]:
+    """What a trial keeps of the rules it was suggested under, for its ``details``."""
+    stored: list[dict[str, Any]] = []
+    for rule in rules:
+        try:
+            stored.append(rule.to_dict())
+        except UnsupportedError:  # a rule of the user's own that only this program knows
+            stored.append({"rule": type(rule).__name__, "name": rule.name})
+    return {UNDER: stored} if stored else {}

@@ -1,0 +1,60 @@
+"""Sentences with numbers: each number is that of the records, and goes when they go."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.findings import findings, losses
+
+
+def record(method: str, seed: int, values: list[float], **more: Any) -> dict[str, Any]:
+    return {
+        "problem": "gcn-10",
+        "method": method,
+        "seed": seed,
+        "n_initial": 1,
+        "n_iterations": len(values) - 1,
+        "values": values,
+        "n_edges": [20] * len(values),
+        "seconds": [1.5] * (len(values) - 1),
+        **more,
+    }
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    proved = {"time_limit": 3.0, "status": ["optimal", "time_limit", "optimal", "optimal"]}
+    records = [
+        record("ssp", 0, [5.0, 4.0, 3.0, 2.0, 2.0], n_edges=[9, 9, 45, 20, 20], **proved),
+        record("ssp", 1, [5.0, 4.0, 4.0, 4.0, 4.0], seconds=[3.0] * 4, **proved),
+        record("ssp", 2, [5.0, 1.0, 1.0, 1.0, 1.0], **proved),
+        record("wl-evol", 0, [5.0, 3.0, 3.0, 3.0, 3.0]),
+        record("wl-evol", 1, [5.0, 3.0, 3.0, 3.0, 3.0]),
+        record("wl-evol", 2, [5.0, 1.0, 1.0, 1.0, 1.0]),
+    ]
+    lines = "".join(json.dumps(item) + "\n" for item in records)
+    (tmp_path / "synthetic.jsonl").write_text(lines)
+    return tmp_path
+
+
+def test_numbers_are_those_of_the_records(folder: Path) -> None:
+    assert "took 6 s in the median and 12 s at worst, over 3 runs" in findings(folder)
+    assert "by problem: ssp 75 %" in findings(folder)
+    assert "ssp 1 wins, 1 ties, 1 losses" in losses(folder)
+    assert "ssp 17 % and wl-evol 0 %" in losses(folder)  # 2 of 12 proposals
+
+
+def test_another_record_changes_the_sentence(folder: Path) -> None:
+    more = record("ssp", 3, [5.0, 0.0, 0.0, 0.0, 0.0], time_limit=3.0, status=["time_limit"] * 4)
+    with open(folder / "synthetic.jsonl", "a") as file:
+        file.write(json.dumps(more) + "\n")
+    assert "by problem: ssp 56 %" in findings(folder)  # 9 of 16
+    assert "over 4 runs" in findings(folder)
+
+
+def test_without_records_there_is_no_number(tmp_path: Path) -> None:
+    assert findings(tmp_path) == losses(tmp_path) == "No results are kept yet."
