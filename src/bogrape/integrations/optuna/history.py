@@ -109,6 +109,15 @@ class History:
                 self._trials[position] = replace(known, state=state, value=value)
         return list(self._trials)
 
+    def own(self, trial: FrozenTrial) -> Graph | None:
+        """The graph that a trial has from the beginning: that of the one it repeats.
+
+        Optuna copies the note of a trial that it tries again, but of its parameters only those that
+        had been suggested when its process died.
+        """
+        note = Note.from_data(trial.system_attrs.get(self._key))
+        return note.graph if note is not None and note.is_sure else None
+
     def reserve(self, study: Study, trial: FrozenTrial, plan: Plan) -> bool:
         """Take the planned graph for the trial, unless another trial has it."""
         wanted = Note(plan.graph, False, plan.origin, plan.hyperparameters)
@@ -141,8 +150,8 @@ class History:
         wanted = identify(graph)
         for trial in _all_trials(study):
             note = None if trial.number == own else self._note(trial)
-            if note is None or (trial.state.is_finished() and not note.is_sure):
-                continue  # it ended before it had the graph
+            if note is None or (trial.state != TrialState.RUNNING and not note.is_sure):
+                continue  # it ended before it had the graph, or is to be tried again
             if identify(note.graph) == wanted:
                 yield trial.number, note
 
