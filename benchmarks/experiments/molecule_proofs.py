@@ -16,10 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from bogrape.encoding import structures
 from bogrape.gp import GraphGP
 from bogrape.kernels import KernelName
 from bogrape.molecules import molecule_space
 from bogrape.propose import propose
+from bogrape.propose.exact.skeletons.node_sums import NodeSums
 from bogrape.propose.exact.skeletons.store import skeletons_of
 from bogrape.propose.jobs.pool import shut_down
 from bogrape.space import GraphSpace
@@ -88,7 +90,10 @@ def run(task: Task) -> dict[str, Any]:
 def _list_skeletons(space: GraphSpace) -> float:
     began = time.process_time()
     if space.n_max <= MOST_ATOMS_LISTED:
-        skeletons_of(space.n_max, 4, range(space.n_max * 2 // 3 + 1))
+        (structure,) = structures([space.shape(space.n_max)], space.connected, space.rules)
+        sums = NodeSums.of(structure)
+        assert sums is not None  # atoms decide their features
+        skeletons_of(space.n_max, sums.most_degree, sums.n_cycles())
     return time.process_time() - began
 
 

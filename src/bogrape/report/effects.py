@@ -191,7 +191,7 @@ def _classify(
     batch: Batch, row: int, move: Sequence[int], frequent: Sequence[int], labelled: bool
 ) -> Iterator[tuple[Exchange, float]]:
     """What the graph in a row is instead of the one in row 0: exchanges, and in which direction."""
-    kind, a, b, _ = move
+    kind, a, b, *_ = move
     old, new = batch.adjacency[[0, row]]
     rewired = old != new
     edge_labels = batch.edge_labels
