@@ -26,7 +26,7 @@ _FAR = 100.0  # deviations: so much worse, four terms of a series are exacter th
 
 
 class Acquisition(Protocol):
-    """What a proposer minimises.
+    """The criterion that a proposer minimises.
 
     The value of a graph must depend on its own mean and deviation alone. An acquisition function
     may have an attribute ``monotone = True`` to declare that its value never falls when the mean
@@ -97,7 +97,7 @@ def check_monotone(
 
 
 def name_of(acquisition: Acquisition) -> str:
-    """What messages call an acquisition function."""
+    """Name of an acquisition function in messages."""
     return getattr(acquisition, "__name__", None) or type(acquisition).__name__
 
 

@@ -61,7 +61,7 @@ class Batch:
         return distances_batch(self.adjacency)
 
     def unreached(self, *, strong: bool) -> FloatArray:
-        """How many nodes node 0 is not connected with, ``(B,)``; 0 exactly for connected graphs.
+        """Number of nodes not connected to node 0, ``(B,)``; 0 exactly for connected graphs.
 
         Arcs count in both directions; with ``strong``, nodes not reached from node 0 and nodes that
         do not reach it are counted.

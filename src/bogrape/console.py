@@ -29,7 +29,7 @@ _last_interrupt = -_SECOND  # when the first one came
 
 
 class StatusLine(Protocol):
-    """Where progress is shown."""
+    """Output for progress."""
 
     def show(self, done: int, text: str) -> None:
         """Show that ``done`` steps are made, and a few words about the present one."""

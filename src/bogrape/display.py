@@ -1,4 +1,4 @@
-"""How notebooks show things, and what is shown of texts and numbers of unknown origin.
+"""Display in notebooks, and safe display of strings and numbers of unknown origin.
 
 What is drawn is decided by a layer above, `bogrape.report`.
 
@@ -52,7 +52,7 @@ def finite(value: object) -> float | None:
 
 
 def gap_in_words(gap: float | None, *, of_logs: bool, digits: int = 2) -> str:
-    """How much better another graph may be: in standard deviations, or, for EI, times as good.
+    """The gap in words: in standard deviations or, for EI, as a factor.
 
     >>> gap_in_words(0.314, of_logs=False), gap_in_words(0.314, of_logs=True)
     ('0.31 sd', '×1.4')

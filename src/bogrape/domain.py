@@ -26,7 +26,7 @@ BUILT_IN = {"molecules": "bogrape.molecules.domain:MOLECULES"}  # loaded when fi
 @final
 @dataclass(frozen=True, kw_only=True)
 class Nouns:
-    """What graphs, nodes and edges are called, one of them and several."""
+    """Nouns for graphs, nodes and edges, singular and plural."""
 
     graph: str = "graph"
     graphs: str = "graphs"
@@ -76,7 +76,7 @@ class TextFormat:
 @final
 @dataclass(frozen=True, kw_only=True)
 class Domain:
-    """What the graphs of a space stand for. Two domains of the same name are equal.
+    """The meaning of the graphs of a space. Two domains of the same name are equal.
 
     Args:
         name: where the domain is imported from, as ``package.module:name``. The domain is known by

@@ -140,7 +140,7 @@ class Graph:
 
     @property
     def label_names(self) -> tuple[str, ...] | None:
-        """What labels 0, 1, ... are called: known for graphs that a space with names has made."""
+        """Names of labels 0, 1, ..., for graphs made by a space with named labels."""
         return self._label_names
 
     @property
@@ -249,7 +249,7 @@ class Graph:
 
     @cached_property
     def identities(self) -> dict[object, str]:
-        """What spaces call it where isomorphism does not decide: see `GraphSpace.identity`."""
+        """Identity where isomorphism does not decide: see `GraphSpace.identity`."""
         return {}
 
     def permuted(self, order: ArrayLike) -> Graph:

@@ -21,7 +21,7 @@ NAMES = "bogrape_names"  # attribute of networkx graphs
 
 
 class Fields(NamedTuple):
-    """What a graph is made of, as it was given."""
+    """Parts of a graph as they were given."""
 
     adjacency: ArrayLike
     labels: ArrayLike | None
@@ -134,7 +134,7 @@ def _networkx_edge_labels(
 
 
 def read_json(text: str) -> Fields:
-    """What `Graph.to_json` wrote."""
+    """Read what `Graph.to_json` wrote."""
     try:
         data: Any = json.loads(text)
     except (ValueError, TypeError, RecursionError) as error:

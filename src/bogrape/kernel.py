@@ -22,7 +22,7 @@ class LogNormal:
 
 @dataclass(frozen=True, eq=False)
 class BoxBounds:
-    """What the values of a kernel lie between, for all graphs of some boxes of counts.
+    """Bounds on the values of a kernel for all graphs of some boxes of counts.
 
     Attributes:
         lowest, largest: one row per box, one column per graph that values are taken with.

@@ -1,4 +1,4 @@
-"""What a kernel of your own must satisfy, checked where its values are used.
+"""Checks of kernels of your own, made where their values are used.
 
 A matrix that is not symmetric or not positive semidefinite would not fail by itself: a Cholesky
 factor reads one triangle, and a variance below zero would be taken for certainty.

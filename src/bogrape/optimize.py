@@ -182,7 +182,7 @@ def run(
 
 @dataclass(kw_only=True)
 class _Loop:
-    """What is being evaluated, what is next, and who computes it."""
+    """State of the loop: running evaluations, prepared trials and the proposer."""
 
     study: Study
     evaluator: Evaluator
@@ -267,7 +267,7 @@ class _Loop:
         return _n_spent(self.study.trials, held, self.worker) < self.n_trials
 
     def _n_ahead(self) -> int:
-        """How many trials to have ready: as many as places become free during one proposal.
+        """Number of trials to have ready: as many as places become free during one proposal.
 
         None if proposals are so quick that knowing one value more is worth the wait.
         """

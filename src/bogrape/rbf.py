@@ -141,7 +141,7 @@ class RBF(Kernel):
         return 1.0
 
     def in_words(self, n_labels: int) -> list[str]:
-        """What matters most, in one sentence."""
+        """The most important groups in one sentence."""
         shares = self.importance()
         words = [f"{_words(group, n_labels)} ({100 * shares[group]:.0f} %)" for group in shares]
         if max(shares.values()) < _ALIKE * min(shares.values()):

@@ -1,4 +1,4 @@
-"""Which observations a model is made from when there are too many for all of them.
+"""Selection of observations for the model when there are too many.
 
 The cost of kernels without a finite feature vector grows with the cube of the observations, and a
 few of them say nearly all. Of n observations a quarter are the best ones, since proposals are

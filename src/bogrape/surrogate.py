@@ -137,7 +137,7 @@ class FittedSurrogate:
 
     @property
     def name(self) -> str:
-        """What messages and reports call it."""
+        """Name used in messages and reports."""
         return type(self.surrogate).__name__
 
     @cached_property

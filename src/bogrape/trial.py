@@ -120,7 +120,7 @@ class Trial:
 
     @property
     def history(self) -> tuple[Mapping[str, Any], ...]:
-        """What each correction replaced: ``value``, ``reason`` and when; the oldest first."""
+        """Replaced values with ``value``, ``reason`` and time; oldest first."""
         found = self.details.get("corrections")
         return tuple(found) if isinstance(found, list) else ()
 
@@ -143,12 +143,12 @@ class Trial:
 
     @cached_property
     def outside(self) -> tuple[str, ...]:
-        """Why the graph is not in the space of the study (then it only trains the model)."""
+        """Reasons why the graph is outside the space (then it only trains the model)."""
         return () if self.space is None else tuple(self.space.violations(self.graph))
 
     @property
     def evaluation_seconds(self) -> float | None:
-        """How long the evaluation took; ``None`` where that is not known.
+        """Seconds the evaluation took; ``None`` if unknown.
 
         Measured where the evaluation ran, if whoever told the result said so; otherwise the time
         from being handed out to the result.

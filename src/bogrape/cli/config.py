@@ -46,7 +46,7 @@ _EVALUATION = ("executor", "n_parallel", "time_limit", "memory_limit", "slurm", 
 @final
 @dataclass(frozen=True, kw_only=True)
 class StudyFile:
-    """What a study file says."""
+    """Contents of a study file."""
 
     path: Path
     name: str

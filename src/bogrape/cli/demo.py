@@ -43,7 +43,7 @@ _PROPOSAL_SECONDS = 2.0  # on a busy one; twenty of them, fits and picture stay 
 
 @dataclass(frozen=True, kw_only=True)
 class DemoResult:
-    """What the demo found, and where the picture is (``None`` without matplotlib)."""
+    """Result of the demo and path of the picture (``None`` without matplotlib)."""
 
     best: Trial
     values: FloatArray  # of BoGrape's evaluations, in order

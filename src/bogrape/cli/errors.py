@@ -1,4 +1,4 @@
-"""What errors become on a command line: a message and an exit code.
+"""Errors on the command line: a message and an exit code.
 
 ====  ======================================================================================
 0     done

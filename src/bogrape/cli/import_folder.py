@@ -1,4 +1,4 @@
-"""Where the command line finds the modules that study files and stored studies name."""
+"""Import paths for the modules named by study files and stored studies."""
 
 from __future__ import annotations
 

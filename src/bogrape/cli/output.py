@@ -48,7 +48,7 @@ def print_trial(trial: Trial, form: Format, as_json: bool) -> None:
 
 
 def status_data(study: Study, file: StudyFile) -> dict[str, Any]:
-    """Where a study stands, as plain data."""
+    """Status of a study as plain data."""
     trials = study.trials
     return {
         "name": study.name,

@@ -114,7 +114,7 @@ class TotalCost(Rule):
         return int(decimal(self.maximum) * self.scale)
 
     def _single(self) -> list[Fraction]:
-        """What one edge may cost."""
+        """Possible costs of one edge."""
         by_pair = [decimal(cost) for _, cost in self.costs] or [Fraction(1)]
         by_pair += [] if self.otherwise is None else [decimal(self.otherwise)]
         by_label = [decimal(price) for _, price in self.edge_labels] or [Fraction(1)]

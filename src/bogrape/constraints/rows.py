@@ -19,7 +19,7 @@ from math import inf
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What every graph of one problem has in common."""
+    """Properties shared by all graphs of one problem."""
 
     n_nodes: int
     n_labels: int = 1

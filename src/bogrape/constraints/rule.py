@@ -59,7 +59,7 @@ class Rule(Parametrised):
     # -- meaning ------------------------------------------------------------------------------
 
     def excess(self, batch: Batch) -> Excess:
-        """How far each graph is from satisfying the rule, ``(B,)``; 0.0 exactly when it holds."""
+        """Violation of the rule by each graph, ``(B,)``; 0.0 exactly when the rule holds."""
         return excess_of(self, self.holds, batch)
 
     def holds(self, graph: Graph) -> bool:

@@ -48,7 +48,7 @@ class _Running:
 
     @property
     def seconds(self) -> float:
-        """How long it has been running."""
+        """Seconds it has been running."""
         return time.monotonic() - self.submitted
 
 

@@ -77,7 +77,7 @@ def _ring_sizes(rules: Sequence[Rule], n: int) -> tuple[int, int]:
 
 
 def _label_range(rules: Sequence[Rule], shape: Shape) -> tuple[IntArray, IntArray]:
-    """How many atoms of each element there are at least and at most."""
+    """Smallest and largest number of atoms of each element."""
     low = np.zeros(shape.n_labels, dtype=np.int64)
     high = np.full(shape.n_labels, shape.n_nodes)
     for rule in rules:

@@ -57,7 +57,7 @@ class Dataset:
         return len(self.graphs)
 
     def report(self) -> str:
-        """What was kept, what was dropped and why, in words."""
+        """Summary of the molecules kept and dropped, with reasons."""
         lost = sum(self.dropped.values())
         lines = [f"{self.name}: {len(self)} molecules of {len(self) + lost} rows kept"]
         lines += [f"  dropped {count}: {reason}" for reason, count in self.dropped.items()]
@@ -163,7 +163,7 @@ def from_rows(name: str, rows: Iterable[tuple[str, float]], sha256: str = "") ->
 
 
 def _reason(mol: Any, symbols: tuple[str, ...]) -> str | None:
-    """Why the usual filter drops a molecule; None if it keeps it."""
+    """Reason why the usual filter drops a molecule; None if it is kept."""
     atoms = list(mol.GetAtoms())
     if len(Chem.GetMolFrags(mol)) != 1:
         return "several fragments"

@@ -1,4 +1,4 @@
-"""How different molecules are from each other: Tanimoto similarity of Morgan fingerprints."""
+"""Diversity of molecules: Tanimoto similarity of Morgan fingerprints."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ MASSES = {  # u, the standard atomic weights of IUPAC to three decimals
 
 @dataclass(frozen=True, slots=True)
 class AtomKind:
-    """What a label stands for."""
+    """Element, charge and valence of a label."""
 
     element: str
     charge: int
@@ -66,7 +66,7 @@ Elements = str | Sequence[str] | GraphSpace
 
 
 def elements_of(elements: Elements) -> tuple[str, ...]:
-    """What labels 0, 1, ... are called: in a data set, in a space, or as they are given.
+    """Names of labels 0, 1, ... of a data set or a space, or as given.
 
     >>> elements_of("qm9")
     ('C', 'N', 'O', 'F')

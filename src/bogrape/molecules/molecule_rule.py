@@ -1,4 +1,4 @@
-"""What the rules about molecules share."""
+"""Base class of rules about molecules."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def synthetic_accessibility(molecule: Graph | str, elements: Elements | None = N
 def structural_alerts(
     molecule: Graph | str, elements: Elements | None = None, catalogue: str = "BRENK"
 ) -> float:
-    """How many alerts of one of RDKit's catalogues occur: a penalty, where a rule is too strict.
+    """Number of alerts of one of RDKit's catalogues: a penalty, where a rule is too strict.
 
     >>> structural_alerts("CC=O"), structural_alerts("CCO")
     (1.0, 0.0)

@@ -78,7 +78,7 @@ class Property(AskedOfRdkit):
         return f"The {PROPERTIES[self.quantity][0]} is {bounds}."
 
     def excess(self, batch: Batch) -> Excess:
-        """How far the property is out of range; 1 for what is no molecule."""
+        """Distance of the property from its range; 1 for invalid molecules."""
         if not self.elements:
             self.refuse("a space that names elements", "the rule alone", "space.violations(graph)")
         out = np.ones(len(batch))

@@ -105,7 +105,7 @@ class Scaffold(MoleculeRule):
 
     @property
     def n_atoms(self) -> int:
-        """How many atoms it fixes."""
+        """Number of atoms it fixes."""
         return len(self.labels)
 
     def nodes(self) -> frozenset[int]:

@@ -69,7 +69,7 @@ class Pattern:
         return found
 
     def count(self, batch: Batch) -> IntArray:
-        """How many ways there are in every graph, ``(B,)``."""
+        """Number of ways in every graph, ``(B,)``."""
         return np.bincount(self.matches(batch)[:, 0], minlength=len(batch))
 
     def places(self, shape: Shape) -> Iterator[tuple[int, ...]]:

@@ -85,7 +85,7 @@ def to_mol(graph: Graph, elements: Elements | None = None) -> Any:
 
 
 def _symbols(graph: Graph, elements: Elements | None) -> tuple[str, ...]:
-    """What the labels of a graph stand for, as given or as it says itself; both must agree."""
+    """Names of a graph's labels, as given or as stored in the graph; both must agree."""
     names = graph.label_names
     if elements is None:
         return elements_of("qm7" if names is None else names)

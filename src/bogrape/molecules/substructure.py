@@ -168,7 +168,7 @@ class ForbiddenSubstructure(_Substructure):
         return f"The substructure {self.smarts} does not occur."
 
     def excess(self, batch: Batch) -> Excess:
-        """How many ways there are to find it; 1 where RDKit finds it."""
+        """Number of ways to find it; 1 where RDKit finds it."""
         if self.reading == "rdkit":
             return np.nan_to_num(self._found_by_rdkit(batch), nan=1.0)
         return self.pattern.count(batch) / len(self.pattern.symmetry())

@@ -161,7 +161,7 @@ def all_values(data_set: str, quantity: Quantity = "perf") -> Sequence[float]:
 
 
 def rank(data_set: str, value: float, quantity: Quantity = "perf") -> int:
-    """How many architectures are better than this value, plus one."""
+    """Number of architectures better than this value, plus one."""
     return int(np.searchsorted(all_values(data_set, quantity), value - 1e-9)) + 1
 
 

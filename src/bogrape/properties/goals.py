@@ -1,4 +1,4 @@
-r"""What is wanted of one property: more of it, less of it, or a desirability from 0 to 1.
+r"""Goals for one property: maximise it, minimise it, or a desirability from 0 to 1.
 
 The desirabilities are the score modifiers of GuacaMol (Brown, Fiscato, Segler and Vaucher, 2019):
 ``Gaussian``, ``MinGaussian`` and ``MaxGaussian`` under the same names, and ``Linear``, which is its
@@ -21,7 +21,7 @@ from ..errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Goal(ABC):
-    """What is wanted of one property."""
+    """Goal for one property."""
 
     name: ClassVar[str]  # in study files and databases
 
@@ -36,7 +36,7 @@ class Goal(ABC):
 
     @abstractmethod
     def in_words(self) -> str:
-        """What is wanted, as part of a sentence."""
+        """The goal as part of a sentence."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Minimize(Extreme):
 
 @dataclass(frozen=True)
 class Desirability(Goal):
-    """How good a value is, from 0 to 1."""
+    """Desirability of a value, from 0 to 1."""
 
     @abstractmethod
     def __call__(self, values: FloatArray) -> FloatArray:

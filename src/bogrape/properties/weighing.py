@@ -34,7 +34,7 @@ _RESERVED = frozenset(
 @final
 @dataclass(frozen=True)
 class Goals:
-    """What is wanted of each property, and how they are weighed.
+    """Goals of all properties and how they are combined.
 
     Attributes:
         properties: a goal per property: ``"maximize"``, ``"minimize"``, or one of
@@ -129,7 +129,7 @@ class Goals:
 
     @cached_property
     def goals(self) -> tuple[Goal, ...]:
-        """What is wanted of each."""
+        """The goal of each property."""
         return tuple(self.properties.values())
 
     @property

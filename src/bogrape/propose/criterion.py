@@ -1,4 +1,4 @@
-"""What every proposer minimises: the acquisition value of a graph under a surrogate.
+"""Acquisition value of a graph under a surrogate, which every proposer minimises.
 
 A `Criterion` belongs to a Gaussian process, which sees counts; a `GraphCriterion`, in a module of
 its own, to a surrogate of your own, which sees graphs. Values are standardised
@@ -59,7 +59,7 @@ class AnyCriterion(ABC):
 
     @abstractmethod
     def n_at_a_time(self, n: int) -> int:
-        """How many graphs with n nodes to evaluate at a time."""
+        """Number of graphs with n nodes to evaluate at a time."""
 
     @abstractmethod
     def of_graph(self, graph: Graph) -> float:

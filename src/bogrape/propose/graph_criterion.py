@@ -55,7 +55,7 @@ class GraphCriterion(AnyCriterion):
         return self._seconds_each[0] if self._seconds_each else 0.0
 
     def n_at_a_time(self, n: int) -> int:  # noqa: ARG002
-        """How many graphs to predict in one call: many, unless that would take too long."""
+        """Number of graphs to predict in one call: many, unless that would take too long."""
         if not self._seconds_each:
             return _FIRST_CALL
         return int(min(max(1.0, _CALL_SECONDS / max(self.seconds_each, 1e-9)), _LARGEST_CALL))

@@ -130,7 +130,7 @@ class JointCriterion(CountObjective, AnyCriterion):
         return max(part.width(n) for part in self._parts)
 
     def n_at_a_time(self, n: int) -> int:
-        """How many graphs with n nodes fit in memory, draws of their properties included."""
+        """Number of graphs with n nodes that fit in memory, draws of their properties included."""
         drawn = _MOST_DRAWN // (_DRAWS * len(self._parts))
         return max(1, min(super().n_at_a_time(n), drawn))
 

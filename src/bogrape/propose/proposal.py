@@ -23,7 +23,7 @@ Status = Literal["optimal", "time_limit", "heuristic"]
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """How far a proposal has come."""
+    """Progress of a proposal."""
 
     step: Literal["search", "proof"]
     value: float  # of the best graph so far; infinite when there is none

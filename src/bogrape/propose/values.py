@@ -135,7 +135,7 @@ class Searchable(Protocol):
         """The graphs to choose from."""
 
     def n_at_a_time(self, n: int) -> int:
-        """How many graphs with n nodes to evaluate at a time."""
+        """Number of graphs with n nodes to evaluate at a time."""
 
     def evaluate(self, batch: Batch, deadline: float = math.inf) -> tuple[FloatArray, IntArray]:
         """Value of each graph (smaller is better), and its number of ordered pairs that a path
@@ -163,14 +163,14 @@ class CountObjective(ABC):
 
     @abstractmethod
     def width(self, n: int) -> int:
-        """How many numbers the counts of a graph with n nodes become on the way to its value."""
+        """Count of numbers in memory while a graph with n nodes is evaluated."""
 
     @abstractmethod
     def of_counts(self, counts: Counts) -> FloatArray:
         """Value of each row of counts; smaller is better."""
 
     def n_at_a_time(self, n: int) -> int:
-        """How many graphs with n nodes fit in memory."""
+        """Number of graphs with n nodes that fit in memory."""
         return n_at_a_time(n, self.width(n))
 
     def evaluate(self, batch: Batch, deadline: float = math.inf) -> tuple[FloatArray, IntArray]:
@@ -179,7 +179,7 @@ class CountObjective(ABC):
 
 
 def n_at_a_time(n: int, width: int) -> int:
-    """How many graphs with n nodes, and this many numbers for each, fit in memory."""
+    """Number of graphs with n nodes and this many numbers each that fit in memory."""
     return max(1, _MOST_BYTES // max(n * n, 8 * width))
 
 

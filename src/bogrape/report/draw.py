@@ -44,7 +44,7 @@ MOST_DRAWN = 200  # nodes of a graph that is drawn; a larger one is described in
 
 @dataclass(frozen=True)
 class Curve:
-    """How one method went: a row of objective values for each run, in the order of evaluation."""
+    """Course of one method: objective values in order of evaluation, one row per run."""
 
     name: str
     runs: FloatArray

@@ -22,14 +22,14 @@ def embedded_svg(svg: object, width: int, words: str) -> str:
     Raises ``ValueError`` for anything but a well-formed SVG text without a document type.
     """
     if not isinstance(svg, str) or len(svg) > _MOST_CHARACTERS:
-        raise ValueError(f"expected SVG text of moderate length, got a {type(svg).__name__}")
+        raise ValueError(f"expected an SVG string of moderate length, got a {type(svg).__name__}")
     if "<!DOCTYPE" in svg or "<!ENTITY" in svg:
-        raise ValueError("expected SVG text without a document type")
+        raise ValueError("expected an SVG string without a document type")
     text = re.sub(r"^\s*<\?xml.*?\?>", "", svg)  # it would name the encoding of a file
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
-        raise ValueError(f"expected well-formed SVG: {error}") from None
+        raise ValueError(f"expected a well-formed SVG string: {error}") from None
     if root.tag != "{http://www.w3.org/2000/svg}svg":
         raise ValueError(
             f'expected an element <svg xmlns="http://www.w3.org/2000/svg">, got {root.tag!r:.100}'

@@ -1,4 +1,4 @@
-"""What notebooks show of graphs, proposals, trials and studies: self-contained HTML."""
+"""Self-contained HTML of graphs, proposals, trials and studies for notebooks."""
 
 from __future__ import annotations
 

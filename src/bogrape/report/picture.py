@@ -32,7 +32,7 @@ _MOST_NAMED = 40  # nodes whose names are written into a picture
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """How graphs of one study are shown: names of labels and nodes, and what they stand for."""
+    """How to show the graphs of one study: names of labels and nodes, and the domain."""
 
     label_names: tuple[str, ...] | None = None
     n_labels: int = 1
@@ -74,7 +74,7 @@ class Look:
 
     @property
     def text_name(self) -> str | None:
-        """What texts of graphs are called, e.g. ``SMILES``; ``None`` if there are none."""
+        """Name of the text format of graphs, e.g. ``SMILES``; ``None`` without one."""
         return None if self.domain is None or self.domain.text is None else self.domain.text.name
 
     def text(self, graph: Graph) -> str:
@@ -125,7 +125,7 @@ class Look:
         return f"{with_article(self.nouns.edge)} labelled {label}"
 
     def short(self, label: int) -> str:
-        """What fits inside a node: a short name, else a letter of it, else the number."""
+        """Text inside a node: a short name, else its first letter, else the number."""
         if self.label_names is not None and label < len(self.label_names):
             name = shown(self.label_names[label], 24)
             return name if len(name) <= 2 else name[:1]
@@ -223,7 +223,7 @@ def _description(graph: Graph, look: Look, size: int) -> str:
 
 
 def in_words(graph: Graph, look: Look | None = None) -> str:
-    """What the picture shows, for those who cannot see it."""
+    """Description of the picture for screen readers."""
     look = look or Look.of_graph(graph)
     words = f"{look.nouns.graph} with {' and '.join(sizes_in_words(graph, look.nouns))}"
     if look.n_labels > 1:

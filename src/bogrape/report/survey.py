@@ -38,7 +38,7 @@ _LARGEST = 1e6
 
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
-    """What a stored trial says about its proposal; whatever is not as expected is left out."""
+    """Certificate stored with a trial; malformed entries are left out."""
 
     value: float | None
     bound: float | None
@@ -51,7 +51,7 @@ class Certificate:
 
     @property
     def gap_in_words(self) -> str:
-        """How much better another graph may have been."""
+        """Gap: how much better another graph may have been."""
         return gap_in_words(self.gap, of_logs=self.log_value is not None)
 
     @property
@@ -172,7 +172,7 @@ class Survey:
         return [trial for trial in self.trials if self.certificate(trial).value is not None]
 
     def certificate(self, trial: Trial) -> Certificate:
-        """What is known about the proposal of a trial."""
+        """Certificate of the proposal of a trial."""
         if trial.id not in self._certificates:
             self._certificates[trial.id] = Certificate.of(trial)
         return self._certificates[trial.id]
@@ -297,7 +297,7 @@ class Survey:
 
     @cached_property
     def scores(self) -> list[Score]:
-        """How other settings would predict left-out observations, the present ones first.
+        """Leave-one-out scores of other settings, the present ones first.
 
         Computed from at most `MOST_COMPARED` observations, spread evenly.
         """

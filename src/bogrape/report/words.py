@@ -82,7 +82,7 @@ def _some(names: list[str]) -> str:
 
 
 def exchange_in_words(exchange: Exchange, look: Look) -> str:
-    """What is exchanged, e.g. ``an O instead of a C``."""
+    """The exchange in words, e.g. ``an O instead of a C``."""
     edge, edges = look.nouns.edge, look.nouns.edges
     match exchange.kind, exchange.parts:
         case "label", (gone, come):
@@ -109,7 +109,7 @@ def effect_in_words(effect: Effect, look: Look) -> str:
 
 
 def effects_in_words(survey: Survey, most: int) -> list[str]:
-    """What drives the prediction, as far as it can be told; otherwise why not."""
+    """Sentences on what drives the prediction, or on why that is not known yet."""
     if not survey.left_out.knows_something:
         return [_nothing_known(survey)]
     found = survey.effects[:most]
@@ -125,7 +125,7 @@ def effects_in_words(survey: Survey, most: int) -> list[str]:
 
 
 def model_in_words(survey: Survey) -> str | None:
-    """Which distances matter to a model that has learnt it; ``None`` for others."""
+    """Distances that matter most to the model; ``None`` if the kernel does not learn them."""
     if not survey.left_out.knows_something or not isinstance(survey.gp.kernel, RBF):
         return None
     return survey.gp.describe()
@@ -160,7 +160,7 @@ def _noise(score: Score) -> str:
 
 
 def remedy_in_words(survey: Survey) -> str:
-    """What to do about predictions that are off by more than they promise, or know nothing."""
+    """Advice for predictions that are overconfident or no better than the mean."""
     found = survey.scores
     now = next((score.left_out for score in found if score.present), None)
     better = best_remedy(found)
@@ -186,7 +186,7 @@ def remedy_in_words(survey: Survey) -> str:
 
 
 def blind_spot(survey: Survey) -> str | None:
-    """What the model cannot see of the graphs of this space, if there is anything."""
+    """Properties of these graphs that the model cannot see, if any."""
     settings = survey.settings
     sees_edges = settings.surrogate is not None or get_kernel(settings.kernel).edge_labelled
     if survey.space.n_edge_labels < 2 or sees_edges:
@@ -227,7 +227,7 @@ def goal_in_words(survey: Survey) -> str:
 
 
 def progress_in_words(survey: Survey) -> str:
-    """How far the study is."""
+    """Progress of the study in one sentence."""
     if not survey.trials:
         return "Nothing has been evaluated yet."
     origins = Counter(trial.origin for trial in survey.complete)
@@ -243,7 +243,7 @@ def progress_in_words(survey: Survey) -> str:
 
 
 def changes_in_words(changes: Iterable[Mapping[str, Any]]) -> list[str]:
-    """What was changed in the settings, and from which trial on."""
+    """Changes of settings, each with the trial from which it holds."""
     out = []
     for change in changes:
         found = change.get("changed")  # as the database has it: anything may be there
@@ -297,7 +297,7 @@ def improvement_in_words(survey: Survey) -> str:
 
 
 def certainty_in_words(survey: Survey) -> list[str]:
-    """How sure we are: the last certificate, and how well the surrogate predicts."""
+    """Confidence: the last certificate, and the accuracy of the surrogate."""
     out = []
     if survey.proposals:
         out.append(certificate_in_words(survey, survey.proposals[-1]))
@@ -336,7 +336,7 @@ def _predictions_in_words(survey: Survey) -> list[str]:
 
 
 def certificate_in_words(survey: Survey, trial: Trial, subject: str = "The last proposal") -> str:
-    """What the proposal of a trial was known to be."""
+    """The certificate of a trial's proposal in one sentence."""
     found = survey.certificate(trial)
     bound, gap, status = found.bound, found.gap, found.status
     if bound is None or gap is None or status in ("heuristic", ""):

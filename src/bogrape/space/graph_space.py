@@ -204,7 +204,7 @@ class GraphSpace:
 
     @property
     def nouns(self) -> Nouns:
-        """What its graphs, nodes and edges are called."""
+        """Nouns for its graphs, nodes and edges."""
         if self.domain is not None:
             return self.domain.nouns
         return DIRECTED_GRAPHS if self.directed else GRAPHS
@@ -243,7 +243,7 @@ class GraphSpace:
         return tuple(rule for rule in self.rules if not rule.encoded)
 
     def shape(self, n: int) -> Shape:
-        """What all graphs with n nodes of this space have in common."""
+        """Properties shared by all graphs of the space with n nodes."""
         return Shape(
             n,
             self.n_labels,
@@ -334,7 +334,7 @@ class GraphSpace:
         return out
 
     def violations(self, graph: Graph) -> list[str]:
-        """What is wrong with the graph, in words or names of rules; empty if it is in the space."""
+        """Reasons why a graph is not in the space: words or names of rules; empty if it is."""
         odd = self._odd_kind(graph)
         if odd:
             return odd
@@ -378,11 +378,11 @@ class GraphSpace:
         return out
 
     def count(self) -> int:
-        """How many graphs `enumerate` finds."""
+        """Number of graphs that `enumerate` returns."""
         return len(self.enumerate())
 
     def excess(self, batch: Batch, *, deadline: float = math.inf) -> FloatArray:
-        """How far each graph is from the space, ``(B,)``: the sum over its rules, 0.0 inside.
+        """Violation of the rules by each graph, ``(B,)``: a sum over all rules, 0.0 inside.
 
         Rules that only say whether they hold count where nothing else is wrong.
         Graphs that are not looked at before the deadline (a `time.monotonic` value) count as
@@ -452,7 +452,7 @@ class GraphSpace:
         return out
 
     def oddities(self, graph: Graph) -> list[str]:
-        """Why a model of this space cannot read the graph; empty if it can.
+        """Reasons why a model of this space cannot read the graph; empty if it can.
 
         Graphs of the right kind and alphabet of labels can be learnt from, whatever their size and
         whichever rules they break.

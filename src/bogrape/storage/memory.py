@@ -45,7 +45,7 @@ class InMemoryStorage:
             return None if shelf is None else deepcopy(shelf.settings)
 
     def changes_of_settings(self, name: str) -> list[dict[str, Any]]:
-        """What was changed in the settings, oldest first."""
+        """Changes of the settings, oldest first."""
         with self._lock:
             return deepcopy(self._shelf(name).changes)
 

@@ -26,7 +26,7 @@ class Storage(Protocol):
         """Settings of the study, or ``None`` if there is no such study."""
 
     def changes_of_settings(self, name: str) -> list[dict[str, Any]]:
-        """What was changed in the settings since the study was made, oldest first."""
+        """Changes of the settings since the study was created, oldest first."""
 
     def change_settings(
         self, name: str, settings: dict[str, Any], expected: dict[str, Any], change: dict[str, Any]

@@ -12,7 +12,7 @@ from ..trial import Trial
 @final
 @dataclass(frozen=True, kw_only=True)
 class RescuedStudy:
-    """What is left of a study.
+    """Recovered part of a study.
 
     Attributes:
         name: its name; ``None`` if its entry is lost.

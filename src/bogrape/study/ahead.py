@@ -78,7 +78,7 @@ class Ahead:
 
     @property
     def mean_seconds(self) -> float | None:
-        """How long a proposal takes, as far as known."""
+        """Seconds a proposal takes, as far as known."""
         return sum(self._durations) / len(self._durations) if self._durations else None
 
     def warm_up(self) -> None:

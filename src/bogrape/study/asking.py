@@ -226,7 +226,7 @@ def chance(study_seed: int, n_trials: int, conflict: int) -> tuple[int, int]:
 
 
 def _in_words(stage: Stage, sign: float) -> str:
-    """How far a proposal has come; values times ``sign`` are in the user's units."""
+    """Progress of a proposal; values times ``sign`` are in the user's units."""
     if stage.step == "search":
         return "found a candidate; proving how good it is"
     words = [f"proving: parts of the space left: {stage.n_open}"]

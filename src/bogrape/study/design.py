@@ -88,7 +88,7 @@ class Design:
         self._n_met += len(fresh)
 
     def _coordinates(self, graphs: Sequence[Graph]) -> NDArray[np.float64]:
-        """What the kernel sees of each graph, up to the longest path the space has room for."""
+        """Kernel features of each graph, up to the longest possible path."""
         return np.concatenate(
             [self._coordinates_of(graphs[part]) for part in self._parts(len(graphs))]
         )

@@ -141,7 +141,7 @@ class Planner:
     def _prediction(
         self, model: GraphGP | FittedSurrogate | JointModel, graph: Graph
     ) -> dict[str, Any]:
-        """What is predicted of one graph, in the user's units."""
+        """Prediction for one graph in the user's units."""
         if not isinstance(model, JointModel):
             mean, std = model.predict([graph])
             return {"mean": self.settings.sign * float(mean[0]), "std": float(std[0])}
@@ -332,7 +332,7 @@ def _last_hyperparameters(complete: Sequence[Trial]) -> Mapping[str, float] | No
 
 
 def _certificate(proposal: Proposal, sign: float) -> dict[str, Any]:
-    """What is known about the proposal, in the user's units and as JSON can hold it."""
+    """Certificate of the proposal in the user's units, as JSON can hold it."""
     return {
         "value": sign * proposal.value,
         "bound": sign * proposal.bound if np.isfinite(proposal.bound) else None,

@@ -1,4 +1,4 @@
-"""What came out of a study, and lists of trials that notebooks show as pictures."""
+"""Results of a study, and lists of trials that notebooks show as pictures."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class StudyOptions(SearchOptions, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class StudySettings:
-    """What a study is about and how it goes on; stored with it and compared when it is reopened.
+    """Settings of a study, stored with it and compared when it is reopened.
 
     Attributes:
         space: the graphs to choose from.
@@ -193,7 +193,7 @@ class StudySettings:
         self._check_properties()
 
     def _check_properties(self) -> None:
-        """What several properties need, in the form in which settings are stored and compared."""
+        """Settings of several properties in the form in which they are stored and compared."""
         if self.properties is None:
             for name in ("combine", "reference"):
                 if getattr(self, name) is not None:
@@ -225,7 +225,7 @@ class StudySettings:
 
     @cached_property
     def goals(self) -> Goals | None:
-        """What is wanted of several properties; ``None`` in a study of one value."""
+        """Goals of several properties; ``None`` in a study of one value."""
         if self.properties is None:
             return None
         return Goals(self.properties, self.combine, self.reference)

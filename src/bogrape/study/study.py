@@ -128,7 +128,7 @@ class Study:
 
     @property
     def storage(self) -> Storage:
-        """Where the trials are kept."""
+        """Storage of the trials."""
         return self._ledger.storage
 
     @property
@@ -262,7 +262,7 @@ class Study:
 
     @property
     def changes(self) -> list[dict[str, Any]]:
-        """What was changed in the settings, oldest first.
+        """Changes of the settings, oldest first.
 
         Each has ``from_trial``, the first trial it holds for, ``time``, and ``changed``: old and
         new value by name.

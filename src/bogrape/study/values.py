@@ -1,4 +1,4 @@
-"""What counts as a value of an objective, and as its noise."""
+"""Values of objectives and their noise."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..errors import InvalidInputError
 @final
 @dataclass(frozen=True)
 class Measurement:
-    """What an objective may return instead of a number: a value that tells its own noise.
+    """A value with the variance of its noise, which an objective may return.
 
     Attributes:
         value: the number to be optimised; of several properties, the numbers by name.

@@ -94,7 +94,7 @@ class BoGrapeSampler(BaseSampler):
 
     @property
     def prefix(self) -> str:
-        """What the names of the graph's parameters begin with."""
+        """Prefix of the names of the graph's parameters."""
         return self.parameters.prefix
 
     # -- the graph ------------------------------------------------------------------------------

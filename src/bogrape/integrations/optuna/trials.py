@@ -81,7 +81,7 @@ def parameters_of(graph: Graph, space: GraphSpace, prefix: str = "") -> dict[str
 
 
 def distributions(parameters: GraphParameters) -> dict[str, BaseDistribution]:
-    """What `suggest_graph` suggests, for graphs of the largest size."""
+    """Distributions that `suggest_graph` uses, for graphs of the largest size."""
     out: dict[str, BaseDistribution] = {}
     for name, choices in parameters.choices.items():
         if name == parameters.size_name:

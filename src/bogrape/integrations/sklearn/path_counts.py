@@ -96,7 +96,7 @@ class PathCounts(TransformerMixin, BaseEstimator):
         return csr_array(rows) if self.sparse_output else rows
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
-        """What each column counts, for instance ``pairs 2 steps apart 0-1``."""
+        """Names of the columns, for instance ``pairs 2 steps apart 0-1``."""
         check_is_fitted(self)
         return np.array(self._feature_names, dtype=object)
 

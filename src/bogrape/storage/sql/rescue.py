@@ -1,4 +1,4 @@
-"""What can still be read out of a damaged SQLite file: every trial whose checksum fits.
+"""Recovery of damaged SQLite files: every trial whose checksum fits.
 
 The file is read as bytes and never opened as a database, so nothing can change it and no damage can
 hide a trial that is there: see `pages`.
@@ -28,7 +28,7 @@ NUMBER_BEFORE = "number_before_rescue"  # in the details of trials that have ano
 
 
 def read_rescued(path: Path) -> list[RescuedStudy]:
-    """What `bogrape.storage.rescue` returns."""
+    """Return value of `bogrape.storage.rescue`."""
     try:
         content = path.read_bytes()
         log = side_file(path, "-wal").read_bytes() if side_file(path, "-wal").exists() else b""

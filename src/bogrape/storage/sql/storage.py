@@ -120,7 +120,7 @@ class SQLStorage:
             raise StorageError(f"the settings of study {name!r} are damaged: {error}") from None
 
     def changes_of_settings(self, name: str) -> list[dict[str, Any]]:
-        """What was changed in the settings, oldest first."""
+        """Changes of the settings, oldest first."""
         study = self._id(name)
         with self._transaction() as connection:
             row = _study(connection, studies.c.id == study)

@@ -95,7 +95,7 @@ class LcbOverCounts(Protocol):
         """A line that is nowhere above LCB in a box, as far as LCB is below a value."""
 
     def off(self, x: FloatArray, box: Box) -> FloatArray:
-        """How much the range of each count keeps lines off LCB at x; nothing if it does not."""
+        """Gap between LCB and its best line at x, per count; zero where there is none."""
 
 
 def quick_bound(

@@ -230,7 +230,7 @@ def _histograms(distances: IntArray, n: int) -> IntArray:
 
 
 def _pairs_of_type(values: PlacementValues, composition: FloatArray) -> FloatArray:
-    """How many pairs of nodes there are of each type."""
+    """Number of pairs of nodes of each type."""
     return np.array(
         [composition[a] * (composition[b] - (a == b)) / (1 + (a == b)) for a, b in values.types]
     )

@@ -30,7 +30,7 @@ _EPSILON = float(np.finfo(float).eps)
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What paths, or nodes, contribute to the posterior, one row per graph."""
+    """Contributions of paths or nodes to the posterior, one row per graph."""
 
     mean: FloatArray  # (B,)
     prior: FloatArray  # (B,)

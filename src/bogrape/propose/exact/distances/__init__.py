@@ -1,1 +1,1 @@
-"""What is true of the distances in graphs, whatever the data: no Gaussian process in sight."""
+"""Properties of distances in graphs that hold whatever the data, without any model."""

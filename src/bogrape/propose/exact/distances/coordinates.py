@@ -1,4 +1,4 @@
-"""Which integer counts describe a graph of one size, and in which order.
+"""The integer counts that describe a graph of one size, and their order.
 
 SSP and ESSP see how many pairs of nodes are at each distance, SP and ESP how many of each pair of
 labels, and all of them how many nodes have each label and feature.

@@ -143,7 +143,7 @@ def largest(diameter: int, weights: Sequence[int], layers: Layers) -> int:
 
 
 def inequalities(diameter: int, layers: Layers) -> Iterator[Inequality[Distance]]:
-    """How many pairs are at distance s or more if some node has these layers."""
+    """Number of pairs at distance s or more if some node has these layers."""
     known = layering(layers)
     pairs = np.triu(np.outer(known.size, known.size), 1)
     pairs += np.diag(known.size * (known.size - 1) // 2)

@@ -1,4 +1,4 @@
-"""Which proof for what: a strategy per family of kernels and acquisitions, chosen once.
+"""Choice of the proof: one strategy per family of kernels and acquisitions.
 
 A strategy answers every question of a proof that depends on the kernel or the acquisition: how the
 space is partitioned, how a piece is bounded before any solver sees it, how it is solved, and what
@@ -44,7 +44,7 @@ class Branching(Protocol):
 
 
 class Strategy(ABC):
-    """How the criteria of one family are proved."""
+    """Proof for the criteria of one family."""
 
     by_composition: ClassVar[bool] = False  # pieces fix how many nodes have each label
     bounds_counts: ClassVar[bool] = False  # counts alone are bounded well: facts cut that down

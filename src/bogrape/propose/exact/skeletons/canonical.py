@@ -28,7 +28,7 @@ _OWN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def profiles(distances: Distances) -> Colours:
-    """How many nodes each node has at each distance, as one word."""
+    """Number of nodes at each distance from each node, as one word."""
     return np.asarray(_PROFILE[distances].sum(axis=2, dtype=np.uint64))
 
 

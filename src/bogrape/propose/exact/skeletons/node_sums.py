@@ -57,7 +57,7 @@ class NodeSums:
         return max((kind.degree for kind in self.kinds), default=0)
 
     def n_cycles(self) -> range:
-        """How many independent cycles a connected graph may have, by the limits on edges."""
+        """Number of independent cycles a connected graph may have, by the limits on edges."""
         n = self.columns.shape.n_nodes
         low, high = n - 1, n * self.most_degree // 2
         for limit in self.limits:

@@ -52,7 +52,7 @@ def _shares(total: int, n_parts: int) -> Iterator[tuple[int, ...]]:
 def tables(
     sums: NodeSums, degrees: tuple[int, ...], compositions: IntArray
 ) -> Iterator[list[tuple[int, ...]]]:
-    """How many nodes of each degree have each label, for graphs of these compositions."""
+    """Number of nodes of each degree with each label, for graphs of these compositions."""
     allowed = set(map(tuple, compositions.tolist()))
     most = compositions.max(axis=0, initial=0)
     options = by_degree(sums, degrees)
@@ -71,7 +71,7 @@ def tables(
 
 
 def n_placements(sums: NodeSums, degrees: tuple[int, ...], compositions: IntArray) -> int:
-    """How many placements there are."""
+    """Number of placements."""
     return sum(
         math.prod(_n_arrangements(numbers) for numbers in table)
         for table in tables(sums, degrees, compositions)

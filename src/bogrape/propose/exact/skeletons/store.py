@@ -88,7 +88,7 @@ def skeletons_of(
 def estimated_number(
     n: int, most_degree: int, n_cycles: range, deadline: float = math.inf
 ) -> float:
-    """How many skeletons there are: exact for small sizes, and else by how fast numbers grow."""
+    """Number of skeletons: exact for small sizes, and else by how fast numbers grow."""
     known = min(n, _GROWTH_FROM)
     number = len(skeletons_of(known, most_degree, n_cycles, deadline))
     if n <= _GROWTH_FROM:
