@@ -13,6 +13,9 @@ from bogrape.acquisition import LCB
 from bogrape.constraints import NumberOfEdges
 from bogrape.errors import InvalidInputError, StudyError
 from bogrape.graph import Graph
+from bogrape.report.figures import figures_of
+from bogrape.report.regret import regret_in_words
+from bogrape.report.survey import Survey
 
 SPACE = GraphSpace(5, labels=2)
 KAPPA = 1.959963984540054  # both tails of a normal distribution together hold 5 %
@@ -146,6 +149,13 @@ def test_a_run_stops_once_the_bound_is_small_and_records_the_curve() -> None:
     ]
     assert len(curve) == len(study.trials) - 4  # from the end of the initial design on
     assert curve[-1] <= 0.05 < min(curve[:-1])
+    said = regret_in_words(Survey(study))
+    assert said is not None
+    assert f"After evaluation {len(study.trials)}, no untried graph" in said
+    assert f"{curve[-1]:.3g}" in said
+    pytest.importorskip("matplotlib")
+    assert study.plot.regret().words == said
+    assert "regret" in figures_of(Survey(study))
     best = min(map(value_of, SPACE.enumerate()))
     assert study.best.value is not None
     assert study.best.value - best <= 0.05

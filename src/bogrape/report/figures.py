@@ -37,6 +37,7 @@ from .chart import (
 from .draw import draw_graph, new_figure
 from .fronts import tradeoff, volume
 from .gallery import several
+from .regret import recorded, regret
 from .survey import Survey
 from .text import duration, number, percent, plus_minus, shown
 from .words import STATUSES, effects_in_words, exchange_in_words
@@ -361,7 +362,7 @@ def _of(name: str, draw: Callable[[Survey], Chart]) -> Callable[[Survey], Chart]
 def figures_of(survey: Survey) -> dict[str, Callable[[Survey], Chart]]:
     """The figures of a report by name."""
     if survey.goals is None:
-        return FIGURES
+        return {**FIGURES, "regret": regret} if recorded(survey) else FIGURES
     out: dict[str, Callable[[Survey], Chart]] = {"tradeoff": tradeoff, "convergence": convergence}
     for i, name in enumerate(survey.goals.names):
         out[f"predictions{i}"] = _of(name, predictions)
@@ -417,6 +418,10 @@ class Plots:
     def certificates(self) -> Chart:
         """Value, bound, status and seconds of each proposal."""
         return certificates(Survey(self._study))
+
+    def regret(self) -> Chart:
+        """How much better any graph may be, as `Study.regret_bound` recorded it."""
+        return regret(Survey(self._study))
 
     def map(self, of: str | None = None) -> Chart:
         """All evaluated graphs on a plane, coloured by value; ``of`` a property."""

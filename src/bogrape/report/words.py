@@ -17,6 +17,7 @@ from ..space import GraphSpace
 from ..trial import Trial
 from .effects import Effect, Exchange
 from .picture import Look
+from .regret import regret_in_words
 from .survey import Survey
 from .text import number, percent, plural, plus_minus, shown
 from .validation import Score, best_remedy
@@ -301,6 +302,8 @@ def certainty_in_words(survey: Survey) -> list[str]:
     out = []
     if survey.proposals:
         out.append(certificate_in_words(survey, survey.proposals[-1]))
+    if (said := regret_in_words(survey)) is not None:
+        out.append(said)
     if survey.goals is None:
         return [*out, *_predictions_in_words(survey)] or ["Nothing is known yet."]
     for name in survey.goals.names:
