@@ -60,6 +60,9 @@ def test_the_bound_is_the_difference_of_limits_over_all_graphs(kernel: str, dire
     assert best.canonical_key() in {trial.graph.canonical_key() for trial in study.trials}
     assert f"{found.value:.3g}" in str(found)
     assert "1.96 standard deviations" in found.assumptions
+    scale = np.std([trial.value for trial in study.trials])
+    assert found.noise == pytest.approx(1e-2 * scale, rel=0.2)  # the root of 1e-4, standardised
+    assert "without noise" in found.assumptions
 
 
 def test_more_confidence_and_more_graphs_at_once_make_it_wider() -> None:

@@ -277,6 +277,7 @@ class Planner:
             n_observations=len(complete),
             coverage=None if left_out is None else left_out.inside,
             calibrated=None if left_out is None else not left_out.too_narrow,
+            noise=_noise_of(model),
         )
 
     def _least_lcb(
@@ -403,6 +404,13 @@ class Planner:
                 trial.id,
                 self.settings.clip,
             )
+
+
+def _noise_of(model: GraphGP | FittedSurrogate) -> float | None:
+    """Standard deviation of the noise that all observations share, in the user's units."""
+    if not isinstance(model, GraphGP):
+        return None
+    return float(np.sqrt(model.hyperparameters["noise"]) * model.posterior.model.y_scale)
 
 
 def _last_hyperparameters(complete: Sequence[Trial]) -> Mapping[str, float] | None:

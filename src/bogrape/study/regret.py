@@ -50,6 +50,8 @@ class RegretBound:
         coverage: share of the observations inside the 95 % intervals that the others predict for
             them; ``None`` for fewer than five, and for surrogates of your own.
         calibrated: whether that share is what chance explains; ``None`` where it is not known.
+        noise: standard deviation of what the model takes for noise, in your units; ``None`` where
+            it is not known. The bound leaves it out.
     """
 
     value: float
@@ -62,6 +64,7 @@ class RegretBound:
     n_observations: int
     coverage: float | None
     calibrated: bool | None
+    noise: float | None = None
 
     def __float__(self) -> float:
         return self.value
@@ -75,6 +78,12 @@ class RegretBound:
             f"together they fail with probability {1 - self.confidence:.2g} at graphs that are "
             "fixed beforehand."
         )
+        if self.noise is not None:
+            words += (
+                " The bound is about the objective without noise: values of single graphs, as far "
+                f"as the model takes them for noise (standard deviation {self.noise:.2g}), also "
+                "where the kernel merely cannot tell graphs apart, come on top of it."
+            )
         if self.status == "heuristic":
             words += " No bound on the space was proved."
         elif self.status == "time_limit":
