@@ -265,3 +265,11 @@ def test_one_rule_forbids_a_whole_catalogue() -> None:
         assert not brenk().HasMatch(Chem.MolFromSmiles(to_smiles(graph)))
     with pytest.raises(InvalidSpaceError, match=r"expected one of ALL, BRENK, .* got 'BRUNK'"):
         StructuralAlerts("BRUNK")
+
+
+@pytest.mark.parametrize(
+    "smarts", ["C" * 100_000, "[C" + ",C" * 50_000 + "]", "C(" * 50_000 + "C" + ")" * 50_000]
+)
+def test_endless_patterns_are_refused_before_they_end_the_process(smarts: str) -> None:
+    with pytest.raises(InvalidSpaceError, match="not SMARTS"):
+        molecule_space(("C", "O"), 5, rules=[RequiredSubstructure(smarts)])

@@ -17,6 +17,7 @@ from bogrape.problems.nas_bench_graph import (
     INPUT,
     OPERATIONS,
     all_values,
+    label_names,
     rank,
     table,
     tree_of,
@@ -51,22 +52,27 @@ def small_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     (tmp_path / "cora.bench").write_bytes(pickle.dumps(rows))
     monkeypatch.setattr(nas_bench_graph, "_folder", lambda: tmp_path)
     table.cache_clear()
+    label_names.cache_clear()
     yield
     table.cache_clear()
+    label_names.cache_clear()
 
 
 def test_a_tree_is_the_same_however_its_nodes_are_numbered() -> None:
     graph = architecture([0, 1, 1, 2], ["gcn", "gat", "fc", "gin"])
     for order in itertools.islice(itertools.permutations(range(5)), 0, 120, 7):
-        assert tree_of(graph.permuted(order)) == tree_of(graph)
+        assert tree_of(graph.permuted(order), ()) == tree_of(graph, ())
     other = architecture([0, 1, 1, 3], ["gcn", "gat", "fc", "gin"])
-    assert tree_of(other) != tree_of(graph)
+    assert tree_of(other, ()) != tree_of(graph, ())
 
 
 def test_a_graph_that_is_no_tree_is_refused() -> None:
     graph = architecture([0, 1, 1, 2], ["gcn", "gat", "fc", "gin"])
     with pytest.raises(InvalidInputError, match="away from its input"):
-        tree_of(Graph(graph.adjacency | np.eye(5, k=2, dtype=bool), graph.labels, None, True))
+        tree_of(
+            Graph(graph.adjacency | np.eye(5, k=2, dtype=bool), graph.labels, None, True),
+            (INPUT, *OPERATIONS),
+        )
 
 
 @pytest.mark.usefixtures("small_table")
@@ -133,3 +139,19 @@ def test_values_are_those_found_by_the_package_s_own_key() -> None:
         assert problem.objective(graph) == -row["perf"]
         assert problem.space.contains(graph)
     assert problem.optimum == -max(row["perf"] for row in bench.values())
+
+
+def test_where_fewer_operations_were_tried_labels_without_names_mean_those() -> None:
+    pytest.importorskip("nas_bench_graph")
+    table.cache_clear()
+    label_names.cache_clear()
+    assert label_names("proteins") == (INPUT, "gcn", "sage", "arma", "fc", "skip")
+    problem = get_problem("nas-proteins")
+    graphs = problem.space.sample(30, seed=0, distinct=True)
+    unnamed = [Graph(graph.adjacency, graph.labels, None, True) for graph in graphs]
+    assert all(map(problem.space.contains, unnamed))
+    values = [problem.objective(graph) for graph in graphs]
+    assert values == [problem.objective(graph) for graph in unnamed]
+    # more random architectures than a wrong reading of the labels would find
+    every = problem.space.sample(300, seed=1, distinct=True)
+    assert len({tree_of(graph, ()) for graph in every}) == 300

@@ -293,3 +293,28 @@ def test_good_enough_takes_the_incumbent_and_cancel_takes_nothing(
         assert ended(web, number)["state"] == "cancelled"
         assert worker.poll() is not None
         assert len(Study.load(url, "one").trials) == 8
+
+
+def test_what_a_cancelled_request_was_given_goes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BOGRAPE_STATE", str(tmp_path / "state"))
+    space = GraphSpace(12, labels=5)
+    url = f"sqlite:///{tmp_path}/study.db"
+    study = Study(space, url, "one", preset="paper", n_initial=6)
+    graphs = space.sample(7, seed=0, distinct=True)
+    study.add_all([(g, float(g.n_edges)) for g in graphs[:6]])
+    study.enqueue(graphs[6])
+    body = {"n": 2, "time_limit": 600.0, "wait": False, "request_id": "r"}
+    with client(url) as web:
+        number = web.post(f"{API}/ask", json=body).json()["job"]["id"]
+        end = time.monotonic() + 90
+        while web.get(f"{API}/jobs/{number}").json()["found"] < 1:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        assert web.get(f"{API}/trials/6").json()["state"] == "pending"
+        web.post(f"{API}/jobs/{number}/stop", json={"take": False, "by": "Ann"})
+        trial = web.get(f"{API}/trials/6").json()
+        assert trial["state"] == "queued"
+        assert [entry["action"] for entry in trial["details"]["log"]] == ["ask", "cancel"]
+        assert web.post(f"{API}/ask", json=body).status_code == 409

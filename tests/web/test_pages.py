@@ -95,6 +95,7 @@ def test_a_file_is_shown_first_and_every_bad_row_named(url: str, web: Any) -> No
     assert "2 rows can be used" in page
     assert "1 of them from outside the space" in page
     assert page.count("cannot be used") == 2
+    assert "only trains the model" in page
     assert "expected a number as value, got 'x'" in page
     assert len(Study.load(url, "one").trials) == 0
     found = re.search(r'name="upload" value="([^"]+)"', answer.text)

@@ -17,7 +17,7 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from rdkit import Chem, rdBase
+from rdkit import Chem
 
 from ..arrays import IntArray
 from ..batch import Batch
@@ -25,6 +25,7 @@ from ..constraints import Atom, HasFeature, HasLabel, Row, Shape, edge
 from ..constraints.rows import never, total
 from .elements import KINDS, MASSES
 from .molecule_rule import bond, orders
+from .smarts_query import parsed
 
 _HYDROGENS = 4  # the first of the five hydrogen features
 ANY_ORDER = (1, 2, 3)
@@ -124,11 +125,8 @@ def _symmetry(pattern: Pattern) -> tuple[tuple[int, ...], ...]:
 @cache
 def read_smarts(smarts: str, elements: tuple[str, ...]) -> Pattern:
     """The pattern of a SMARTS text; `ValueError` says what cannot be read."""
-    with rdBase.BlockLogs():
-        mol = (
-            Chem.MolFromSmarts(smarts) if smarts.isascii() and smarts.split() == [smarts] else None
-        )
-    if mol is None or mol.GetNumAtoms() == 0:
+    mol = parsed(smarts)
+    if mol is None:
         raise ValueError("a text that is not SMARTS")
     order = _connected_order(mol)
     rank = {v: i for i, v in enumerate(order)}

@@ -23,6 +23,7 @@ from .elements import KINDS
 from .identity import AROMATIC
 
 Truth = bool | None  # None: unknown
+_LONGEST = 4000  # characters; the longest pattern of RDKit's catalogues has 1213
 _NEVER_AROMATIC = ("F", "Cl", "Br", "I")
 _AROMATIC_LETTERS = {"b", "c", "n", "o", "p", "s", "se", "as", "te", "si"}
 _NUMBERED = re.compile(r"([DdHhXxvRrzZ^])(\d*)(\{.*?\})?")
@@ -45,13 +46,22 @@ class NotSmarts(ValueError):
     """A text that RDKit does not read."""
 
 
+def parsed(smarts: str) -> Any:
+    """What RDKit reads in a SMARTS text; ``None`` if that is nothing.
+
+    Its parser recurses: texts of a hundred thousand characters overflow the stack of the process.
+    """
+    plain = len(smarts) <= _LONGEST and smarts.isascii() and smarts.split() == [smarts]
+    with rdBase.BlockLogs():
+        mol = Chem.MolFromSmarts(smarts) if plain else None
+    return None if mol is None or mol.GetNumAtoms() == 0 else mol
+
+
 @cache
 def query(smarts: str) -> Any:
     """RDKit's query molecule of a SMARTS text."""
-    with rdBase.BlockLogs():
-        plain = smarts.isascii() and smarts.split() == [smarts]
-        mol = Chem.MolFromSmarts(smarts) if plain else None
-    if mol is None or mol.GetNumAtoms() == 0:
+    mol = parsed(smarts)
+    if mol is None:
         raise NotSmarts("a text that is not SMARTS")
     for atom in mol.GetAtoms():
         atom.SetAtomMapNum(0)

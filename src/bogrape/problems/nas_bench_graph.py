@@ -48,9 +48,12 @@ SOURCE = (
 Tree = tuple[str, tuple[Any, ...]]  # a label, and the trees below it in order
 
 
-def tree_of(graph: Graph) -> Tree:
-    """An architecture without its numbering: equal for two graphs that are isomorphic."""
-    names = graph.label_names or (INPUT, *OPERATIONS)
+def tree_of(graph: Graph, names: Sequence[str]) -> Tree:
+    """An architecture without its numbering: equal for two graphs that are isomorphic.
+
+    ``names`` are those of the labels, unless the graph knows its own.
+    """
+    names = graph.label_names or names
 
     def below(v: int) -> Tree:
         children = sorted(below(int(u)) for u in np.flatnonzero(graph.adjacency[v]))
@@ -111,6 +114,13 @@ def table(data_set: str) -> Mapping[Tree, Mapping[Quantity, float]]:
     }
 
 
+@cache
+def label_names(data_set: str) -> tuple[str, ...]:
+    """The input, and the operations that were tried on a data set."""
+    used = {name for tree in table(data_set) for name in _names(tree)}
+    return (INPUT, *(name for name in OPERATIONS if name in used))
+
+
 @dataclass(frozen=True, repr=False)
 class InTable(Rule):
     """The architecture is in the table of a data set, and not one that computes the same."""
@@ -119,7 +129,7 @@ class InTable(Rule):
 
     def holds(self, graph: Graph) -> bool:
         """Look it up."""
-        return tree_of(graph) in table(self.data_set)
+        return tree_of(graph, label_names(self.data_set)) in table(self.data_set)
 
     def direction_needed(self) -> bool | None:
         """Arcs lead from a node to what reads it."""
@@ -134,7 +144,8 @@ class Trained:
     quantity: Quantity
 
     def __call__(self, graph: Graph) -> float:
-        row = table(self.data_set).get(tree_of(graph))
+        names = label_names(self.data_set)
+        row = table(self.data_set).get(tree_of(graph, names))
         if row is None:
             raise EvaluationFailed("this architecture is not in the table; see problem.space")
         return _minimised(self.quantity, row)
@@ -156,8 +167,7 @@ def rank(data_set: str, value: float, quantity: Quantity = "perf") -> int:
 
 def architecture_space(data_set: str) -> GraphSpace:
     """The architectures of a data set."""
-    used = {name for tree in table(data_set) for name in _names(tree)}
-    operations = tuple(name for name in OPERATIONS if name in used)
+    operations = label_names(data_set)[1:]
     rules: tuple[Rule, ...] = (
         NumberOfEdges(4, 4),
         LabelCount(INPUT, 1, 1),

@@ -10,17 +10,18 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import TimeoutError as TooLate
 from dataclasses import dataclass, field
 from typing import Any, final
 
 from ..constraints import Rule, rule_from_dict
-from ..errors import InvalidInputError
+from ..errors import BoGrapeError, InvalidInputError, StudyError
 from ..graph import Graph
 from ..study import Study, StudySettings, Trial
 from ..study.observations import Outside
 from ..study.signature import Signature
-from .errors import NotFound
+from .errors import NotFound, Refused
 from .guard import Place
 from .jobs import Job, Jobs
 from .live import Live
@@ -30,6 +31,8 @@ from .tokens import Secrets
 Value = float | dict[str, Any]  # of several properties, by name
 Noise = float | dict[str, Any] | None
 _LONGEST_ASK = 86400.0  # seconds
+_CHECKING = 20.0  # seconds that a form may take to be understood
+_LONGEST_TEXT = 300  # characters of a pattern in a rule
 _STARTING = 120.0  # seconds a process may take beyond the time limit of its proposals
 
 
@@ -82,8 +85,11 @@ def change(
     """Change a trial, and tell everybody who looks at the study."""
     room = server.rooms.room(name)
     with room.study() as study, study.signed(signature):
-        find(study, number)
-        trial = make(study, number)
+        try:
+            trial = make(study, number)
+        except StudyError:
+            find(study, number)  # says so if there is none; beforehand it would cost a query
+            raise
     server.live.tell(name, "change", {})
     return trial
 
@@ -104,7 +110,7 @@ class Wanted:
 def ask(server: Server, name: str, wanted: Wanted, who: Who) -> Job:
     """Begin with suggestions; a repeated request gets the job, or the trials, it had."""
     room = server.rooms.room(name)
-    rules = checked_rules(room, wanted.rules)
+    rules = checked_rules(wanted.rules)
     nouns = room.survey().space.nouns if rules else None
     note = " ".join(rule.describe(nouns) for rule in rules) if nouns is not None else None
     if who.request is None:
@@ -113,6 +119,8 @@ def ask(server: Server, name: str, wanted: Wanted, who: Who) -> Job:
     with room.study() as study:
         had = study.requested(signature)
         limit = wanted.time_limit or study.settings.time_limit
+    if any(_was_cancelled(trial, signature) for trial in had):
+        raise Refused("this request was cancelled; send it under another identifier", 409)
     limit = min(limit, _LONGEST_ASK)
     job = Job(
         study=name,
@@ -143,14 +151,19 @@ def ask(server: Server, name: str, wanted: Wanted, who: Who) -> Job:
     return server.asks.submit(job)
 
 
-def checked_rules(room: Room, given: Sequence[dict[str, Any]]) -> list[Rule]:
-    """Rules for some suggestions: those of this package, since others would name code to load."""
-    with room.study() as study:
-        space = study.space
-    rules = [rule_from_plain(data) for data in given]
-    if rules:
-        space.with_rules([*space.rules, *rules])  # raises if they cannot hold together
-    return rules
+def _was_cancelled(trial: Trial, signature: Signature) -> bool:
+    """Whether a trial was given back when this request was cancelled."""
+    requests = [entry.get("request") for entry in trial.log]
+    after = trial.log[requests.index(signature.request) + 1 :]
+    return any(entry.get("action") == "cancel" for entry in after[:1])
+
+
+def checked_rules(given: Sequence[dict[str, Any]]) -> list[Rule]:
+    """Rules for some suggestions: those of this package, since others would name code to load.
+
+    Whether they fit the space is found out where the suggestions are: patterns may take long.
+    """
+    return [rule_from_plain(data) for data in given]
 
 
 def rule_from_plain(data: dict[str, Any]) -> Rule:
@@ -160,6 +173,9 @@ def rule_from_plain(data: dict[str, Any]) -> Rule:
         raise InvalidInputError(
             f"expected the name of a rule of bogrape, such as 'LabelCount', got {name!r:.60}"
         )
+    long = [k for k, text in data.items() if isinstance(text, str) and len(text) > _LONGEST_TEXT]
+    if long:
+        raise InvalidInputError(f"{long[0]:.60}: expected at most {_LONGEST_TEXT} characters")
     try:
         return rule_from_dict(data)
     except InvalidInputError:
@@ -327,6 +343,17 @@ def add_observations(
         )
     server.live.tell(name, "change", {})
     return trials
+
+
+def checked_form(server: Server, fields: Mapping[str, str], k: int) -> dict[str, Any]:
+    """What is wrong with the form of a study, or what it means, with pictures of k graphs."""
+    task = {"kind": "check", "fields": dict(fields), "k": k, "seconds": 4.0}
+    job = server.drawings.submit(Job(task=task, limit=_CHECKING))
+    try:
+        return job.future.result(10 * _CHECKING)
+    except (BoGrapeError, TooLate) as error:
+        said = str(error) or "no graph was found in time"
+        return {"problems": [("", said)], "rules": [], "pictures": [], "note": ""}
 
 
 def create(server: Server, name: str, settings: StudySettings) -> Room:

@@ -229,7 +229,11 @@ def _observations(call: Call) -> Answer:
 
 
 def _create(call: Call) -> Answer:
-    name, settings = forms.study_of({**call.body["form"], "name": call.body["name"]})
+    fields = {**call.body["form"], "name": call.body["name"]}
+    problems = actions.checked_form(call.server, fields, 1)["problems"]
+    if problems:
+        raise Refused("; ".join(": ".join(filter(None, pair)) for pair in problems), 422)
+    name, settings = forms.study_of(fields)
     return 200, summary(actions.create(call.server, name, settings))
 
 

@@ -29,6 +29,7 @@ from .tokens import Secrets
 logger = logging.getLogger(__name__)
 _STATIC = {"app.css": "text/css", "app.js": "text/javascript", "editor.js": "text/javascript"}
 _THREADS = 80
+_MOST_DRAWINGS = 20  # each keeps a thread waiting
 
 
 def make_app(
@@ -59,7 +60,7 @@ def make_app(
     server = Server(
         rooms=rooms,
         asks=Jobs(n_processes, told),
-        drawings=Jobs(1, lambda job: None),  # noqa: ARG005
+        drawings=Jobs(1, lambda job: None, _MOST_DRAWINGS),  # noqa: ARG005
         live=live,
         place=place,
         secrets=secrets,

@@ -30,6 +30,7 @@ from .errors import Refused
 
 T = TypeVar("T")
 _MOST_LINES = 40
+_LONGEST_LINE = 300  # characters: longer patterns take long
 
 
 class _SaidAlready(Exception):
@@ -57,6 +58,9 @@ class Form:
         found = [line.strip() for line in self.text(name).splitlines() if line.strip()]
         if len(found) > _MOST_LINES:
             self.problems.append((name, f"expected at most {_MOST_LINES} lines"))
+        if any(len(line) > _LONGEST_LINE for line in found):
+            self.problems.append((name, f"expected at most {_LONGEST_LINE} characters in a line"))
+            return []
         return found[:_MOST_LINES]
 
     def number(self, name: str) -> float | None:

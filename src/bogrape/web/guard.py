@@ -200,7 +200,7 @@ class Guard:
         unsafe = method not in SAFE_METHODS
         if unsafe:
             self._check_origin(headers, hosts[0])
-            if self.place.read_only and path != "/login":
+            if self.place.read_only and path not in ("/login", "/logout"):
                 raise Forbidden("this server is read-only: nothing can be changed")
         await self._check_key(headers, path, visit)
         if not unsafe:

@@ -107,7 +107,7 @@ class _Process:
             assert process.stdin is not None
             assert process.stdout is not None
             with contextlib.suppress(OSError):  # reading tells
-                process.stdin.write(json.dumps(job.task) + "\n")
+                process.stdin.write(json.dumps({**job.task, "id": job.id}) + "\n")
                 process.stdin.flush()
             for text in process.stdout:
                 message = json.loads(text)
@@ -126,11 +126,11 @@ class _Process:
             raise JobFailed(f"nothing came within {job.limit:.0f} s", "SamplingError")
         raise WorkerError("the process that computes has died; try again")
 
-    def enough(self) -> None:
-        """Take what was found."""
+    def enough(self, job: Job) -> None:
+        """Let a job take what it has found."""
         with self._lock, contextlib.suppress(OSError, ValueError):
             if self._process is not None and self._process.stdin is not None:
-                self._process.stdin.write('{"enough": true}\n')
+                self._process.stdin.write(json.dumps({"enough": job.id}) + "\n")
                 self._process.stdin.flush()
 
     def kill(self) -> None:
@@ -170,10 +170,14 @@ class Jobs:
     Args:
         n_processes: how many jobs run at the same time.
         changed: called whenever a job has come further.
+        most: jobs that may wait or run.
     """
 
-    def __init__(self, n_processes: int, changed: Callable[[Job], None]) -> None:
+    def __init__(
+        self, n_processes: int, changed: Callable[[Job], None], most: int = _MOST_WAITING
+    ) -> None:
         self._changed = changed
+        self._most = most
         self._queue: queue.Queue[Job | None] = queue.Queue()
         self._lock = threading.Lock()
         self._jobs: dict[str, Job] = {}
@@ -192,8 +196,8 @@ class Jobs:
                         "running",
                     ):
                         return known
-            if sum(not known.is_over for known in self._jobs.values()) >= _MOST_WAITING:
-                raise TooBusy(f"{_MOST_WAITING} requests wait already; try again in a minute")
+            if sum(not known.is_over for known in self._jobs.values()) >= self._most:
+                raise TooBusy(f"{self._most} requests wait already; try again in a minute")
             self._jobs[job.id] = job
             over = [known.id for known in self._jobs.values() if known.is_over]
             for old in over[: max(0, len(over) - _MOST_KEPT)]:
@@ -216,7 +220,7 @@ class Jobs:
         with self._lock:
             process = self._running.get(job.id)
         if process is not None:
-            process.enough()
+            process.enough(job)
 
     def cancel(self, job: Job) -> None:
         """End the job; a process that does it is killed."""

@@ -55,10 +55,13 @@ class Live:
             with contextlib.suppress(RuntimeError):  # the loop has just ended
                 loop.call_soon_threadsafe(self._put, name, text)
 
-    async def stream(self, name: str) -> AsyncIterator[str]:
-        """The events of a study, as long as somebody reads them."""
+    def check(self) -> None:
+        """Refuse if too many are looking."""
         if sum(map(len, self._watching.values())) >= MOST_STREAMS:
             raise TooBusy("too many pages are open")
+
+    async def stream(self, name: str) -> AsyncIterator[str]:
+        """The events of a study, as long as somebody reads them."""
         inbox: asyncio.Queue[str] = asyncio.Queue(_MOST_WAITING)
         self._watching.setdefault(name, set()).add(inbox)
         try:

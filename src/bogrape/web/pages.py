@@ -43,7 +43,6 @@ _SHOWN_ROWS = 300
 _MOST_UPLOADS = 30
 _UPLOAD_SECONDS = 3600.0
 _FIGURE_SECONDS = 120.0
-_SAMPLE_SECONDS = 15.0
 
 _templates = Environment(
     loader=PackageLoader("bogrape.web"),
@@ -400,7 +399,7 @@ def _upload(sent: Sent) -> Response:
             "value": ", ".join(f"{name} {number(v, 4)}" for name, v in row.values.items())
             or ("" if row.value is None else number(row.value, 6)),
             "text": "" if row.graph is None else look.text(row.graph) or repr(row.graph)[:80],
-            "outside": "; ".join(row.outside),
+            "outside": " ".join(views.broken_in_words(space, row.outside)),
         }
         for row in [r for r in rows if r.problem is not None] + good
     ]
@@ -490,35 +489,18 @@ def _new_form(sent: Sent) -> Response:
     return sent.page("new.html", fields=_EXAMPLE, check=None)
 
 
-def _checked(sent: Sent) -> dict[str, Any]:
-    """What is wrong with the form, or what it means, with a few graphs."""
-    form = forms.Form(sent.fields)
-    space = forms.space_of(form)
-    found: dict[str, Any] = {"problems": form.problems, "rules": [], "pictures": [], "note": ""}
-    if space is None:
-        return found
-    from ..report import words
-
-    found["rules"] = words.space_in_words(space)
-    task = {"kind": "sample", "space": space.to_json(), "k": 6, "seconds": 4.0}
-    job = sent.server.drawings.submit(Job(task=task, limit=_SAMPLE_SECONDS))
-    try:
-        made = job.future.result(_SAMPLE_SECONDS + 30)
-    except (BoGrapeError, TooLate) as error:
-        found["problems"] = [("", str(error) or "no graph was found in time")]
-        return found
-    found["pictures"] = [Markup(picture) for picture in made["pictures"]]
-    found["note"] = made["note"]
-    return found
-
-
 def _check(sent: Sent) -> Response:
     template = "check_part.html" if _is_part(sent) else "new.html"
-    return sent.page(template, fields=sent.fields, check=_checked(sent))
+    found = actions.checked_form(sent.server, sent.fields, 6)
+    pictures = [Markup(picture) for picture in found["pictures"]]
+    return sent.page(template, fields=sent.fields, check={**found, "pictures": pictures})
 
 
 def _new(sent: Sent) -> Response:
     try:
+        found = actions.checked_form(sent.server, sent.fields, 1)
+        if found["problems"]:
+            return sent.page("new.html", 422, fields=sent.fields, check={**found, "pictures": []})
         name, settings = forms.study_of(sent.fields)
         if name in sent.server.rooms.names():
             raise Refused(f"name: there is a study {name!r} already", 409)
@@ -666,6 +648,7 @@ def _events(server: Server) -> Handler:
     async def handle(request: Request) -> Response:
         name = request.path_params["name"]
         await run_in_threadpool(server.rooms.room, name)
+        server.live.check()
         return StreamingResponse(
             server.live.stream(name),
             media_type="text/event-stream",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..report import words
 from ..report.picture import graph_html, legend_html
 from ..report.survey import Certificate, Survey
 from ..report.text import duration, number, plus_minus, shown
+from ..space import GraphSpace
 from ..study import Trial
 from .rooms import Room
 
@@ -75,7 +76,7 @@ def trial_view(room: Room, trial: Trial, size: int = 160) -> dict[str, Any]:
         "by": _last_by(trial),
         "asked": when(trial.asked),
         "reason": shown(trial.reason, 300) if trial.reason else "",
-        "outside": [shown(line) for line in trial.outside],
+        "outside": bool(trial.outside),
         "n_comments": sum(entry.get("action") == "comment" for entry in trial.log),
         "picture": picture(room, trial, size),
     }
@@ -94,6 +95,14 @@ def when(stamp: object) -> str:
         return datetime.fromisoformat(stamp).strftime("%d %b %Y, %H:%M UTC")
     except ValueError:
         return ""
+
+
+def broken_in_words(space: GraphSpace, broken: Sequence[str]) -> list[str]:
+    """Rules that a graph breaks, as sentences where they are known by name."""
+    known = {rule.name: rule for rule in space.rules}
+    return [
+        shown(known[name].describe(space.nouns) if name in known else name, 300) for name in broken
+    ]
 
 
 def best_of(room: Room) -> list[tuple[Trial, float | None]]:
@@ -319,7 +328,8 @@ def _facts(survey: Survey, trial: Trial) -> list[tuple[str, str]]:
     if trial.reason:
         facts.append(("Reason", shown(trial.reason, 2000)))
     if trial.outside:
-        facts.append(("Outside the space", "; ".join(shown(line) for line in trial.outside)))
+        broken = broken_in_words(survey.space, trial.outside)
+        facts.append(("Outside the space, which asks that", " ".join(broken)))
     facts.append((capitalised(nouns.nodes), str(graph.n_nodes)))
     facts.append((capitalised(nouns.edges), str(graph.n_edges)))
     if text := survey.look.text(graph):

@@ -1,9 +1,9 @@
 """The process that computes for the server: suggestions, figures, samples of a space.
 
 It reads one JSON object per line and answers with lines of JSON: any number of ``progress``, then
-one ``done`` or ``failed``. While it works, the line ``{"enough": true}`` makes it take what it has
-found. It ends when its standard input closes, however the server ended, and so do the processes of
-a proof that it has started.
+one ``done`` or ``failed``. While it works, the line ``{"enough": id}`` makes the task of that id
+take what it has found. It ends when its standard input closes, however the server ended, and so do
+the processes of a proof that it has started.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from ..constraints import rule_from_dict
-from ..errors import BoGrapeError, SamplingError
+from ..constraints import Rule, rule_from_dict
+from ..errors import BoGrapeError, InvalidInputError, SamplingError
 from ..report.picture import Look, graph_html
+from ..report.words import space_in_words
 from ..space import GraphSpace
 from ..study import Study
 from ..study.signature import Signature
+from . import forms
 
 _MIN_PAUSE = 0.2  # seconds between two lines of progress
 _NICE = 5  # the server answers first, then comes the proof
@@ -49,7 +51,7 @@ class _Line:
 class _Worker:
     def __init__(self, line: _Line) -> None:
         self.line = line
-        self.enough = threading.Event()
+        self.enough: set[str] = set()  # tasks that should take what they have found
         self._studies: dict[tuple[str, str], Study] = {}
 
     def study(self, storage: str, name: str) -> Study:
@@ -61,7 +63,7 @@ class _Worker:
     def ask(self, task: dict[str, Any]) -> dict[str, Any]:
         """Suggestions, each signed with the request it was made for."""
         study = self.study(task["storage"], task["study"])
-        rules = tuple(map(rule_from_dict, task["rules"]))
+        rules = _fitting(study.space, tuple(map(rule_from_dict, task["rules"])))
         signature = Signature(**task["signature"])
         had = list(study.requested(signature))
         missing = task["n"] - len(had)
@@ -72,7 +74,7 @@ class _Worker:
                     task["worker"],
                     time_limit=task["time_limit"],
                     progress=False,
-                    stop=self.enough.is_set,
+                    stop=lambda: task.get("id") in self.enough,
                     watch=lambda n, words: self.line.progress(len(had) + n, words),
                     rules=rules,
                 )
@@ -85,10 +87,30 @@ class _Worker:
 
         return figures_of(self.study(task["storage"], task["study"]))
 
-    def sample(self, task: dict[str, Any]) -> dict[str, Any]:
-        """Some graphs of a space; contradictions that only a search finds are errors."""
-        space = GraphSpace.from_json(task["space"])
-        return samples_of(space, task["k"], task["seconds"])
+    def check(self, task: dict[str, Any]) -> dict[str, Any]:
+        """What a form means, and some graphs; contradictions that only a search finds are errors.
+
+        It is here, and not in the server, because patterns and rules of people may take long.
+        """
+        form = forms.Form(task["fields"])
+        space = forms.space_of(form)
+        found = {"problems": form.problems, "rules": [], "pictures": [], "note": ""}
+        if space is None:
+            return found
+        return {
+            **found,
+            "rules": space_in_words(space),
+            **samples_of(space, task["k"], task["seconds"]),
+        }
+
+
+def _fitting(space: GraphSpace, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """The rules, if they make sense in the space."""
+    try:
+        space.with_rules([*space.rules, *rules])
+    except (TypeError, AttributeError, KeyError) as error:  # parameters of wrong types
+        raise InvalidInputError(f"expected rules with other parameters: {error}") from None
+    return rules
 
 
 def samples_of(space: GraphSpace, k: int, seconds: float) -> dict[str, Any]:
@@ -118,7 +140,7 @@ def main() -> None:
     kinds: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
         "ask": worker.ask,
         "figures": worker.figures,
-        "sample": worker.sample,
+        "check": worker.check,
     }
     while True:
         task = tasks.get()
@@ -137,8 +159,7 @@ def _listen(worker: _Worker, tasks: queue.Queue[dict[str, Any]]) -> None:
     for text in sys.stdin:
         message = json.loads(text)
         if "enough" in message:
-            worker.enough.set()
+            worker.enough.add(message["enough"])
         else:
-            worker.enough.clear()
             tasks.put(message)
     os._exit(0)  # the server is gone

@@ -28,6 +28,7 @@ from bogrape.propose.exact.bounds.rbf_lines import RbfLcbOverCounts, rbf_composi
 from bogrape.propose.exact.bounds.rbf_quadratics import (
     WIDEST,
     RbfQuadratic,
+    _Asked,
     _exponential_beyond,
 )
 from bogrape.propose.exact.distances.known import known_of_counts, most_far
@@ -141,6 +142,78 @@ def test_any_point_gives_a_line_below_the_values_of_all_graphs_of_a_box(
 
 
 @given(st.sampled_from(list(SPACES)), st.integers(0, 10**6))
+@settings(max_examples=100, deadline=None)
+def test_lines_hold_where_lcb_is_below_a_value_and_deviations_are_small(
+    name: str, seed: int
+) -> None:
+    """Elsewhere they need not: that is what makes them tight."""
+    gp, rng = _instance(name, seed)
+    kappa = float(rng.choice([0.3, 1.0, 3.0]))
+    key, graphs = _some_piece(name, rng)
+    plain = _over_counts(gp, key, kappa)
+    every, values = _counts(plain, graphs), _values(name, gp, graphs, kappa)
+    deviations = (_values(name, gp, graphs, 0.0) - values) / kappa
+    most_std = float(rng.choice(deviations)) * (1 + 1e-9) + 1e-9
+    value = float(rng.choice(values)) + 1e-9
+    lcb = plain.of(kappa, most_std)
+    ends = every[rng.integers(len(every), size=int(rng.integers(1, 5)))]
+    box = Box(ends.min(axis=0).astype(float), ends.max(axis=0).astype(float))
+    asked = ((every >= box.low) & (every <= box.high)).all(axis=1)
+    asked &= (values < value) & (deviations <= most_std)
+    for x in (ends[0].astype(float), rng.uniform(box.low, box.high)):
+        line = lcb.below(lcb.touching(x, box), box, value)
+        assert (line(every[asked]) <= values[asked] + 1e-9).all()
+        quadratic = lcb._quadratic(box)
+        offsets = every[asked] @ lcb._cells.rows.T
+        for part in (0.0, 0.5, 1.0):
+            zeta = quadratic._scale * (lcb._cells.rows @ x - quadratic._middle)
+            asks = _Asked(kappa, value, min(most_std, math.sqrt(gp.posterior.model.alpha)))
+            base, slope = quadratic._line(zeta, asks, part)
+            there = (offsets - quadratic._middle) * quadratic._scale
+            assert (base + there @ slope <= values[asked] + 1e-9).all()
+
+
+@given(st.sampled_from(list(SPACES)), st.integers(0, 10**6))
+@settings(max_examples=100, deadline=None)
+def test_remainders_hold_in_the_corners_of_boxes(name: str, seed: int) -> None:
+    """Whatever the weights of the mean, and where nothing else makes up for too small ones."""
+    gp, rng = _instance(name, seed)
+    key, _ = _some_piece(name, rng)
+    lcb = _over_counts(gp, key, 1.0)
+    cells, alpha = lcb._cells, gp.posterior.model.alpha
+    middle = cells.targets[rng.integers(len(cells.targets))]
+    half = rng.uniform(0.02, 0.5) / np.sqrt(cells.weights) * rng.uniform(0.1, 1, len(middle))
+    weights = rng.normal(size=len(cells.targets))
+    made = RbfQuadratic(gp.posterior, cells, middle - half, middle + half, weights, lcb._inverse)
+    zeta = made.reach * rng.choice([-1.0, 1.0], size=(100, len(half)))
+    corners = middle + zeta / made._scale
+    squares = (zeta**2).sum(axis=1)
+    exponents = cells.apart + ((corners[:, None] - cells.targets) ** 2) @ cells.weights
+    k = alpha * np.exp(-0.5 * exponents)
+    mean = k @ weights * np.exp(squares / 2)
+    for at, expected in zip(zeta, mean, strict=True):
+        room = 1e-9 * (1 + abs(expected))
+        far = made._off_far * math.exp(made.square / 2)
+        assert abs(made.mean(at) - expected) <= made._off_mean + far + room
+    taken = ((k @ lcb._inverse.T) ** 2).sum(axis=1) * np.exp(squares)
+    for at, most in zip(zeta, taken, strict=True):
+        for part in (0.5, 1.0):
+            least = made._part_known(part)(at) - part * made._off_known
+            assert least <= most + 1e-9 * (1 + abs(most))
+
+
+@given(st.sampled_from(list(SPACES)), st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_no_graph_of_a_piece_has_a_larger_deviation_than_its_limit(name: str, seed: int) -> None:
+    gp, rng = _instance(name, seed)
+    key, graphs = _some_piece(name, rng)
+    deviations = _values(name, gp, graphs, 0.0) - _values(name, gp, graphs, 1.0)
+    limit = _over_counts(gp, key, 1.0).most_std()
+    assert deviations.max() <= limit + 1e-7
+    assert limit <= math.sqrt(gp.posterior.model.alpha)
+
+
+@given(st.sampled_from(list(SPACES)), st.integers(0, 10**6))
 @settings(max_examples=60, deadline=None)
 def test_a_line_touches_the_value_of_a_graph_alone_in_its_box(name: str, seed: int) -> None:
     """Below it by no more than rounding, and never above: the room for rounding is needed."""
@@ -220,8 +293,10 @@ def test_a_quadratic_line_comes_near_lcb_where_boxes_are_small(seed: int) -> Non
     off = []
     for width in (1e-2, 1e-3):
         half = np.full(len(cells), width)
-        made = RbfQuadratic(lcb._posterior, lcb._cells, cells - half, cells + half, 1.0)
-        base, slope = made.line(cells)
+        made = RbfQuadratic(
+            lcb._posterior, lcb._cells, cells - half, cells + half, lcb._weights, lcb._inverse
+        )
+        base, slope = made.line(cells, 1.0)
         off.append(value - (base + float(slope @ cells)))
     assert min(off) >= -1e-9
     assert off[1] <= 0.02 * off[0] + 1e-4 * (1 + abs(value))

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from bogrape import EI, Graph, GraphSpace
+from bogrape.constraints import NumberOfEdges
 from bogrape.encoding import structures
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.bounds.ei_chords import Chord
@@ -42,6 +43,7 @@ SPACES = {
     "strongly connected": GraphSpace(3, labels=2, directed=True, connected="strong"),
     "features": GraphSpace(4, labels=2, features=1),
     "sizes and features": GraphSpace((2, 3), labels=2, features=2),
+    "rules": GraphSpace(5, labels=2, rules=[NumberOfEdges(4, 7)]),
 }
 STRATEGIES = {"rbf": RbfEI, "sp": LinearLabelledEI, "esp": ExponentialLabelledEI}
 XIS = (0.0, 0.0, 0.3, -0.5, 3.0)  # the last one in deviations: hardly any graph is as good
@@ -94,6 +96,13 @@ def test_the_optimum_is_that_of_brute_force_again_and_again(
     kernel: str, name: str, seed: int
 ) -> None:
     _assert_proved(kernel, name, seed)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(60, 75))
+@pytest.mark.parametrize("name", SPACES)
+def test_the_optimum_of_rbf_is_that_of_brute_force_still_more_often(name: str, seed: int) -> None:
+    _assert_proved("rbf", name, seed)
 
 
 # -- bounds ---------------------------------------------------------------------------------------

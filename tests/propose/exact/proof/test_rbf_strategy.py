@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bogrape import LCB, GraphSpace
+from bogrape.constraints import NumberOfEdges
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.proof.engine import choose
 from bogrape.propose.exact.proof.strategies import rbf as strategies_rbf
@@ -27,6 +28,7 @@ SPACES = {
     "features": GraphSpace(4, labels=2, features=1),
     "three labels, disconnected": GraphSpace(3, labels=3, connected=False),
     "sizes and features": GraphSpace((2, 3), labels=2, features=2),
+    "rules": GraphSpace(5, labels=2, rules=[NumberOfEdges(4, 7)]),
 }
 KAPPAS = (0.0, 1.0, 1.96)
 

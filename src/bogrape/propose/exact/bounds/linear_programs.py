@@ -279,8 +279,14 @@ class Lines:
         box = self.box if box is None else box
         tangents = list(start) or self._at_lowest_mean(box, deadline)
         best = Lowest(-math.inf, tangents=tuple(tangents))
+        made: dict[int, Line] = {}  # tangents are kept, so that none takes the place of another
+        kept: list[Any] = []
         while tangents and time.monotonic() < deadline:
-            lines = [self._lcb.below(tangent, box) for tangent in tangents]
+            for tangent in tangents:
+                if id(tangent) not in made:
+                    made[id(tangent)] = self._lcb.below(tangent, box, value)
+                    kept.append(tangent)
+            lines = [made[id(tangent)] for tangent in tangents]
             found, weights = self._program.minimise(lines, box, deadline - time.monotonic())
             gain = found.bound - best.bound
             if gain > 0:
@@ -298,19 +304,21 @@ class Lines:
         root = self.best(value, deadline, start)
         order = count()  # for boxes with equal bounds
         left = [(root.bound, next(order), self.box, root)] if root.bound < value else []
+        whole = []  # boxes that cannot be halved, or that nothing more is known of
         for _ in range(n_most):
             if not left or time.monotonic() > deadline:
                 break
-            bound, _, box, lowest = left[0]
+            bound, _, box, lowest = item = heapq.heappop(left)
             split = None if lowest.x is None else self._split(box, lowest.x)
             if split is None:
-                break
-            heapq.heappop(left)
+                whole.append(item)
+                continue
             for half in box.halves(*split):
                 tighter = self.best(value, deadline, lowest.tangents, half)
                 if tighter.bound < value:
                     item = max(bound, tighter.bound), next(order), half, tighter
                     heapq.heappush(left, item)
+        left = sorted([*left, *whole], key=lambda item: item[:2])
         if not left:
             return Remainder(bound=value, box=None, tangents=root.tangents, counts=None)
         low = np.min([box.low for _, _, box, _ in left], axis=0)

@@ -91,11 +91,49 @@ class LcbOverCounts(Protocol):
     def touching(self, x: FloatArray, box: Box) -> Any:
         """What tells the line that comes near LCB at x."""
 
-    def below(self, tangent: Any, box: Box) -> Line:
-        """A line that is nowhere above LCB in a box."""
+    def below(self, tangent: Any, box: Box, value: float = math.inf) -> Line:
+        """A line that is nowhere above LCB in a box, as far as LCB is below a value."""
 
     def off(self, x: FloatArray, box: Box) -> FloatArray:
         """Gap between LCB and its best line at x, per count; zero where there is none."""
+
+
+def quick_bound(
+    lcb: LcbOverCounts, value: float = math.inf, n_lines: int = 3, *, connected: bool
+) -> float:
+    """A bound on LCB at all counts there are, by a few lines and without a program.
+
+    It is of interest up to a value only. All pairs of nodes are ``connected``, or may not be.
+    """
+    coordinates = lcb.coordinates
+    upper = coordinates.upper().astype(float)
+    box, n_paths = Box(np.zeros(len(upper)), upper), len(coordinates.paths)
+    x = upper / 2
+    x[:n_paths] = upper[:n_paths] / max(1, coordinates.longest)
+    bound = -math.inf
+    for _ in range(n_lines):
+        line = lcb.below(lcb.touching(x, box), box, value)
+        lowest = _lowest(line.cost, box, coordinates, connected=connected)
+        size = float(np.abs(line.cost) @ upper) + abs(line.offset)
+        bound = max(bound, float(line(lowest)) - _ROUNDING * len(x) * size)
+        if bound >= value:
+            break
+        x = (x + lowest) / 2
+    return bound
+
+
+def _lowest(cost: FloatArray, box: Box, coordinates: Coordinates, *, connected: bool) -> FloatArray:
+    """Where costs are least if all pairs of a type may be at any one distance, or at none."""
+    out = np.where(cost < 0, box.high, 0.0)
+    by_type: dict[tuple[int, ...], list[int]] = {}
+    for i, path in enumerate(coordinates.paths):
+        by_type.setdefault(path[1:], []).append(i)
+    for members in by_type.values():
+        best = members[int(np.argmin(cost[members]))]
+        out[members] = 0.0
+        if connected or cost[best] < 0:
+            out[best] = box.high[best]
+    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +162,7 @@ class LinearLcbOverCounts:
         variance = float(_secant(self._posterior.cells, box)(x)) - float(b @ b)
         return _At(b, math.sqrt(max(variance, 1e-9 * float(self._posterior.cells[-1]), 1e-300)))
 
-    def below(self, tangent: _At, box: Box) -> Line:
+    def below(self, tangent: _At, box: Box, value: float = math.inf) -> Line:  # noqa: ARG002
         posterior, b, tau = self._posterior, tangent.b, tangent.tau
         share = self._kappa / (2 * tau)
         squares = _secant(posterior.cells, box)
@@ -186,7 +224,12 @@ class ExponentialLcbOverCounts:
         variance = float(self._variance(_AtExponents(t, c, 1.0), box)(x))
         return _AtExponents(t, c, math.sqrt(max(variance, 1e-9 * self._alpha)))
 
-    def below(self, tangent: _AtExponents, box: Box) -> Line:
+    def below(
+        self,
+        tangent: _AtExponents,
+        box: Box,
+        value: float = math.inf,  # noqa: ARG002
+    ) -> Line:
         share = self._kappa / (2 * tangent.tau)
         variance = self._variance(tangent, box)
         mean = self._exponentials(self._alpha * self._weights, tangent.t, box)

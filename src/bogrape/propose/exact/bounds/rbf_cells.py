@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import cast
 
 import numpy as np
@@ -112,23 +113,29 @@ class _Maker:
     def paths(self) -> None:
         n, directed = self._coordinates.shape.n_nodes, self._coordinates.shape.directed
         at = self._coordinates.at_labelled_distance
+        names = range(self._n_labels)
+        there = [label for label, number in enumerate(self._composition) if number]
+        missing = np.ones((self._n_labels, self._n_labels), dtype=bool)
+        missing[np.ix_(there, there)] = False
         for group in PATH_GROUPS[1:]:
-            layers = self._layers[group]
+            layers, of_group = self._layers[group], self._kernel_weights[group]
             shape = (len(layers), self._n_labels, self._n_labels)
-            for (layer, a, b), target in zip(
-                np.ndindex(shape), self._observed[group].T, strict=True
-            ):
-                if a > b and not directed:
-                    continue  # the same as (b, a), which counts twice
-                lengths = np.flatnonzero(layers[layer])
-                members = [at.get(LabelledDistance(int(s), a, b)) for s in lengths]
-                places = tuple(sorted(i for i in members if i is not None))
-                # an unordered pair is two ordered ones: in one cell, or in two
-                each = (2 if a == b and not directed else 1) / n**2
-                weight = self._kernel_weights[group] * (2 if a < b and not directed else 1)
-                nodes = self._composition[a] if a == b and a < len(self._composition) else 0
-                fixed = layers[layer, 0] * nodes / n**2
-                self._add(weight, places, (a, b), each, target - fixed)
+            targets = self._observed[group].reshape(-1, *shape)
+            # nothing of a graph of the piece is there, whatever it looks like
+            self._apart += of_group * (targets[:, :, missing] ** 2).sum(axis=(1, 2))
+            for layer, inside in enumerate(layers):
+                lengths = np.flatnonzero(inside).tolist()
+                for a, b in product(names, names):
+                    if missing[a, b] or (a > b and not directed):
+                        continue  # (b, a) counts twice instead
+                    members = [at.get(LabelledDistance(s, a, b)) for s in lengths]
+                    places = tuple(sorted(i for i in members if i is not None))
+                    # an unordered pair is two ordered ones: in one cell, or in two
+                    each = (2 if a == b and not directed else 1) / n**2
+                    weight = of_group * (2 if a < b and not directed else 1)
+                    nodes = self._composition[a] if a == b else 0
+                    fixed = inside[0] * nodes / n**2
+                    self._add(weight, places, (a, b), each, targets[:, layer, a, b] - fixed)
 
     def features(self) -> None:
         if "features" not in self._kernel_weights:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import cast
 
@@ -31,14 +32,13 @@ from ....arrays import FloatArray, IntArray
 from ....kernels import RBF
 from ....posterior import FunctionPosterior
 from ..distances.coordinates import Coordinates
-from .lines_below import Box, Line
+from .lines_below import Box, Line, quick_bound
 from .rbf_cells import RbfCells
 from .rbf_quadratics import WIDEST, RbfQuadratic
 
 _ROOM = 1e-9  # for the rounding of what does not depend on the counts
 _ROUNDING = 64 * float(np.finfo(float).eps)  # relative, of the sums a line is made of
 _TINY = 1e-11  # what a count may add to a line and yet be left out
-_QUICK_LINES = 3
 _AT_ONCE = 1000  # compositions
 _LEAST_VARIANCE = 1e-9  # of the prior's: where lines may touch
 
@@ -100,6 +100,8 @@ class RbfLcbOverCounts:
         connected: bool,
         most_far: Sequence[float] = (),
     ) -> None:
+        from scipy.linalg import solve_triangular
+
         self.coordinates = coordinates
         self._kappa = kappa
         self._connected = connected
@@ -110,8 +112,26 @@ class RbfLcbOverCounts:
         self._alpha = posterior.model.alpha
         self._weights = posterior.weights
         self._factor = posterior.factor
+        # of the factor; lines hold for any c, so that it need not be exact
+        self._inverse = solve_triangular(
+            posterior.factor, np.eye(len(posterior.factor)), lower=True
+        )
         self._moved: dict[int, tuple[At, At]] = {}
-        self._last: tuple[Box, RbfQuadratic] | None = None
+        self._most_std = math.inf
+        self._quadratics: list[tuple[Box, RbfQuadratic]] = []  # the last one
+
+    def of(self, kappa: float, most_std: float) -> RbfLcbOverCounts:
+        """LCB with another kappa, for graphs whose deviation is at most so much."""
+        out = copy(self)
+        out._kappa, out._most_std, out._moved = kappa, most_std, {}
+        return out
+
+    def most_std(self) -> float:
+        """A limit on the deviation, by a few lines."""
+        out = copy(self)
+        out._weights = np.zeros(len(self._weights))
+        out._kappa, out._most_std, out._moved, out._quadratics = 1.0, math.inf, {}, []
+        return min(max(0.0, -out.quick_bound()), math.sqrt(self._alpha))
 
     def lowest_mean(self) -> Line:
         """Downhill from the middle of what there is."""
@@ -124,12 +144,10 @@ class RbfLcbOverCounts:
         return Line(self._alpha * slope @ cells.rows, 0.0)
 
     def touching(self, x: FloatArray, box: Box) -> At:  # noqa: ARG002
-        from scipy.linalg import cho_solve
-
         at = self._cells.rows @ x
         exponents = self._cells.exponents(x)
         values = np.exp(-0.5 * exponents)
-        c = cho_solve((self._factor, True), self._alpha * values)
+        c = self._inverse.T @ (self._inverse @ (self._alpha * values))
         spread = self._factor.T @ c
         square = float(spread @ spread)
         known = 2 * self._alpha * c
@@ -148,12 +166,12 @@ class RbfLcbOverCounts:
             beside=-share * (self._alpha + square + tau**2 + rounding),
         )
 
-    def below(self, tangent: At, box: Box) -> Line:
+    def below(self, tangent: At, box: Box, value: float = math.inf) -> Line:
         tangent = self._here(tangent, box)
         around = self._around(tangent.cells, box)
         lines = [self._by_chords(tangent, around)]
         if around.width <= WIDEST:
-            lines.append(self._by_quadratic(tangent, box))
+            lines.append(self._by_quadratic(tangent, box, value))
         base, slope = max(lines, key=lambda line: around.least(*line))
         offset = base - float(slope @ tangent.cells) - _ROOM
         cost = slope @ self._cells.rows
@@ -165,33 +183,9 @@ class RbfLcbOverCounts:
         """What squares of a count's range matter: remainders do not vanish at its ends."""
         return np.asarray((self._cells.weights @ self._cells.rows) * (box.high - box.low) ** 2)
 
-    def quick_bound(self) -> float:
-        """A bound on all counts there are, by a few lines and without a program."""
-        box = Box(np.zeros(len(self.coordinates)), self.coordinates.upper().astype(float))
-        n_paths = len(self.coordinates.paths)
-        x = box.high / 2
-        x[:n_paths] = box.high[:n_paths] / max(1, self.coordinates.longest)
-        bound = -math.inf
-        for _ in range(_QUICK_LINES):
-            line = self.below(self.touching(x, box), box)
-            lowest = self._lowest(line.cost, box)
-            size = float(np.abs(line.cost) @ box.high) + abs(line.offset)
-            bound = max(bound, float(line(lowest)) - _ROUNDING * len(x) * size)
-            x = (x + lowest) / 2
-        return bound
-
-    def _lowest(self, cost: FloatArray, box: Box) -> FloatArray:
-        """Where costs are least if all pairs of a type may be at any one distance, or at none."""
-        out = np.where(cost < 0, box.high, 0.0)
-        by_type: dict[tuple[int, ...], list[int]] = {}
-        for i, path in enumerate(self.coordinates.paths):
-            by_type.setdefault(path[1:], []).append(i)
-        for members in by_type.values():
-            best = members[int(np.argmin(cost[members]))]
-            out[members] = 0.0
-            if self._connected or cost[best] < 0:
-                out[best] = box.high[best]
-        return out
+    def quick_bound(self, value: float = math.inf) -> float:
+        """A bound on all counts there are, by a few lines; of interest up to a value only."""
+        return quick_bound(self, value, connected=self._connected)
 
     def _here(self, tangent: At, box: Box) -> At:
         """The same place, if it was found among graphs of another diameter: cells differ."""
@@ -208,17 +202,19 @@ class RbfLcbOverCounts:
         low, high = self._cells.ranges(box)
         return _Around(low - at, high - at, self._cells.weights)
 
-    def _by_quadratic(self, at: At, box: Box) -> tuple[float, FloatArray]:
+    def _by_quadratic(self, at: At, box: Box, value: float = math.inf) -> tuple[float, FloatArray]:
         """A line below LCB, as a function of the cells less those at a point."""
-        base, slope = self._quadratic(box).line(at.cells)
+        base, slope = self._quadratic(box).line(at.cells, self._kappa, value, self._most_std)
         return base + float(slope @ at.cells), slope
 
     def _quadratic(self, box: Box) -> RbfQuadratic:
-        if self._last is None or self._last[0] is not box:
+        if not (self._quadratics and self._quadratics[0][0] is box):
             low, high = self._cells.ranges(box)
-            made = RbfQuadratic(self._posterior, self._cells, low, high, self._kappa)
-            self._last = box, made
-        return self._last[1]
+            made = RbfQuadratic(
+                self._posterior, self._cells, low, high, self._weights, self._inverse
+            )
+            self._quadratics[:] = [(box, made)]  # for all kappas
+        return self._quadratics[0][1]
 
     def _by_chords(self, at: At, around: _Around) -> tuple[float, FloatArray]:
         """Another one."""

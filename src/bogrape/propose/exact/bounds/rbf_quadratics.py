@@ -53,25 +53,52 @@ from .rbf_cells import RbfCells
 _ROUNDING = 64 * float(np.finfo(float).eps)  # relative, of the sums a line is made of
 _LEAST_VARIANCE = 1e-9  # of the prior's: where lines may touch
 _FAR = 12.0  # observations farther from the middle, in length scales, are as good as not there
+_ROOM = 1e-9
+_PARTS = (0.0, 0.5)  # of the best linear prediction
+_SMALL = 0.1  # remainders and boxes, in which all of it is best
 WIDEST = 4.0  # the largest R^2 of interest: beyond it, remainders are
 
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    r"""``base + slope . zeta + zeta' bend zeta / 2``."""
+    r"""``base + slope . p + p' bend p / 2`` with ``p = axes' zeta``.
+
+    The axes span the observations, which are fewer than the cells: matrices are smaller there.
+    """
 
     base: float
     slope: FloatArray
     bend: FloatArray
+    axes: FloatArray
 
     def __call__(self, zeta: FloatArray) -> float:
-        return self.base + float(self.slope @ zeta + zeta @ self.bend @ zeta / 2)
+        p = zeta @ self.axes
+        return self.base + float(self.slope @ p + p @ self.bend @ p / 2)
+
+    def plus(self, share: float, other: Quadratic) -> Quadratic:
+        """This one and a share of another, over the same axes."""
+        return Quadratic(
+            self.base + share * other.base,
+            self.slope + share * other.slope,
+            self.bend + share * other.bend,
+            self.axes,
+        )
 
     def most(self, reach: FloatArray) -> float:
         r"""At least its largest value where :math:`|\zeta_j|` is at most ``reach_j``."""
         square = float(reach @ reach)
-        rise = min(float(np.abs(self.slope) @ reach), math.sqrt(square * (self.slope @ self.slope)))
+        slope = self.axes @ self.slope
+        rise = min(float(np.abs(slope) @ reach), math.sqrt(square * (slope @ slope)))
         return self.base + rise + float(np.linalg.norm(self.bend)) * square / 2
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Which LCB a line is below, and where."""
+
+    kappa: float
+    value: float  # it is below this
+    most_std: float  # and the deviation no more than that
 
 
 class RbfQuadratic:
@@ -83,11 +110,10 @@ class RbfQuadratic:
         cells: RbfCells,
         low: FloatArray,
         high: FloatArray,
-        kappa: float,
+        weights: FloatArray,
+        inverse: FloatArray,
     ) -> None:
-        from scipy.linalg import cho_solve, eigvalsh
-
-        self._kappa = kappa
+        """The mean has these weights; ``inverse`` is that of the factor of ``K``, or near it."""
         self._alpha = alpha = posterior.model.alpha
         self._scale = np.sqrt(cells.weights)
         self._middle = (low + high) / 2
@@ -99,77 +125,170 @@ class RbfQuadratic:
         nearest = np.maximum(away[~is_near] - math.sqrt(self.square), 0.0)
         of_far = alpha * np.exp(-0.5 * (cells.apart[~is_near] + nearest**2))
         tau = np.where(is_near[:, None], tau, 0.0)
-        inner = tau @ tau.T
         beta = np.where(is_near, alpha * np.exp(-0.5 * (cells.apart + away**2)), 0.0)
-        second, third = _exponential_beyond(inner, 2), _exponential_beyond(inner, 3)
-        of_two = math.sqrt(_exponential_beyond(np.array(self.square), 2))
-        of_three = math.sqrt(_exponential_beyond(np.array(self.square), 3))
-        size = (1 + np.sqrt(inner.diagonal() * self.square)) ** 2  # of a degree two in zeta
+        omega = weights * beta
+        even, square = self._evened(tau, omega)
+        second, third = _exponential_beyond(even, 2), _exponential_beyond(even, 3)
+        of_two = math.sqrt(_exponential_beyond(np.array(square), 2))
+        of_three = math.sqrt(_exponential_beyond(np.array(square), 3))
+        self._axes, tau = _spanned(tau)
+        axes = self._axes
+        size = (1 + away * math.sqrt(self.square)) ** 2  # of a degree two in zeta
 
-        omega = posterior.weights * beta
         rounding = _ROUNDING * float(np.abs(omega) @ size)
-        self.mean = Quadratic(float(omega.sum()) - rounding, omega @ tau, (tau.T * omega) @ tau)
+        self.mean = Quadratic(
+            float(omega.sum()) - rounding, omega @ tau, (tau.T * omega) @ tau, axes
+        )
         self._off_mean = _norm(omega, third) * of_three
-        self._off_far = float(np.abs(posterior.weights[~is_near]) @ of_far)
+        self._off_far = float(np.abs(weights[~is_near]) @ of_far)
 
         slopes = beta[:, None] * tau
-        c0 = np.where(is_near, cho_solve((posterior.factor, True), beta), 0.0)
-        d = np.where(is_near[:, None], cho_solve((posterior.factor, True), slopes), 0.0)
+        c0 = np.where(is_near, inverse.T @ (inverse @ beta), 0.0)
+        d = np.where(is_near[:, None], inverse.T @ (inverse @ slopes), 0.0)
         spread, spreads = posterior.factor.T @ c0, posterior.factor.T @ d
         known = c0 * beta
         across = d.T @ slopes
-        c_most = np.abs(c0) + np.abs(d) @ self.reach
+        c_most = np.abs(c0) + np.abs(d) @ (self.reach @ np.abs(axes))
         rounding = _ROUNDING * float(c_most @ (beta * size) + alpha * c_most.sum() ** 2)
+        bend_of_known = (tau.T * known) @ tau
+        self.linear = Quadratic(
+            float(known.sum()) - rounding,
+            c0 @ slopes + beta @ d,
+            across + across.T + bend_of_known,
+            axes,
+        )
         self.known = Quadratic(
             float(2 * known.sum() - spread @ spread) - rounding,
             2 * (c0 @ slopes + beta @ d - spread @ spreads),
-            2 * (across + across.T - spreads.T @ spreads + (tau.T * known) @ tau),
+            2 * (across + across.T - spreads.T @ spreads + bend_of_known),
+            axes,
         )
         moved = beta[:, None] * d
         of_slopes = moved.T @ second @ moved
         largest = 0.0
         if len(of_slopes):
-            last = len(of_slopes) - 1
-            largest = float(
-                eigvalsh(of_slopes, subset_by_index=(last, last), check_finite=False)[0]
-            )
+            largest = float(np.linalg.eigvalsh(of_slopes)[-1])
             largest += (
                 _ROUNDING * float((np.abs(moved).sum(axis=0) ** 2).sum()) * float(second.max())
             )
         self._off_known = 2 * _norm(known, third) * of_three
         self._off_known += 2 * math.sqrt(max(0.0, largest) * self.square) * of_two
 
-    def line(self, cells: FloatArray) -> tuple[float, FloatArray]:
-        """A line below LCB that comes near it where the cells are these: base and slope."""
-        from scipy.linalg import eigvalsh
+    def _evened(self, tau: FloatArray, omega: FloatArray) -> tuple[FloatArray, float]:
+        """Inner products of observations, and the largest square in the box, for remainders.
 
+        Both are taken in other units, one for each cell, in which ranges and observations are of
+        similar size: that makes their product small.
+        """
+        plain = tau @ tau.T
+        sizes = np.sqrt(omega**2 @ tau**2)
+        sizes = np.maximum(sizes, 1e-3 * sizes.max(initial=0.0))
+        reach = np.maximum(self.reach, 1e-3 * self.reach.max(initial=0.0))
+        if not (sizes.max(initial=0.0) > 0 and reach.max(initial=0.0) > 0):
+            return plain, self.square
+        unit = reach / sizes  # the square of what a cell is multiplied by in observations
+        unit *= math.sqrt(float(sizes @ sizes) / float(reach @ reach))
+        even, square = (tau * unit) @ tau.T, float((self.reach**2 / unit).sum()) * (1 + 1e-12)
+        weights = np.abs(omega)
+        before = float(weights @ plain.diagonal()) * self.square
+        helps = float(weights @ even.diagonal()) * square < before
+        # exponentials of what is as large as that are no use
+        fits = max(square, float(np.abs(even).max())) < 2 * _FAR**2
+        return (even, square) if helps and fits else (plain, self.square)
+
+    def line(
+        self, cells: FloatArray, kappa: float, value: float = math.inf, most_std: float = math.inf
+    ) -> tuple[float, FloatArray]:
+        """A line that comes near LCB where the cells are these: base and slope.
+
+        It is below LCB wherever LCB is below the value and the deviation at most ``most_std``; of
+        other places nothing is said.
+        """
         zeta = self._scale * (cells - self._middle)
-        q = float(zeta @ zeta)
-        most_known = min(
-            self.known.most(self.reach), self._alpha * math.exp(self.square) + self._off_known
-        )
-        # what the variance is here, and what the squares of the box add to it, all of which is paid
-        variance = self._alpha - self.known(zeta) + max(q, self.square) * most_known
-        variance += self._off_known
-        tau = math.sqrt(min(max(variance, _LEAST_VARIANCE * self._alpha), self._alpha))
-        share = self._kappa / (2 * tau)
+        asked = _Asked(kappa, value, min(most_std, math.sqrt(self._alpha)))
+        best = self._line(zeta, asked, 1.0)
+        if kappa * self._off_known + self.square > _SMALL:
+            # the prediction may be so uncertain that less of it is more
+            others = [self._line(zeta, asked, part) for part in _PARTS]
+            best = max([best, *others], key=lambda line: line[0] + float(line[1] @ zeta))
+        base, slope = best[0], best[1] * self._scale
+        return base - float(slope @ self._middle), slope
 
-        most_mean = self.mean.most(self.reach)
+    def _line(self, zeta: FloatArray, asked: _Asked, part: float) -> tuple[float, FloatArray]:
+        """The same over scaled cells, with a part of the best linear prediction."""
+        q = float(zeta @ zeta)
+        known = self._part_known(part)
+        off_known, most_known, share = 0.0, 0.0, 0.0
+        beside = asked.kappa * asked.most_std
+        if part:
+            off_known = part * self._off_known
+            most_known = min(
+                known.most(self.reach), self._alpha * math.exp(self.square) + off_known
+            )
+            most_known = max(0.0, most_known)
+            # what the variance is here, and what the squares of the box add to it, which is paid
+            variance = self._alpha - known(zeta) + max(q, self.square) * most_known + off_known
+            variance = min(variance, asked.most_std**2)
+            tau = math.sqrt(max(variance, _LEAST_VARIANCE * self._alpha))
+            share = asked.kappa / (2 * tau)
+            beside = share * (self._alpha + tau**2)
+
+        most_mean = min(self.mean.most(self.reach), self._most_mean(asked))
         if most_mean < 0 < self.square:
             most_mean *= -math.expm1(-self.square / 2) / (self.square / 2) * (1 - 1e-12)
-        off = (self._off_mean + share * self._off_known) / max(self.square, 1e-300)
-        base = self.mean.base - self._off_far + share * (self.known.base - self._alpha - tau**2)
-        slope = self.mean.slope + share * self.known.slope
-        bend = self.mean.bend + share * self.known.bend
-        bend[np.diag_indices_from(bend)] -= most_mean + 2 * share * max(0.0, most_known) + 2 * off
-        mu = 0.0
-        if len(bend):
-            least = float(eigvalsh(bend, subset_by_index=(0, 0), check_finite=False)[0])
-            mu = max(0.0, -least + _ROUNDING * len(bend) * float(np.linalg.norm(bend)))
-        pull = bend @ zeta + mu * zeta
-        base -= float(zeta @ pull) / 2 + mu * self.square / 2
-        slope = (slope + pull) * self._scale
-        return base - float(slope @ self._middle), slope
+        whole = self.mean.plus(share, known)
+        base = whole.base - beside - self._off_far - self._off_mean - share * off_known
+        # beside that of the axes, the same bend in all directions
+        down = most_mean + 2 * share * most_known
+        pull, paid = self._convex(whole.bend, down, zeta)
+        return base - float(zeta @ pull) / 2 - paid, self._axes @ whole.slope + pull
+
+    def _part_known(self, part: float) -> Quadratic:
+        """What a part of the best linear prediction takes from the variance."""
+        if part == 1.0:
+            return self.known
+        none = Quadratic(0.0, 0 * self.known.slope, 0 * self.known.bend, self._axes)
+        return none.plus(part**2, self.known).plus(2 * part * (1 - part), self.linear)
+
+    def _most_mean(self, asked: _Asked) -> float:
+        """What the degree two of the mean is at most where LCB is below a value."""
+        most = asked.value + asked.kappa * asked.most_std + self._off_far
+        if most > 0:
+            most *= math.exp(self.square / 2)
+        return most + self._off_mean + _ROOM
+
+    def _convex(self, bend: FloatArray, down: float, zeta: FloatArray) -> tuple[FloatArray, float]:
+        r"""The slope at zeta of a quadratic that was made convex, and what that costs.
+
+        ``bend`` along the axes, less ``down`` in all directions, gets ``even`` in all directions
+        and some ``more`` in those that need it. As squares are no larger than at the ends of their
+        ranges, that is paid by ``even R^2 / 2`` and ``more_k w_k^2 / 2``, where :math:`w_k` is the
+        largest :math:`|\zeta \cdot v_k|`.
+        """
+        if not len(self._scale):
+            return np.zeros(0), 0.0
+        values, vectors = np.linalg.eigh(bend)
+        directions = self._axes @ vectors
+        widths = np.minimum((self.reach @ np.abs(directions)) ** 2, self.square) * (1 + 1e-12)
+        missing = down - values
+        least = 0.0 if len(values) == len(self._scale) else max(0.0, down)
+        choices = np.append(missing[missing > least], least)
+        more = np.maximum(missing - choices[:, None], 0.0)
+        cost = choices * self.square + more @ widths
+        i = int(np.argmin(cost))
+        size = float(np.linalg.norm(bend)) + abs(down)
+        even = choices[i] + _ROUNDING * len(self._scale) * size
+        along = zeta @ directions
+        pull = directions @ ((values + more[i]) * along) + (even - down) * zeta
+        return pull, float(even * self.square + more[i] @ widths) / 2
+
+
+def _spanned(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Orthonormal axes (as columns) that span some rows, and the rows in terms of them."""
+    if len(rows) >= rows.shape[1]:
+        return np.eye(rows.shape[1]), rows
+    axes, coefficients = np.linalg.qr(rows.T)
+    return axes, coefficients.T
 
 
 def _norm(weights: FloatArray, kernel: FloatArray) -> float:

@@ -8,6 +8,7 @@ is asked about by way of LCB, a range of deviations at a time (`bounds.ei_chords
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +23,8 @@ from ..distances.count_variables import graph_counts
 from .piece import Answer, with_room
 from .piece_solve import PieceSolve
 
-_HALVED_FIRST = 300  # boxes of counts, before graphs are asked about
+_HALVED_FIRST = 300  # boxes of counts, before graphs are asked about where LCB has integers
+_HALVED_SHARE = 0.6  # of the time, for the same where there are only lines
 _MOST_HALVED = 20_000
 _MOST_PARTS = 400  # boxes that one model is told of
 
@@ -43,9 +45,14 @@ def solve_by_integers(
     parts: Sequence[tuple[Box, Line]] = ()
     if lcb is not None:
         lines = Lines(lcb, state.inequalities())
-        n_most = _MOST_HALVED if relaxed else _HALVED_FIRST
+        n_most, until = _MOST_HALVED, state.deadline
+        if exact is not None and not relaxed:
+            n_most = _HALVED_FIRST
+        elif not relaxed:  # the solver has no more than the lines
+            now = time.monotonic()
+            until = now + _HALVED_SHARE * max(0.0, state.deadline - now)
         limit = with_room(state.lcb_limit(state.best_value))
-        left = lines.branched(limit, state.deadline, n_most)
+        left = lines.branched(limit, until, n_most)
         bound = left.bound
         if left.box is None:
             return state.settled()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from .strategy import Branching, Strategy
 _MOST_COMPOSITIONS = 200_000
 _COMPOSITION_SECONDS = 5e-5  # that a piece takes at least, whatever becomes of it
 _TIME_SHARE = 0.5  # of the time left, at most
+_AT_ONCE, _AT_ONCE_BY_PROGRAMS = 25, 4  # pieces that one job bounds
 
 
 def open_pieces(
@@ -55,7 +56,15 @@ def open_pieces(
     ]
     if strategy.by_composition:
         whole = _by_composition(strategy, whole, limit)
-    whole = sorted((item for item in whole if item.bound < value), key=lambda item: item.bound)
+    whole = _still_open(whole, value)
+    if strategy.by_composition:
+        for by_programs in (False, True):  # all pieces, before much is done about any
+            bounded = BoundPieces.shares(strategy, whole, value, limit, by_programs=by_programs)
+            answers = strategy.run(bounded, now + limit, stop, meanwhile)
+            for index, found in answers:
+                for item, bound in zip(bounded[index].items, found or (), strict=False):
+                    item.bound = max(item.bound, bound)
+            whole = _still_open(whole, value)
     jobs = [
         SplitByDiameter(item, strategy, value, facts[item.piece.structure], limit) for item in whole
     ]
@@ -68,6 +77,10 @@ def open_pieces(
             job.time_limit = now + limit - time.monotonic()
             out += [item] if job.time_limit <= 0 or stop() else job.solve()
     return sorted(out, key=lambda item: item.bound)
+
+
+def _still_open(items: Iterable[Open], value: float) -> list[Open]:
+    return sorted((item for item in items if item.bound < value), key=lambda item: item.bound)
 
 
 def _by_composition(strategy: Strategy, whole: Sequence[Open], limit: float) -> list[Open]:
@@ -106,6 +119,52 @@ def _facts(structure: Structure) -> dict[Structure, tuple[Fact, ...]]:
 
 
 @dataclass
+class BoundPieces:
+    """Bound some pieces with a composition, as they are; those that there was time for."""
+
+    strategy: Strategy
+    items: Sequence[Open]
+    value: float  # only smaller values are of interest
+    by_programs: bool  # one linear program after another, or by a bound that takes no time
+    time_limit: float
+
+    @classmethod
+    def shares(
+        cls,
+        strategy: Strategy,
+        items: Sequence[Open],
+        value: float,
+        limit: float,
+        *,
+        by_programs: bool,
+    ) -> list[BoundPieces]:
+        """Jobs for the pieces with a composition."""
+        some = [item for item in items if item.piece.composition is not None]
+        size = _AT_ONCE_BY_PROGRAMS if by_programs else _AT_ONCE
+        parts = [some[i : i + size] for i in range(0, len(some), size)] if value < math.inf else []
+        return [cls(strategy, part, value, by_programs, limit) for part in parts]
+
+    def solve(self) -> list[float]:
+        """A bound for each piece, from the first on."""
+        deadline = time.monotonic() + self.time_limit
+        out: list[float] = []
+        for item in self.items:
+            if time.monotonic() > deadline:
+                break
+            out.append(self._by_programs(item, deadline) if self.by_programs else self._quick(item))
+        return out
+
+    def _quick(self, item: Open) -> float:
+        return self.strategy.quick_bound(item.piece, self.value)
+
+    def _by_programs(self, item: Open, deadline: float) -> float:
+        lines = self.strategy.lines_of_whole(item.piece)
+        if lines is None:
+            return -math.inf
+        return lines.branched(with_room(self.value), deadline, 0).bound
+
+
+@dataclass
 class SplitByDiameter:
     """Split a piece by diameter and bound the parts; what cannot be settled so is the answer."""
 
@@ -121,12 +180,10 @@ class SplitByDiameter:
         piece, bound, strategy = self.item.piece, self.item.bound, self.strategy
         out: list[Open] = []
         tangents: Sequence[Any] = ()
-        if piece.composition is not None:
-            bound = max(bound, strategy.quick_bound(piece, self.value))
-            if bound < self.value < math.inf:
-                lines, most = strategy.lines_of_whole(piece), strategy.most_halved_whole
-                linear, tangents = self._by_programs(lines, deadline, most)
-                bound = max(bound, linear)
+        if piece.composition is not None and bound < self.value < math.inf:
+            lines, most = strategy.lines_of_whole(piece), strategy.most_halved_whole
+            linear, tangents = self._by_programs(lines, deadline, most)
+            bound = max(bound, linear)
         for structure in self.facts if bound < self.value else ():
             part, of_part = replace(piece, structure=structure), bound
             if time.monotonic() < deadline:

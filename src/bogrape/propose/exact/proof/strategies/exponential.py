@@ -6,6 +6,7 @@ labels, the exponents hardly vary within a composition, and lines come close (`b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import cast
 
@@ -17,7 +18,7 @@ from .....encoding import Structure
 from .....kernels import is_published
 from .....posterior import FunctionPosterior
 from ....criterion import Criterion
-from ...bounds.lines_below import ExponentialLcbOverCounts
+from ...bounds.lines_below import ExponentialLcbOverCounts, quick_bound
 from ...bounds.taylor_bounds import EsspMean
 from ..all_graphs import few_graphs
 from ..by_boxes import boxes_of, solve_by_boxes
@@ -86,6 +87,13 @@ class ExponentialLabelledLCB(Strategy):
         if few_graphs(structure):
             return None
         return super().composition_bounds(structure, compositions)
+
+    def quick_bound(self, piece: Piece, value: float) -> float:
+        """By lines and no programs."""
+        if piece.composition is None:
+            return -math.inf
+        connected = piece.structure.connectivity == "strong"
+        return quick_bound(self.lcb_over_counts(piece), value, connected=connected)
 
     def lcb_over_counts(self, piece: Piece) -> ExponentialLcbOverCounts:
         """LCB over the counts of a piece."""

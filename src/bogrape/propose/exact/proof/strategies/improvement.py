@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
@@ -20,8 +20,8 @@ from .....acquisition import EI, LCB
 from .....encoding import Structure
 from ....criterion import Criterion
 from ...bounds.ei_chords import Chord, chords, whole_range
-from ...bounds.linear_programs import Lines, Remainder
-from ...bounds.lines_below import Box, LcbOverCounts
+from ...bounds.linear_programs import Lines, Remainder, Renamed
+from ...bounds.lines_below import Box, LcbOverCounts, quick_bound
 from ...distances.coordinates import Position
 from ...distances.inequality import Inequality
 from ..all_graphs import few_graphs
@@ -35,6 +35,8 @@ from .rbf import RbfLCB
 
 _COARSE, _MOST_COARSE = 0.02, 6  # of the largest deviation, between EI and its chords; how many
 _FINE, _MOST_FINE = 0.005, 12
+_LIMITS = 64  # on deviations, as parts of the largest
+_ROOM_OF_DEVIATIONS = 1e-3  # of the largest: for their rounding
 
 
 class _ByChords(Strategy):
@@ -60,15 +62,23 @@ class _ByChords(Strategy):
         """The strategy for the LCB of a chord."""
         return self.of_lcb(replace(self.criterion, acquisition=LCB(chord.kappa)))
 
-    def coarse(self, value: float) -> tuple[Chord, ...]:
-        """A few chords for all deviations."""
+    def coarse(self, value: float, largest: float) -> tuple[Chord, ...]:
+        """A few chords for all deviations of a piece, up to the largest."""
         apart = _COARSE * self._largest
-        return chords(self._goal, value, self._largest, apart=apart, n_most=_MOST_COARSE)
+        return chords(self._goal, value, largest, apart=apart, n_most=_MOST_COARSE)
 
-    def fine(self, value: float) -> tuple[Chord, ...]:
+    def fine(self, value: float, largest: float) -> tuple[Chord, ...]:
         """More of them, which leave little between themselves and EI."""
         apart = _FINE * self._largest
-        return chords(self._goal, value, self._largest, apart=apart, n_most=_MOST_FINE)
+        return chords(self._goal, value, largest, apart=apart, n_most=_MOST_FINE)
+
+    def over_counts(self, piece: Piece) -> LcbsOverCounts:
+        """The LCB of each chord, over the counts of a piece."""
+
+        def of_chord(chord: Chord) -> LcbOverCounts:
+            return cast("LcbOverCounts", self.lcb(chord).lcb_over_counts(piece))
+
+        return LcbsOverCounts(self._largest, of_chord)
 
     def composition_bounds(
         self, structure: Structure, compositions: Sequence[tuple[int, ...]]
@@ -91,7 +101,8 @@ class _ByChords(Strategy):
             return -math.inf
         bound = self._quick_bound(piece, value, [whole_range(self._goal, value, self._largest)])
         if -math.inf < bound < value:
-            bound = max(bound, self._quick_bound(piece, value, self.coarse(value)))
+            some = self.coarse(value, self._largest)
+            bound = max(bound, self._quick_bound(piece, value, some))
         return bound
 
     def _quick_bound(self, piece: Piece, value: float, some: Iterable[Chord]) -> float:
@@ -101,7 +112,7 @@ class _ByChords(Strategy):
 
     def lines(self, piece: Piece, inequalities: Iterable[Inequality[Position]]) -> LinesOfChords:
         """Lines below LCB, for each of the coarse chords."""
-        return LinesOfChords(self, piece, list(inequalities))
+        return LinesOfChords(self, self.over_counts(piece), list(inequalities))
 
     def known_of_whole(self, piece: Piece) -> Iterator[Inequality[Position]]:
         """As for LCB."""
@@ -119,11 +130,11 @@ class _ByChords(Strategy):
             state.best_graph, state.best_value = graph, self.criterion.of_graph(graph)
         lines = self.lines(state.piece, state.inequalities())
         left = lines.left(with_room(state.best_value), state.deadline, self.most_halved)
-        return self._solve_chords(state, left)
+        return self._solve_chords(state, left, lines.over_counts.largest)
 
-    def _solve_chords(self, state: PieceSolve, left: Sequence[Left]) -> Answer:
+    def _solve_chords(self, state: PieceSolve, left: Sequence[Left], largest: float) -> Answer:
         """What lines leave, each coarse chord by the fine ones that cover its range."""
-        fine = self.fine(state.best_value)
+        fine = self.fine(state.best_value, largest)
         parts = [(wide, part) for wide in left for part in fine if wide.chord.overlaps(part)]
         bound, counts, end = math.inf, None, state.deadline
         for i, (wide, part) in enumerate(parts):
@@ -151,10 +162,59 @@ class ExponentialLabelledEI(_ByChords):
 
 
 class RbfEI(_ByChords):
-    """EI with the kernel ``rbf`` in spaces with labels of nodes and none of edges."""
+    """EI with the kernel ``rbf`` in spaces with labels of nodes and none of edges.
+
+    Deviations vary little within a composition, so that each gets chords of its own.
+    """
 
     of_lcb = RbfLCB
+    most_halved_whole = RbfLCB.most_halved_whole
     most_halved = RbfLCB.most_halved
+
+    def __init__(self, criterion: Criterion) -> None:
+        super().__init__(criterion)
+        self._lcb = RbfLCB(replace(criterion, acquisition=LCB(1.0)))
+
+    def over_counts(self, piece: Piece) -> LcbsOverCounts:
+        """The LCB of each chord; they have most of their parts in common."""
+        lcb = self._lcb.lcb_over_counts(piece)
+        steps = lcb.most_std() / self._largest + _ROOM_OF_DEVIATIONS
+        # few different limits, so that chords are made once for many pieces
+        largest = min(math.ceil(steps * _LIMITS) / _LIMITS, 1.0) * self._largest
+        return LcbsOverCounts(largest, lambda chord: lcb.of(chord.kappa, chord.high))
+
+    def quick_bound(self, piece: Piece, value: float) -> float:
+        """By one chord for the deviations of the piece, or by several if that is not enough."""
+        if piece.composition is None or not math.isfinite(value):
+            return -math.inf
+        lcbs = self.over_counts(piece)
+        connected = piece.structure.connectivity == "strong"
+
+        def least(some: Iterable[Chord]) -> float:
+            bounds = (
+                chord.value(quick_bound(lcbs.of(chord), chord.limit(value), connected=connected))
+                for chord in some
+            )
+            return min(bounds)
+
+        bound = least([whole_range(self._goal, value, lcbs.largest)])
+        if -math.inf < bound < value:
+            bound = max(bound, least(self.coarse(value, lcbs.largest)))
+        return bound
+
+    def lines_of_whole(self, piece: Piece) -> LinesOfChords:
+        """Pieces that differ in the names of labels alone share a program."""
+        counts = self._lcb.program_of_whole(piece)
+        known = list(self.known_of_whole(piece)) if counts is None else counts
+        return LinesOfChords(self, self.over_counts(piece), known)
+
+
+@dataclass(frozen=True, eq=False)
+class LcbsOverCounts:
+    """The LCB of each chord over the counts of a piece, and a limit on the deviations there."""
+
+    largest: float
+    of: Callable[[Chord], LcbOverCounts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +231,8 @@ class LinesOfChords:
     """Lines below LCB over the counts of a piece, for each of the coarse chords."""
 
     strategy: _ByChords
-    piece: Piece
-    inequalities: Sequence[Inequality[Position]]
+    over_counts: LcbsOverCounts
+    counts: Sequence[Inequality[Position]] | Renamed
 
     def branched(
         self, value: float, deadline: float, n_most: int, start: Sequence[Any] = ()
@@ -196,9 +256,9 @@ class LinesOfChords:
         below: dict[Chord, Lines] = {}
         out = []
         shared: Lines | None = None
-        for chord in self.strategy.coarse(value):
-            lcb = cast("LcbOverCounts", self.strategy.lcb(chord).lcb_over_counts(self.piece))
-            shared = Lines(lcb, self.inequalities) if shared is None else shared.of(lcb)
+        for chord in self.strategy.coarse(value, self.over_counts.largest):
+            lcb = self.over_counts.of(chord)
+            shared = Lines(lcb, self.counts) if shared is None else shared.of(lcb)
             below[chord] = shared
             first = shared.best(chord.limit(value), deadline, begin.get(chord, ()))
             if first.bound < chord.limit(value):

@@ -41,8 +41,8 @@ class RbfLCB(Strategy):
 
     by_composition = True
     # programs are larger than those of other kernels, and parts of one diameter have smaller ones
-    most_halved_whole = 8
-    most_halved = 25
+    most_halved_whole = 40
+    most_halved = 8
 
     def __init__(self, criterion: Criterion) -> None:
         super().__init__(criterion)
@@ -70,11 +70,11 @@ class RbfLCB(Strategy):
         bounds = rbf_composition_bounds(self._posterior, np.array(compositions), self._kappa)
         return [float(bound) for bound in bounds]
 
-    def quick_bound(self, piece: Piece, value: float) -> float:  # noqa: ARG002
+    def quick_bound(self, piece: Piece, value: float) -> float:
         """By lines and no programs."""
         if piece.composition is None:
             return -math.inf
-        return self.lcb_over_counts(piece).quick_bound()
+        return self.lcb_over_counts(piece).quick_bound(value)
 
     def lcb_over_counts(self, piece: Piece) -> RbfLcbOverCounts:
         """LCB over the counts of a piece."""
@@ -88,13 +88,20 @@ class RbfLCB(Strategy):
 
     def lines_of_whole(self, piece: Piece) -> Branching | None:
         """Pieces that differ in the names of labels alone share a program."""
-        lcb = self.lcb_over_counts(piece)
-        if piece.composition is None or len(lcb.coordinates) > _LARGEST_SHARED:
+        counts = self.program_of_whole(piece)
+        if counts is None:
             return super().lines_of_whole(piece)
+        return Lines(self.lcb_over_counts(piece), counts)
+
+    def program_of_whole(self, piece: Piece) -> Renamed | None:
+        """The program for a piece, unless it is too large to be kept."""
+        coordinates = self.coordinates(piece)
+        if piece.composition is None or len(coordinates) > _LARGEST_SHARED:
+            return None
         order = np.argsort(-np.array(piece.composition), kind="stable")
         sizes = tuple(piece.composition[label] for label in order)
         program = _shared_program(piece.structure, sizes)
-        return Lines(lcb, Renamed(program, _places(lcb.coordinates, order)))
+        return Renamed(program, _places(coordinates, order))
 
     def known_of_whole(self, piece: Piece) -> Iterator[Inequality[Position]]:
         """All there is: a composition is mostly settled at once, and not diameter by diameter."""
@@ -103,7 +110,10 @@ class RbfLCB(Strategy):
     def solve(self, state: PieceSolve) -> Answer:
         """By lines below LCB in a composition, else by looking at all graphs."""
         if state.piece.composition is not None and wants_lines(state):
-            return solve_by_integers(state, lcb=self.lcb_over_counts(state.piece))
+            lcb, chord = self.lcb_over_counts(state.piece), state.chord
+            if chord is not None:
+                lcb = lcb.of(chord.kappa, chord.high)
+            return solve_by_integers(state, lcb=lcb)
         return state.open() if state.question.relaxed else solve_by_listing(state)
 
 
