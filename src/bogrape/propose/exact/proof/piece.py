@@ -7,7 +7,7 @@ Some of what is known is *learnt* and kept. Whether a graph with given numbers o
 distance exists depends on no data, so a histogram that a proof has ruled out for a structure stays
 ruled out. Every step of a study asks about much the same histograms: those near the best of the
 posterior. Only structures without attributes are kept (`FreeAttributes.bare`), in the memory of
-this process, and only so many.
+this process, and only a limited number.
 """
 
 from __future__ import annotations
