@@ -1,5 +1,6 @@
 PYTHON ?= python3
 WORKERS ?= 2
+TORCH ?= torch
 BIN := .venv/bin
 STAMP := .venv/.installed
 DOCS_STAMP := .venv/.installed-docs
@@ -11,7 +12,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-deep attack lint format docs dist bench bench-engine clean
+.PHONY: help setup demo test test-deep integrations attack lint format docs dist bench bench-engine clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -33,6 +34,10 @@ test: setup ## tests, doctests and the code in the documents
 
 test-deep: setup ## the tests that take minutes, with coverage of the package by them
 	$(PYTEST) -m deep --timeout 3600 --cov --cov-report=term --cov-report=html
+
+integrations: setup ## the libraries on PyTorch, for the deep tests (TORCH="torch --index-url ..." for its CPU build)
+	$(BIN)/python -m pip install -q $(TORCH)
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[gpytorch,botorch,pyg,ax]' optuna-dashboard
 
 attack: setup ## random instances against brute force (resumes; ARGS="--instances 2000 --seed 0")
 	$(BIN)/python tests/attack/run.py $(ARGS)

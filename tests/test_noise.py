@@ -17,9 +17,9 @@ from bogrape.errors import InvalidInputError
 from bogrape.fitting import Spectrum
 from bogrape.joint_fitting import MOST_FITTED, likelihood_of
 from bogrape.kernels import KERNELS, feature_cross
+from bogrape.left_out import Inverse, LeaveOneOut
 from bogrape.observed_values import evened, standardise
 from bogrape.posterior import FittedModel, FunctionPosterior, WeightPosterior, posterior_of
-from bogrape.report.validation import Inverse, LeaveOneOut
 from exhaustive import assert_optimal, everything, true_values
 
 import oracles

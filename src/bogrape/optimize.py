@@ -33,6 +33,7 @@ from .errors import (
 from .evaluate import Evaluator, Objective, Outcome, make_evaluator
 from .progress import in_words
 from .space import GraphSpace
+from .stopping import Enough, StopWhen
 from .storage import Storage
 from .study import Study
 from .study.ahead import Ahead
@@ -65,6 +66,7 @@ def minimize(
     memory_limit: float | None = None,
     worker: str = "main",
     progress: bool = True,
+    stop_when: StopWhen | None = None,
     **settings: Unpack[SearchOptions],
 ) -> Study:
     """Find a graph of the space with a small objective value.
@@ -90,6 +92,11 @@ def minimize(
             time need different ones.
         progress: whether to show progress: a bar on a terminal, a line in a notebook, lines
             elsewhere (through `logging` if it is set up for INFO, or on standard error).
+        stop_when: a number: stop once `Study.regret_bound` promises, with confidence 0.95, that no
+            graph is better than the best by more than that, in your units; not while the model is
+            seen to be badly calibrated. Or a function that is given the study after every
+            evaluation and says whether to stop: for instance when the expected improvement that is
+            left (``study.trials[-1].certificate``) or a budget of your own is used up.
         settings: of the study: ``kernel``, ``seed``, ``time_limit`` for one proposal, and all
             others that `StudySettings` describes; or ``preset="paper"`` for those of the BoGrape
             paper (kernel SSP, ``LCB(1.0)``, noise 1e-6) as far as they are not given.
@@ -112,6 +119,7 @@ def minimize(
             study.settings.n_initial + n_iterations,
             progress=progress,
             worker=worker,
+            stop_when=stop_when,
         )
     finally:
         evaluator.close()
@@ -127,6 +135,7 @@ def run(
     worker: str = "main",
     n_evaluations: int | None = None,
     max_failure_share: float = 0.5,
+    stop_when: StopWhen | None = None,
 ) -> Study:
     """Evaluate until the study has ``n_trials`` finished trials, not counting added ones.
 
@@ -138,6 +147,7 @@ def run(
         worker: name under which trials are asked for.
         n_evaluations: the most to start in this call; ``None`` for no limit.
         max_failure_share: share of failures, among the latest 20, above which to stop.
+        stop_when: see `minimize`. Evaluations that are running then are finished.
 
     Raises:
         TooManyFailures: if most of the latest evaluations failed; the study can go on later.
@@ -150,6 +160,7 @@ def run(
         raise InvalidInputError(
             f"max_failure_share must be above 0 and at most 1, got {max_failure_share!r}"
         )
+    enough = Enough(study, stop_when)
     done = sum(trial.is_finished and trial.origin != "added" for trial in study.trials)
     outcomes = _Outcomes(max_failure_share)
     with ExitStack() as stack:
@@ -166,6 +177,7 @@ def run(
             worker=worker,
             n_evaluations=n_evaluations,
             ahead=ahead,
+            is_enough=enough.is_reached(),
         )
         while loop.fill():
             for number, given in loop.wait():
@@ -175,6 +187,8 @@ def run(
                 done += trial.is_finished
                 if progress:
                     line.show(done, in_words(study, trial))
+                if outcome.is_value and not loop.is_enough:
+                    loop.is_enough = enough.is_reached()
             outcomes.stop_if_hopeless()
     outcomes.summarise()
     return study
@@ -194,11 +208,15 @@ class _Loop:
     ready: deque[Trial] = field(default_factory=deque)  # ours, and not running yet
     n_started: int = 0
     is_used_up: bool = False
+    is_enough: bool = False  # by the rule for stopping
     durations: list[float] = field(default_factory=list)  # seconds of evaluations
 
     def fill(self) -> bool:
         """Start evaluations in all free places and prepare the next; ``False`` at the end."""
         while True:
+            if self.is_enough:  # what is ready stays pending, for when the study goes on
+                self.ready.clear()
+                return bool(self.running)
             while self.ready and len(self.running) < self.evaluator.n_parallel:
                 trial = self.ready.popleft()
                 self.n_started += 1
@@ -211,7 +229,7 @@ class _Loop:
 
     def wait(self) -> list[tuple[int, Outcome]]:
         """Finished evaluations; none if a proposal, or a part of its time, came first."""
-        if not self._is_proposing:
+        if self.is_enough or not self._is_proposing:
             return self.evaluator.wait()
         assert self.ahead is not None
         finished = self.evaluator.wait(_LOOK) if self.running else []

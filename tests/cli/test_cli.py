@@ -293,6 +293,14 @@ def test_ask_shows_the_prediction_beside_the_acquisition_value(
     assert "certificate_mean" in exported.splitlines()[0]
 
 
+def test_run_stops_below_a_regret(write: Callable[..., Path]) -> None:
+    path = write(**{'method = "sample"': 'method = "search"\nn_evaluations = 500'})
+    status = json.loads(call("run", path, "--stop-below", "1e6", "--json", "--quiet").stdout)
+    full = json.loads(call("run", path, "--json", "--quiet").stdout)
+    assert status["states"]["complete"] < full["states"]["complete"] == full["n_trials"]
+    assert call("run", path, "--stop-below", "-1", code=2).exit_code == 2
+
+
 def test_ask_near_a_graph_and_under_a_rule(write: Callable[..., Path], tmp_path: Path) -> None:
     path, file = write(), tmp_path / "near.json"
     given = Graph.from_json('{"n_nodes":5,"edges":[[0,1],[1,2],[2,3],[3,4]]}')

@@ -20,7 +20,13 @@ import pytest
 from bogrape import Graph, GraphSpace, Study
 from bogrape.constraints import DegreeRange, NumberOfEdges
 from bogrape.errors import InvalidInputError, NotInSpaceError, UnsupportedError
-from bogrape.integrations.optuna import BoGrapeSampler, graph_of, parameters_of, suggest_graph
+from bogrape.integrations.optuna import (
+    BoGrapeSampler,
+    graph_of,
+    history,
+    parameters_of,
+    suggest_graph,
+)
 
 SPACE = GraphSpace(6, labels=("C", "O"), rules=[DegreeRange(maximum=3)])
 SMALL = GraphSpace(4, labels=2)  # few parameters: databases take a transaction for each
@@ -162,6 +168,45 @@ def test_samplers_with_one_seed_race_and_no_graph_comes_twice() -> None:
     assert len(set(keys(first))) == 24
 
 
+def test_a_graph_that_a_dead_process_wanted_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It noted the graph, and died before it was sure: nobody waits for it twice."""
+    monkeypatch.setattr(history, "_PATIENCE", 0.1)
+    space = GraphSpace(3)
+    path, triangle = sorted(space.enumerate(), key=lambda graph: graph.n_edges)
+    sampler = BoGrapeSampler(space, **{**QUICK, "n_initial": 2})
+    study = optuna.create_study(sampler=sampler)
+    optuna.study.Study.ask(study)  # the first trial, that we make believe things about
+    study.optimize(lambda t: float(suggest_graph(t, space).n_edges), n_trials=1)
+    chosen = graph_of(study.trials[1])
+    other = triangle if space.identity(chosen) == space.identity(path) else path
+    note = history.Note(other, is_sure=False)
+    study._storage.set_trial_system_attr(study.trials[0]._trial_id, "bogrape", note.to_dict())
+    study.optimize(lambda t: float(suggest_graph(t, space).n_edges), n_trials=5)
+    assert keys(study, space) == [space.identity(chosen)]
+    assert study.trials[-1].state.name == "PRUNED"  # for want of graphs
+
+
+def test_a_trial_that_died_while_its_graph_was_suggested_is_tried_again() -> None:
+    """Optuna fixes the parameters there were, and copies what else was noted."""
+    study = optuna.create_study(sampler=BoGrapeSampler(SPACE, **QUICK))
+    study.optimize(objective, n_trials=5)
+    dead = study.ask()
+    dead.suggest_categorical("node 0", ("C", "O"))
+    dead.suggest_categorical("edge 0-1", (0, 1))
+    frozen = study._storage.get_trial(dead._trial_id)
+    wanted = history.Note.from_data(frozen.system_attrs["bogrape"])
+    study.tell(dead, state=optuna.trial.TrialState.FAIL)
+    retry = optuna.storages.RetryHeartbeatStaleTrialCallback()
+    retry(study, study.trials[-1])
+    study.optimize(objective, n_trials=2)
+    assert [t.state.name for t in study.trials[5:]] == ["FAIL", "COMPLETE", "COMPLETE"]
+    assert wanted is not None
+    assert graph_of(study.trials[6]) == wanted.graph
+    assert len(set(keys(study))) == 7
+
+
 WORKER = """
 import sys, time
 import optuna
@@ -172,7 +217,7 @@ url, most, space = sys.argv[1], int(sys.argv[2]), SPACES[sys.argv[5]]
 storage = optuna.storages.RDBStorage(
     url,
     heartbeat_interval=1,
-    grace_period=4,
+    grace_period=30,
     heartbeat_stale_trial_callback=optuna.storages.RetryHeartbeatStaleTrialCallback(),
     engine_kwargs={{"connect_args": {{"timeout": 60}}}},
 )
@@ -221,6 +266,23 @@ def test_two_hundred_trials_in_four_processes_that_are_killed_and_resumed(tmp_pa
     storage = f"sqlite:///{tmp_path}/study.db"
     study = optuna.create_study(study_name="s", storage=storage)
     workers = [start(storage, 200, seed, 0.2, "usual") for seed in (0, 0, 1, 2)]
+    try:
+        kill_and_resume(workers, study, storage)
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+    check_parallel_study(storage, 200, SPACE)
+    failed = study.get_trials(states=[optuna.trial.TrialState.FAIL])
+    assert failed  # of the processes that were killed; their graphs were tried again
+    tried = {number for t in study.trials for number in t.system_attrs.get("retry_history", [])}
+    assert {trial.number for trial in failed if trial.params} <= tried
+
+
+def kill_and_resume(
+    workers: list[subprocess.Popen[bytes]], study: optuna.Study, storage: str
+) -> None:
+    """Kill workers and start others in their place; wait for these to finish."""
     n_killed = 0
     while n_killed < 6:  # all four of them, then two of those that took their place
         before = len(study.get_trials(deepcopy=False))
@@ -233,11 +295,6 @@ def test_two_hundred_trials_in_four_processes_that_are_killed_and_resumed(tmp_pa
         n_killed += 1
         workers.append(start(storage, 200, n_killed, 0.2, "usual"))
     assert [worker.wait(3000) for worker in workers] == [0, 0, 0, 0]
-    check_parallel_study(storage, 200, SPACE)
-    failed = study.get_trials(states=[optuna.trial.TrialState.FAIL])
-    assert failed  # of the processes that were killed; their graphs were tried again
-    tried = {trial.system_attrs.get("failed_trial") for trial in study.trials}
-    assert {trial.number for trial in failed if trial.params} <= tried
 
 
 # -- with other parameters, pruners and samplers --------------------------------------------------

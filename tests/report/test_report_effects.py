@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from bogrape import Graph, GraphGP, GraphSpace, Study, constraints
 from bogrape.counts import count
 from bogrape.errors import FitError
+from bogrape.left_out import Inverse, LeaveOneOut
 from bogrape.report.effects import Effect, Exchange, contrast, find_effects
 from bogrape.report.picture import Look
 from bogrape.report.survey import MOST_COMPARED, Survey
 from bogrape.report.text import plus_minus
-from bogrape.report.validation import Inverse, LeaveOneOut, best_remedy, scores
+from bogrape.report.validation import best_remedy, scores
 from bogrape.report.words import effect_in_words, effects_in_words, remedy_in_words
 from bogrape.study import StudySettings
 

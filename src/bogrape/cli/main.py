@@ -98,6 +98,12 @@ def init(path: Path) -> None:
     "--evaluations", type=click.IntRange(0), help="Stop after this many; run again to continue."
 )
 @click.option(
+    "--stop-below",
+    type=click.FloatRange(0),
+    metavar="REGRET",
+    help="Stop once no graph is better than the best by more than this, by the model and a proof.",
+)
+@click.option(
     "--retry-failed", is_flag=True, help="Evaluate failed trials again before any others."
 )
 @click.option("--quiet", is_flag=True, help="Show no progress.")
@@ -109,6 +115,7 @@ def run(
     study_file: Path,
     worker: str,
     evaluations: int | None,
+    stop_below: float | None,
     retry_failed: bool,
     quiet: bool,
     instead: tuple[str, ...],
@@ -137,6 +144,7 @@ def run(
                 progress=not quiet,
                 worker=worker,
                 n_evaluations=evaluations,
+                stop_when=stop_below,
             )
     except KeyboardInterrupt as reason:
         code = 143 if isinstance(reason, _Terminated) else 130

@@ -80,15 +80,20 @@ class BoGrapeNode(ExternalGenerationNode):
         if self._planner is None or self._planner.settings.direction != settings.direction:
             self._planner = Planner(settings)
         values = _values(data, config.objective.metric_names[0])
-        known = {trial.id: trial for trial in self._trials}
+        known = {trial.id: trial.graph for trial in self._trials}
+        arms = [
+            (experiment.trials[index].status, arm)
+            for index in sorted(experiment.trials)
+            for arm in experiment.trials[index].arms
+        ]
         found = []
-        for index in sorted(experiment.trials):
-            for arm in experiment.trials[index].arms:
-                graph = known[index].graph if index in known else self._graph(arm.parameters)
-                if graph is None:
-                    continue
-                state, value = _state(experiment.trials[index].status, values.get(arm.name))
-                found.append(Trial(id=index, graph=graph, state=state, value=value, origin=_ORIGIN))
+        for number, (status, arm) in enumerate(arms):
+            graph = known.get(number) or self._graph(arm.parameters)
+            if graph is not None:
+                state, value = _state(status, values.get(arm.name))
+                found.append(
+                    Trial(id=number, graph=graph, state=state, value=value, origin=_ORIGIN)
+                )
         self._trials = found
 
     def get_next_candidate(self, pending_parameters: list[Any]) -> dict[str, Any]:

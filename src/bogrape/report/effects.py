@@ -28,9 +28,9 @@ from ..batch import Batch
 from ..counts import Counts, concatenate
 from ..graph import Graph
 from ..kernels import Kernel
+from ..left_out import Inverse
 from ..propose.local.moves import EDGE_LABEL, FEATURE, FLIP, RELABEL, REWIRE, SWAP, MoveTable
 from ..space import GraphSpace
-from .validation import Inverse
 
 Kind = Literal["label", "edge", "closer", "neighbours", "feature", "edge label"]
 

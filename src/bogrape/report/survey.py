@@ -16,6 +16,7 @@ from ..display import finite, gap_in_words
 from ..errors import BoGrapeError, StudyError
 from ..gp import GraphGP
 from ..kernels import get_kernel, is_published, path_features
+from ..left_out import Inverse, LeaveOneOut
 from ..posterior import FittedModel
 from ..study import Study, Trial
 from ..study.results import mean_value
@@ -24,7 +25,7 @@ from ..trial import observed_noise
 from .effects import Effect, find_effects
 from .picture import Look
 from .text import acquisition_in_words
-from .validation import Inverse, LeaveOneOut, Score, scores
+from .validation import Score, scores
 
 _MOST_FITTED = 200  # observations for a fit of hyperparameters; more take minutes
 _MOST_KEPT = 1200  # observations for a posterior: its matrix has as many rows and columns

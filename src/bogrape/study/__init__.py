@@ -2,6 +2,7 @@
 
 from ..storage import InMemoryStorage, Storage
 from ..trial import Trial
+from .regret import RegretBound
 from .results import Dataset, TrialList
 from .settings import StudySettings
 from .signature import Signature
@@ -12,6 +13,7 @@ __all__ = [
     "Dataset",
     "InMemoryStorage",
     "Measurement",
+    "RegretBound",
     "Signature",
     "Storage",
     "Study",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,15 +12,19 @@ from typing import Any, final
 
 import numpy as np
 
-from ..errors import SamplingError, StudyError
+from ..acquisition import LCB
+from ..errors import SamplingError, SearchSpaceExhausted, StudyError
 from ..gp import GraphGP
 from ..graph import Graph
+from ..left_out import FEWEST, Inverse, LeaveOneOut
 from ..propose import MOST_STARTS, JointModel, Proposal, Stage, propose
 from ..propose.joint_criterion import score_of_prediction
+from ..propose.proposal import Status
 from ..space import GraphSpace
 from ..surrogate import FittedSurrogate
 from ..trial import Origin, Trial, observed, observed_noise
 from .design import Design, random_graph
+from .regret import RegretBound, kappa_of
 from .settings import StudySettings
 from .several import front_of
 
@@ -227,6 +232,85 @@ class Planner:
             )
         mean, std = self._fit(complete).predict(graphs)
         return self.settings.sign * mean, std
+
+    def regret_bound(
+        self,
+        trials: Sequence[Trial],
+        confidence: float,
+        n_graphs: int,
+        effort: Effort,
+    ) -> RegretBound:
+        """How much better than the best observed graph any graph of the space may be."""
+        settings, kappa = self.settings, kappa_of(confidence, n_graphs)
+        if settings.goals is not None:
+            raise StudyError(
+                "a regret bound belongs to one value, and this study has several properties; "
+                "see study.hypervolume for how a front grows"
+            )
+        complete = [trial for trial in trials if trial.state == "complete"]
+        inside = [t for t, good in zip(complete, self._are_inside(complete), strict=True) if good]
+        if len(complete) < 2 or not inside:
+            raise StudyError(
+                "a regret bound needs two complete trials, one of them in the space; the study "
+                f"has {len(complete)}, {len(inside)} of them in the space: tell more values"
+            )
+        deadline = time.monotonic() + effort.time_limit
+        model = self._fit(complete)
+        mean, std = model.predict([trial.graph for trial in inside])
+        upper, lower = mean + kappa * std, float((mean - kappa * std).min())
+        best = int(upper.argmin())
+        bound, status = self._least_lcb(model, trials, kappa, deadline, effort)
+        left_out = (
+            LeaveOneOut.of(Inverse(model.posterior.model))
+            if isinstance(model, GraphGP) and len(complete) >= FEWEST
+            else None
+        )
+        observed, space = float(upper[best]), min(lower, bound)
+        return RegretBound(
+            value=observed - space,
+            confidence=float(confidence),
+            kappa=kappa,
+            trial=inside[best].id,
+            observed=settings.sign * observed,
+            space=settings.sign * space,
+            status=status,
+            n_observations=len(complete),
+            coverage=None if left_out is None else left_out.inside,
+            calibrated=None if left_out is None else not left_out.too_narrow,
+        )
+
+    def _least_lcb(
+        self,
+        model: GraphGP | FittedSurrogate,
+        trials: Sequence[Trial],
+        kappa: float,
+        deadline: float,
+        effort: Effort,
+    ) -> tuple[float, Status]:
+        """A proved bound on the lower limits of all graphs that can still be evaluated."""
+        settings = self.settings
+        tried = [trial.graph for trial in trials if trial.is_finished]
+        try:
+            proposal = propose(
+                settings.space,
+                model,
+                acquisition=LCB(kappa),
+                method="mip" if settings.method == "mip" else "auto",
+                solver=settings.solver,
+                options=settings.options,
+                time_limit=max(_LEAST_SECONDS, deadline - time.monotonic()),
+                exclude=tried,
+                starts=self._starts(trials),
+                n_evaluations=settings.n_evaluations,
+                seed=settings.seed,
+                stop=effort.stop,
+                watch=effort.watch,
+            )
+        except SearchSpaceExhausted:
+            return math.inf, "optimal"  # nothing is left: the observed graphs are all there is
+        except SamplingError:  # no graph was found in time: there may be some
+            return -math.inf, "heuristic"
+        return float(proposal.bound), proposal.status
 
     def _fit(self, complete: Sequence[Trial]) -> GraphGP | FittedSurrogate:
         """The model of these observations; kept until there are new ones."""

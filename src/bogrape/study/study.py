@@ -16,6 +16,7 @@ from typing import Any, Literal, Unpack, final, overload
 import numpy as np
 
 from .. import display
+from ..checks import seconds as as_limit
 from ..constraints import Rule
 from ..counts import n_given
 from ..errors import InvalidInputError, StudyError
@@ -28,6 +29,8 @@ from .ahead import Ahead
 from .asking import Asking, Wish
 from .ledger import Ledger
 from .observations import Observation, Outside, checked_observation, checked_observations
+from .planner import Effort
+from .regret import REGRET, RegretBound
 from .results import Dataset, TrialList, best_of, dataset_of
 from .settings import StudyOptions, StudySettings, for_new_study, refuse_unknown, shows_settings
 from .several import (
@@ -233,6 +236,48 @@ class Study:
             if odd:
                 raise InvalidInputError(f"graph {i} cannot be read: expected {'; '.join(odd)}")
         return self._asking.planner.predict(self._ledger.trials(), graphs)
+
+    def regret_bound(
+        self,
+        confidence: float = 0.95,
+        *,
+        n_graphs: int = 1,
+        time_limit: float | None = None,
+        stop: Callable[[], bool] | None = None,
+        record: bool = False,
+    ) -> RegretBound:
+        """How much better than the best observed graph any graph of the space may be.
+
+        The best confidence limit on an observed graph minus the limit on all graphs of the space
+        that are observed or can still be evaluated, which is proved as a proposal is. ``float()``
+        of it is in your units, whether you minimise or maximise; ``assumptions`` says what it rests
+        on. If the proof is cut short, the bound proved so far counts; it is infinite if there is
+        none.
+
+        Args:
+            confidence: of the two limits together, each one-sided, at graphs fixed beforehand
+                (`bogrape.study.regret`). 0.95 means 1.96 standard deviations.
+            n_graphs: how many graphs the limits shall hold for at once, whatever the objective:
+                more standard deviations, by Bonferroni's inequality.
+            time_limit: seconds for the proof; by default the time limit of the study.
+            stop: asked several times per second; once it returns true, the proof ends.
+            record: whether the latest complete trial keeps it, for the report.
+        """
+        self._ledger.take_up_settings()
+        trials = self._ledger.trials()
+        limit = (
+            self.settings.time_limit if time_limit is None else as_limit(time_limit, "time_limit")
+        )
+        effort = Effort(limit, stop)
+        found = self._asking.planner.regret_bound(trials, confidence, n_graphs, effort)
+        if record:
+            complete = [trial for trial in trials if trial.state == "complete"]
+            latest = max(complete, key=lambda trial: (trial.finished or "", trial.id))
+            self._ledger.change(
+                latest.id,
+                lambda trial: replace(trial, details={**trial.details, REGRET: found.to_dict()}),
+            )
+        return found
 
     @property
     def plot(self) -> Any:

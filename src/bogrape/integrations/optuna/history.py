@@ -6,7 +6,8 @@ is there". A graph is reserved in three steps:
 
 1. note it in the trial of your own as *wanted*;
 2. read all other trials. If one of them has the graph, or wants it and has a smaller number, give
-   it up. If one with a larger number wants it, wait: it will give it up, unless it did not see you;
+   it up. If one with a larger number wants it, wait: it will give it up, unless it did not see you.
+   Nobody waits for ever: the graph of a process that may have died is left alone;
 3. if no other trial has or wants it, note it as *sure*.
 
 Of two trials with the same graph, both sure, one would have written step 1 after the other read
@@ -80,7 +81,6 @@ class History:
         self._trials: list[Trial] = []  # in the order in which their graphs became known
         self._positions: dict[int, int] = {}
         self._read: dict[int, tuple[object, Note]] = {}  # what was read, and what it says
-        self._ceded: set[int] = set()  # trials that want a graph for ever, as it seems
 
     def others(self, study: Study, own: int) -> list[Trial]:
         """All other trials that have a graph; those that merely want one are left out."""
@@ -89,7 +89,7 @@ class History:
             if trial.number == own or (position is not None and self._trials[position].is_finished):
                 continue
             note = self._note(trial)
-            if note is None or not (note.is_sure or trial.number in self._ceded):
+            if note is None or not note.is_sure:
                 continue
             state, value = _state_and_value(trial)
             if position is None:
@@ -109,21 +109,40 @@ class History:
                 self._trials[position] = replace(known, state=state, value=value)
         return list(self._trials)
 
+    def own(self, trial: FrozenTrial) -> Graph | None:
+        """The graph that a trial has from the beginning: that of the one it repeats.
+
+        Optuna copies the note of a trial that it tries again, but of its parameters only those that
+        had been suggested when its process died.
+        """
+        note = Note.from_data(trial.system_attrs.get(self._key))
+        return note.graph if note is not None and note.is_sure else None
+
     def reserve(self, study: Study, trial: FrozenTrial, plan: Plan) -> bool:
         """Take the planned graph for the trial, unless another trial has it."""
         wanted = Note(plan.graph, False, plan.origin, plan.hyperparameters)
         self._write(study, trial, wanted.to_dict())
-        until = time.monotonic() + _PATIENCE
+        until, gave_way = time.monotonic() + _PATIENCE, False
         while rivals := list(self._rivals(study, trial.number, plan.graph)):
             late = time.monotonic() >= until
-            if late:
-                self._ceded |= {number for number, _ in rivals}
-            if late or any(note.is_sure or number < trial.number for number, note in rivals):
+            taken = late or any(note.is_sure for _, note in rivals)
+            if not gave_way and (taken or min(number for number, _ in rivals) < trial.number):
                 self._write(study, trial, None)
+                gave_way = True  # and see what the others do, before a new plan is made
+            if late:
+                self._cede(rivals)
+            if taken:
                 return False
             time.sleep(_PAUSE)
+        if gave_way:
+            return False
         self._write(study, trial, replace(wanted, is_sure=True).to_dict())
         return True
+
+    def _cede(self, rivals: Sequence[tuple[int, Note]]) -> None:
+        """Count graphs as being evaluated that other trials want for ever, as it seems."""
+        for number, note in ((number, note) for number, note in rivals if not note.is_sure):
+            self._trials.append(Trial(id=-1 - number, graph=note.graph, state="pending"))
 
     def _rivals(self, study: Study, own: int, graph: Graph) -> Iterator[tuple[int, Note]]:
         """Numbers and notes of the other trials with this graph."""
@@ -131,8 +150,8 @@ class History:
         wanted = identify(graph)
         for trial in _all_trials(study):
             note = None if trial.number == own else self._note(trial)
-            if note is None or (trial.state.is_finished() and not note.is_sure):
-                continue  # it ended before it had the graph
+            if note is None or (trial.state != TrialState.RUNNING and not note.is_sure):
+                continue  # it ended before it had the graph, or is to be tried again
             if identify(note.graph) == wanted:
                 yield trial.number, note
 

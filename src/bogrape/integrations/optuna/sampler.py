@@ -119,6 +119,9 @@ class BoGrapeSampler(BaseSampler):
         search_space: dict[str, BaseDistribution],  # noqa: ARG002
     ) -> dict[str, Any]:
         """The parameters of the next graph."""
+        again = self._state(study)[1].own(trial)
+        if again is not None:  # it takes the place of a trial whose process died
+            return dict(self.parameters.of(again))
         fixed = trial.system_attrs.get("fixed_params", {})
         if any(name in self.parameters.choices for name in fixed):
             return {}  # a graph of the user's own

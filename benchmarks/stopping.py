@@ -1,0 +1,156 @@
+"""Does the regret bound hold, and how many evaluations does stopping by it save?
+
+Sixty runs over spaces small enough to list, so that the optimum is known. The objective is a
+random weighted sum of edges, labels, distances and size, which the kernel SSP sees, and in every
+other run also of triangles, which it does not see. After every evaluation past the initial design
+the bound at 95 % is compared with the true regret of the graph it speaks of. A run "stops" when the
+bound is at most 5 % of the range of the objective; the study then goes on to the end of its budget
+all the same, to see what stopping would have cost.
+
+    python -m benchmarks.stopping             # adds the runs that are missing to the results
+    python -m benchmarks.stopping --summary   # the table of the documentation
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bogrape import Graph, GraphSpace, Study
+from bogrape.counts import distances_batch
+
+from .records import commit
+
+RESULTS = Path(__file__).parents[1] / "docs" / "results" / "stopping.jsonl"
+RUNS = 60
+BUDGET = 16
+INITIAL = 6
+SHARE = 0.05  # of the range of the objective
+SPACES = (GraphSpace(6), GraphSpace(5, labels=2), GraphSpace((3, 5), labels=2))
+
+
+def values_of(graphs: list[Graph], seed: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """A random objective, for each of the graphs."""
+    weights = np.random.default_rng([seed, 7]).normal(size=5)
+    weights[4] *= seed % 2
+    seen = np.array(
+        [
+            [
+                graph.n_edges,
+                graph.labels.sum(),
+                distances_batch(graph.adjacency[None]).mean(),
+                graph.n_nodes,
+                np.trace(np.linalg.matrix_power(graph.adjacency.astype(int), 3)) / 6,
+            ]
+            for graph in graphs
+        ],
+        dtype=float,
+    )
+    spread = seen.std(axis=0)
+    return np.asarray((seen / np.where(spread > 0, spread, 1.0)) @ weights)
+
+
+def run(seed: int) -> dict[str, Any]:
+    """One run, with the bound after every evaluation."""
+    space = SPACES[seed % len(SPACES)]
+    graphs = space.enumerate()
+    values = values_of(graphs, seed)
+    value = {g.canonical_key(): float(v) for g, v in zip(graphs, values, strict=True)}
+    low, high = float(values.min()), float(values.max())
+    study = Study(
+        space,
+        kernel="ssp",
+        n_initial=INITIAL,
+        n_evaluations=500,
+        restarts=1,
+        time_limit=60,
+        seed=seed,
+    )
+    steps: list[dict[str, Any]] = []
+    stop: int | None = None
+    while len(study.trials) < BUDGET:
+        trial = study.ask(progress=False)
+        study.tell(trial, value[trial.graph.canonical_key()])
+        n = len(study.trials)
+        if n < INITIAL:
+            continue
+        found = study.regret_bound(0.95)
+        regret = value[study.trials[found.trial].graph.canonical_key()] - low
+        steps.append(
+            {
+                "n": n,
+                "bound": found.value if math.isfinite(found.value) else None,
+                "regret": regret,
+                "holds": regret <= found.value,
+                "status": found.status,
+                "coverage": found.coverage,
+                "calibrated": found.calibrated,
+                "best": study.best.value,
+            }
+        )
+        if stop is None and found.calibrated and found.value <= SHARE * (high - low):
+            stop = n
+    return {
+        "run": seed,
+        "space": space.describe().replace("\n", "; "),
+        "n_graphs": len(graphs),
+        "optimum": low,
+        "range": high - low,
+        "stopped": stop,
+        "steps": steps,
+        "commit": commit(),
+    }
+
+
+def summary() -> str:
+    """What the runs show, as lines of text."""
+    runs = [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
+    steps = [step for found in runs for step in found["steps"]]
+    trusted = [step for step in steps if step["calibrated"]]
+    whole = [found for found in runs if all(s["holds"] for s in found["steps"] if s["calibrated"])]
+    lines = [
+        f"runs: {len(runs)}",
+        f"bounds by calibrated models that hold: {sum(s['holds'] for s in trusted)} of "
+        f"{len(trusted)}",
+        f"bounds by other models that hold: "
+        f"{sum(s['holds'] for s in steps if not s['calibrated'])} of {len(steps) - len(trusted)}",
+        f"runs in which every bound by a calibrated model holds: {len(whole)}",
+    ]
+    ended = [found for found in runs if found["stopped"] is not None]
+    saved = [BUDGET - found["stopped"] for found in ended]
+    equal = kept = 0
+    for found in ended:
+        at = next(step for step in found["steps"] if step["n"] == found["stopped"])
+        kept += at["holds"]
+        equal += at["best"] <= found["steps"][-1]["best"] + 1e-9
+    lines += [
+        f"runs that stop before evaluation {BUDGET}: {sum(n > 0 for n in saved)}",
+        f"bounds that hold where a run stops: {kept} of {len(ended)}",
+        f"with the same best value as at the end of the budget: {equal} of {len(ended)}",
+        f"evaluations saved: {sum(saved)} of {BUDGET * len(runs)}",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Add what is missing, or sum up."""
+    if "--summary" not in sys.argv:
+        done = set()
+        if RESULTS.exists():
+            lines = RESULTS.read_text(encoding="utf-8").splitlines()
+            done = {json.loads(line)["run"] for line in lines}
+        for seed in range(RUNS):
+            if seed not in done:
+                text = json.dumps(run(seed))
+                with RESULTS.open("a", encoding="utf-8") as file:
+                    file.write(text + "\n")
+    print(summary())
+
+
+if __name__ == "__main__":
+    main()

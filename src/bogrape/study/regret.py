@@ -1,0 +1,125 @@
+r"""How much better than the observed graphs any graph may be: a reason to stop, with a proof.
+
+With confidence limits :math:`\mu(x) \pm \kappa\sigma(x)` for the objective at every graph x, all
+graphs of the space, observed ones included, are above
+
+.. math:: L = \min_x \mu(x) - \kappa\sigma(x),
+
+which an exact proposer proves, and one of the observed graphs is below
+:math:`U = \min_i \mu(x_i) + \kappa\sigma(x_i)`. Its regret is at most :math:`U - L`.
+
+:math:`\kappa = \Phi^{-1}((1 + c) / 2)` for confidence c: two one-sided limits, each of which fails
+with probability :math:`(1 - c) / 2`, one at the observed graph and one at the best graph of the
+space. They hold for graphs that are fixed beforehand. Which graph is the best is not known
+beforehand, but L is the minimum over all graphs, and so leaves room. Where limits shall hold at
+all of N graphs at once, whatever the objective, ``n_graphs=N`` takes :math:`1 - (1 - c) / 2N` for
+each (Bonferroni's inequality).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ..checks import whole
+from ..errors import InvalidInputError
+from ..propose.proposal import Status
+
+REGRET = "regret_bound"  # in the details of the trial it was computed after
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegretBound:
+    """How much better than the best observed graph any graph may be, by the model of a study.
+
+    ``float(bound)`` is its ``value``.
+
+    Attributes:
+        value: at most so much better, in your units; infinite where nothing was proved.
+        confidence: of that statement, under what `assumptions` say.
+        kappa: standard deviations on each side of the mean that belong to this confidence.
+        trial: the observed trial whose limit is best.
+        observed: the limit on the objective of that graph, in your units: an upper limit when
+            minimising.
+        space: the limit on the objective of all graphs of the space, in your units; infinite where
+            nothing was proved.
+        status: of the proof, as in `Proposal`: ``optimal``, ``time_limit`` (an open proof: the
+            bound holds, and may be wider than necessary) or ``heuristic`` (nothing is proved).
+        n_observations: complete trials in the model.
+        coverage: share of the observations inside the 95 % intervals that the others predict for
+            them; ``None`` for fewer than five, and for surrogates of your own.
+        calibrated: whether that share is what chance explains; ``None`` where it is not known.
+    """
+
+    value: float
+    confidence: float
+    kappa: float
+    trial: int
+    observed: float
+    space: float
+    status: Status
+    n_observations: int
+    coverage: float | None
+    calibrated: bool | None
+
+    def __float__(self) -> float:
+        return self.value
+
+    @property
+    def assumptions(self) -> str:
+        """What the bound rests on, in words."""
+        words = (
+            "The objective is taken for a draw from the fitted Gaussian process, with its fitted "
+            f"hyperparameters. The limits are {self.kappa:.3g} standard deviations from the mean; "
+            f"together they fail with probability {1 - self.confidence:.2g} at graphs that are "
+            "fixed beforehand."
+        )
+        if self.status == "heuristic":
+            words += " No bound on the space was proved."
+        elif self.status == "time_limit":
+            words += " The proof is open: the bound holds, and more time may lower it."
+        if self.calibrated is None:
+            words += " Whether the model is calibrated is not known."
+        elif self.calibrated:
+            words += (
+                f" Left out one by one, {self.coverage:.0%} of {self.n_observations} observations "
+                "are inside their 95 % intervals."
+            )
+        else:
+            words += (
+                f" THE MODEL IS NOT CALIBRATED: left out one by one, only {self.coverage:.0%} of "
+                f"{self.n_observations} observations are inside their 95 % intervals, so do not "
+                "rely on this bound."
+            )
+        return words
+
+    def __str__(self) -> str:
+        if not math.isfinite(self.value):
+            return "nothing is proved about how much better other graphs may be"
+        note = ", but the model is not calibrated" if self.calibrated is False else ""
+        return (
+            f"no graph is expected to be better than trial {self.trial} by more than "
+            f"{self.value:.3g} (confidence {self.confidence:.3g}{note})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it: ``None`` for what is infinite."""
+        return {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in vars(self).items()
+        }
+
+
+def kappa_of(confidence: object, n_graphs: object) -> float:
+    """Standard deviations for limits on both sides that together have some confidence."""
+    from scipy.special import ndtri  # late: keeps `import bogrape` quick
+
+    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)):
+        raise InvalidInputError(f"confidence must be a number, got {confidence!r:.100}")
+    if not 0 < confidence < 1:
+        raise InvalidInputError(
+            f"confidence must be between 0 and 1, got {confidence!r}; try confidence=0.95"
+        )
+    n = whole(n_graphs, "n_graphs", 1)
+    return float(-ndtri((1.0 - float(confidence)) / (2.0 * n)))

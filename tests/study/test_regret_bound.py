@@ -1,0 +1,180 @@
+"""The regret bound against brute force over all graphs, and what stops by it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bogrape import GraphSpace, Study, minimize
+from bogrape.acquisition import LCB
+from bogrape.constraints import NumberOfEdges
+from bogrape.errors import InvalidInputError, StudyError
+from bogrape.graph import Graph
+
+SPACE = GraphSpace(5, labels=2)
+KAPPA = 1.959963984540054  # both tails of a normal distribution together hold 5 %
+
+
+def value_of(graph: Graph) -> float:
+    return float(graph.n_edges + 0.5 * graph.labels.sum() - 0.3 * np.triu(graph.distances()).sum())
+
+
+def told_study(n: int = 10, **options: Any) -> Study:
+    settings: dict[str, Any] = {
+        "kernel": "ssp",
+        "noise": 1e-4,
+        "n_initial": 3,
+        "n_evaluations": 1000,
+        "restarts": 1,
+        "time_limit": 120,
+        **options,
+    }
+    study = Study(SPACE, **settings)
+    for graph in SPACE.sample(n, seed=1, distinct=True):
+        study.add(graph, value_of(graph))
+    return study
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+@pytest.mark.parametrize("kernel", ["ssp", "rbf"])
+def test_the_bound_is_the_difference_of_limits_over_all_graphs(kernel: str, direction: str) -> None:
+    study = told_study(kernel=kernel, direction=direction)
+    sign = study.settings.sign
+    mean, std = study.predict(SPACE.enumerate())
+    seen, seen_std = study.predict([trial.graph for trial in study.trials])
+    upper, lower = (sign * seen + KAPPA * seen_std).min(), (sign * mean - KAPPA * std).min()
+    found = study.regret_bound(0.95)
+    assert found.status == "optimal"
+    assert found.kappa == pytest.approx(KAPPA)
+    assert float(found) == pytest.approx(upper - lower, abs=1e-5)
+    assert found.value >= upper - lower - 1e-9  # never less, for all rounding
+    assert found.observed == pytest.approx(sign * upper)
+    assert found.space == pytest.approx(sign * lower, abs=1e-5)
+    best = study.trials[found.trial].graph
+    assert best.canonical_key() in {trial.graph.canonical_key() for trial in study.trials}
+    assert f"{found.value:.3g}" in str(found)
+    assert "1.96 standard deviations" in found.assumptions
+
+
+def test_more_confidence_and_more_graphs_at_once_make_it_wider() -> None:
+    study = told_study()
+    wide = study.regret_bound(0.95, n_graphs=100)
+    assert study.regret_bound(0.5).value < study.regret_bound(0.95).value < wide.value
+    assert wide.kappa == pytest.approx(3.4808, abs=1e-3)  # of one tail with 0.00025
+
+
+def test_a_space_that_is_used_up_leaves_only_the_doubt_about_observed_graphs() -> None:
+    space = GraphSpace(4)
+    study = Study(space, n_initial=2, noise=1e-6, kernel="ssp", restarts=1, acquisition=LCB(1.0))
+    for graph in space.enumerate():
+        study.add(graph, float(graph.n_edges))
+    found = study.regret_bound()
+    mean, std = study.predict(space.enumerate())
+    assert found.status == "optimal"
+    assert found.value == pytest.approx((mean + KAPPA * std).min() - (mean - KAPPA * std).min())
+
+
+def test_without_a_proof_the_bound_is_infinite_and_says_so() -> None:
+    study = told_study(5)
+    found = study.regret_bound(stop=lambda: True)
+    if found.status == "heuristic":
+        assert found.value == math.inf
+        assert "nothing is proved" in str(found)
+        assert found.to_dict()["value"] is None
+    else:  # the space is small: what is left of it may be settled without any time
+        assert found.value >= study.regret_bound().value - 1e-6
+
+
+def test_a_model_that_is_not_calibrated_is_named_and_stops_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    graphs = SPACE.sample(30, seed=2, distinct=True)
+    rng = np.random.default_rng(0)
+
+    def study_of_noise() -> Study:
+        # noise is said to be tiny, and values are pure noise with far more graphs than counts
+        study = Study(
+            SPACE, kernel="ssp", noise=1e-6, alpha=1e-3, beta=1e-3, n_initial=2, n_evaluations=500
+        )
+        for graph in graphs:
+            study.add(graph, float(rng.normal()))
+        return study
+
+    study = study_of_noise()
+    found = study.regret_bound()
+    assert found.calibrated is False
+    assert "NOT CALIBRATED" in found.assumptions
+    assert "not calibrated" in str(found)
+    from bogrape.stopping import Enough
+
+    assert not Enough(study, 1e6).is_reached()
+    assert "not stopped" in caplog.text
+
+
+def test_graphs_outside_the_space_are_neither_best_nor_a_limit() -> None:
+    space = GraphSpace(5, labels=2, rules=[NumberOfEdges(minimum=6)])
+    study = Study(space, kernel="ssp", noise=1e-4, n_initial=2, n_evaluations=500, restarts=1)
+    for graph in SPACE.sample(12, seed=1, distinct=True):
+        study.add(graph, value_of(graph))
+    found = study.regret_bound()
+    assert not study.trials[found.trial].outside
+    mean, std = study.predict(space.enumerate())
+    assert found.space == pytest.approx((mean - KAPPA * std).min(), abs=1e-5)
+
+
+def test_a_run_stops_once_the_bound_is_small_and_records_the_curve() -> None:
+    study = minimize(
+        value_of,
+        SPACE,
+        n_iterations=60,
+        n_initial=5,
+        kernel="ssp",
+        n_evaluations=500,
+        restarts=1,
+        stop_when=0.05,
+        progress=False,
+        seed=3,
+    )
+    assert len(study.trials) < 65
+    curve = [
+        trial.details["regret_bound"]["value"]
+        for trial in study.trials
+        if "regret_bound" in trial.details
+    ]
+    assert len(curve) == len(study.trials) - 4  # from the end of the initial design on
+    assert curve[-1] <= 0.05 < min(curve[:-1])
+    best = min(map(value_of, SPACE.enumerate()))
+    assert study.best.value is not None
+    assert study.best.value - best <= 0.05
+
+
+def test_a_rule_of_ones_own_stops_a_run() -> None:
+    study = minimize(
+        value_of,
+        SPACE,
+        n_iterations=20,
+        n_initial=3,
+        progress=False,
+        method="sample",
+        stop_when=lambda study: len(study.trials) >= 4,
+    )
+    assert len(study.trials) == 4
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 2.0, True, "high", math.nan])
+def test_confidence_that_is_none_is_refused(confidence: Any) -> None:
+    with pytest.raises(InvalidInputError, match="confidence"):
+        told_study(3).regret_bound(confidence)
+
+
+def test_what_a_bound_cannot_be_had_for_is_refused() -> None:
+    with pytest.raises(StudyError, match="two complete trials"):
+        Study(SPACE).regret_bound()
+    several = Study(SPACE, properties={"a": "minimize", "b": "maximize"})
+    with pytest.raises(StudyError, match="several properties"):
+        several.regret_bound()
+    with pytest.raises(InvalidInputError, match="stop_when"):
+        minimize(value_of, SPACE, stop_when=-1.0)
