@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import importlib
 import pkgutil
@@ -18,6 +19,7 @@ from bogrape.batch import Batch
 from bogrape.constraints.rows import Row, Shape
 from bogrape.constraints.rule import Rule
 from bogrape.counts import Counts
+from bogrape.errors import MissingExtraError
 from bogrape.space.graph_space import GraphSpace
 from bogrape.surrogate import FittedSurrogate
 
@@ -41,17 +43,24 @@ MANY_OF_A_KIND = {"Table"}
 
 def records(package: ModuleType) -> set[type]:
     """The frozen dataclasses of a package."""
-    found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-    modules = [package, *(importlib.import_module(entry.name) for entry in found)]
     return {
         thing
-        for module in modules
+        for module in modules(package)
         for thing in vars(module).values()
         if isinstance(thing, type)
         and dataclasses.is_dataclass(thing)
         and thing.__module__ == module.__name__
         and thing.__dataclass_params__.frozen  # type: ignore[attr-defined]
     }
+
+
+def modules(package: ModuleType) -> Iterator[ModuleType]:
+    """The package and all modules in it but those that need an extra which is not installed."""
+    yield package
+    prefix = f"{package.__name__}."
+    for entry in pkgutil.walk_packages(package.__path__, prefix, onerror=lambda _: None):
+        with contextlib.suppress(MissingExtraError):
+            yield importlib.import_module(entry.name)
 
 
 def too_long_by_position(record: type) -> bool:
