@@ -34,6 +34,8 @@ _NEEDS = {
 collect_ignore_glob = [
     f"src/bogrape/{glob}" for package, glob in _NEEDS.items() if find_spec(package) is None
 ]
+if find_spec("jupytext") is None:  # the extra of the site
+    collect_ignore_glob += ["docs/conf.py"]
 if find_spec("torch") is None:
     collect_ignore_glob += ["src/bogrape/integrations/count_tensors.py"]
 

@@ -10,6 +10,10 @@ from hypothesis import settings
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# So does nohup with the end of a terminal.
+if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
 # No deadline (shared machines are slow at times); the same examples on every run.
 settings.register_profile("bogrape", deadline=None, derandomize=True, database=None)
 settings.load_profile("bogrape")

@@ -323,7 +323,7 @@ def test_networkx_graphs_on_other_nodes_are_refused_by_name() -> None:
         space.from_networkx(g)
     wrong = nx.path_graph(NAMES)
     wrong.nodes["acc-1"]["label"] = "hub"
-    with pytest.raises(InvalidGraphError, match=r"'acc-1' .* out of router, switch, got 'hub'"):
+    with pytest.raises(InvalidGraphError, match=r"'acc-1' .* labels router, switch, got 'hub'"):
         space.from_networkx(wrong)
     weighted = nx.path_graph(NAMES)
     nx.set_edge_attributes(weighted, 2, "weight")

@@ -194,7 +194,7 @@ def test_a_rule_that_decides_which_graphs_are_the_same_belongs_to_the_space() ->
     qm7 = molecules.molecule_space(("C", "N"), n_atoms=3)
     study = Study(qm7.with_rules([]))
     with pytest.raises(InvalidInputError, match="which graphs are the same"):
-        study.ask(rules=[molecules.Valence()])
+        study.ask(rules=[molecules.Valence((4, 3))])
 
 
 def test_the_values_to_improve_on_are_those_of_the_whole_space() -> None:

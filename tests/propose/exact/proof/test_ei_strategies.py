@@ -80,7 +80,7 @@ def _assert_proved(kernel: str, name: str, seed: int) -> None:
     assert scale - proposal.log_value == pytest.approx(best, rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(9)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", SPACES)
 @pytest.mark.parametrize("kernel", STRATEGIES)
