@@ -169,7 +169,7 @@ def test_twenty_clients_a_proof_and_a_kill(url: str, tmp_path: Path) -> None:
     settings: dict[str, Any] = {"kernel": "ssp", "noise": 1e-4, "method": "sample"}
     Study(SPACE, url, "many", **settings, n_initial=5, time_limit=1.0)
     hard = Study(
-        GraphSpace(14, labels=5), url, "proof", preset="paper", method="exact", n_initial=8
+        GraphSpace(20, labels=5), url, "proof", preset="paper", method="exact", n_initial=8
     )
     hard.add_all([(g, float(g.n_edges)) for g in hard.space.sample(8, seed=0, distinct=True)])
     server = Server(url, tmp_path)
