@@ -87,6 +87,7 @@ for _kernel in ("ssp", "sp"):  # the paper's formulation has no rows for the exp
     register(f"{_kernel}-mip")(partial(BoGrape, Variant(kernel=_kernel, method="mip")))
 register("rbf")(partial(BoGrape, Variant(kernel="rbf", noise="fit", improvement=True)))
 register("rbf-lcb")(partial(BoGrape, Variant(kernel="rbf", noise="fit")))
-for _cap in (3.0, 5.0):
-    _capped = Variant(kernel="rbf", noise="fit", improvement=True, cap=_cap)
-    register(f"rbf-cap{_cap:g}")(partial(BoGrape, _capped))
+# for objectives with a long tail of bad values
+_tail = partial(Variant, noise="fit", cap=3.0)
+register("rbf-cap")(partial(BoGrape, _tail(kernel="rbf", improvement=True)))
+register("sp-cap")(partial(BoGrape, _tail(kernel="sp")))

@@ -333,6 +333,13 @@ def _predictions_in_words(survey: Survey) -> list[str]:
             f"Values that lie very far from all others are clipped: the model takes the "
             f"nearest of the others instead (trials {ids}). Correct them if they are typing errors."
         )
+    if survey.capped:
+        n = len(survey.capped)
+        verb, them = ("are", "them") if n > 1 else ("is", "it")
+        out.append(
+            f"{n} of {len(survey.complete)} values {verb} so bad that the model takes "
+            f"{number(survey.cap, 4)} for {them}, and so do the figures of its predictions."
+        )
     if loo.too_narrow:
         words += ", fewer than they should: do not trust the error bars; see below for a remedy"
     return [*out, f"{words}."]
