@@ -143,8 +143,8 @@ class MoveTable:
             gone, come = self._on_cycles(batch, i if owner is None else owner[i], index[i], rng)
             moved = (gone != come).any(axis=1)
             i, gone, come = i[moved], gone[moved], come[moved]
-            put(i, *gone.T, np.zeros(len(i), dtype=bool))
-            put(i, *come.T, np.ones(len(i), dtype=bool))
+            put(i, gone[:, 0], gone[:, 1], np.zeros(len(i), dtype=bool))
+            put(i, come[:, 0], come[:, 1], np.ones(len(i), dtype=bool))
 
         i = np.flatnonzero(kind == REVERSE)
         i = i[adjacency[i, a[i], b[i]] & ~adjacency[i, b[i], a[i]]]
