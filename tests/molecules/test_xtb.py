@@ -29,7 +29,7 @@ def test_a_geometry_has_all_hydrogens_and_bonds_of_the_right_length() -> None:
 
 
 def test_a_molecule_without_a_geometry_fails_with_its_name() -> None:
-    with pytest.raises(EvaluationFailed, match="C1CC#1: RDKit finds no geometry"):
+    with pytest.raises(EvaluationFailed, match="C1CC#1: RDKit found no geometry"):
         geometry("C1CC#1")
 
 
