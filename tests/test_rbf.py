@@ -360,7 +360,7 @@ def test_what_the_kernel_was_not_scaled_to_is_refused() -> None:
     gp = GraphGP("rbf").fit(featured.sample(6), y)
     with pytest.raises(InvalidInputError, match="without edge labels like the fitted ones"):
         gp.predict(graphs)
-    with pytest.raises(InvalidInputError, match="must have 1 features"):
+    with pytest.raises(InvalidInputError, match="with 1 features"):
         gp.predict(plain)
 
 

@@ -41,7 +41,7 @@ def test_a_calculation_that_breaks_down_is_a_failed_evaluation(
             raise RuntimeError("SCF not converged in 250 cycles")
 
     monkeypatch.setattr(xtb, "_tblite", lambda: (Broken(), None))
-    with pytest.raises(EvaluationFailed, match="CCCCCCC: GFN2-xTB fails: SCF not converged"):
+    with pytest.raises(EvaluationFailed, match="CCCCCCC: GFN2-xTB failed: SCF not converged"):
         xtb_property("CCCCCCC", "gap")
 
 
