@@ -436,7 +436,9 @@ def test_queries_unlike_the_data_are_refused() -> None:
     gp = fitted([EDGE, PATH], [1.0, 2.0])
     with pytest.raises(InvalidInputError, match=r"with 0 features .* got 1"):
         gp.predict([Graph([[0]], features=[[1]])])
-    with pytest.raises(InvalidInputError, match="undirected graphs like the fitted ones, got directed"):
+    with pytest.raises(
+        InvalidInputError, match="undirected graphs like the fitted ones, got directed"
+    ):
         gp.predict([Graph([[0]], directed=True)])
     with pytest.raises(InvalidInputError, match="at least one graph, got none"):
         gp.predict([])

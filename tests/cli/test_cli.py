@@ -475,7 +475,11 @@ def test_changed_settings_end_with_2(write: Callable[..., Path]) -> None:
         ("sqlite:///study.db", "mysql://x/y", "storage must be a URL"),
         ('"sqlite:///study.db"', "5", "storage must be a string"),
         ("[search]", "[search]\nkernel = 'wl'", "kernel"),
-        ("[search]", "[search]\nkappa = 1\nacquisition = 'ei'", "applies to acquisition = 'lcb' only"),
+        (
+            "[search]",
+            "[search]\nkappa = 1\nacquisition = 'ei'",
+            "applies to acquisition = 'lcb' only",
+        ),
         ("n_iterations = 2", "n_iterations = -2", "n_iterations to be an integer"),
         ("[search]", "[[space.rules]]\nrule = 'NoSuch'\n[search]", "name of a rule"),
         ("[search]", "[[space.rules]]\nrule = 'DegreeRange'\nmax = 3\n[search]", "parameters"),

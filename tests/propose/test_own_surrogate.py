@@ -72,7 +72,8 @@ def test_search_finds_the_optimum_that_listing_proves() -> None:
 def test_a_program_of_rows_is_refused() -> None:
     space = GraphSpace(4)
     with pytest.raises(
-        UnsupportedError, match="surrogate of your own or several properties, which it cannot encode"
+        UnsupportedError,
+        match="surrogate of your own or several properties, which it cannot encode",
     ):
         propose(space, fitted(space), method="mip")
 

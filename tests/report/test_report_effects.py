@@ -298,7 +298,7 @@ def test_where_intervals_are_too_narrow_fitted_noise_is_tested_and_named() -> No
     assert better is not None
     assert better.noise == "fit"
     assert not better.left_out.too_narrow
-    assert 'noise="fit" does better' in remedy_in_words(survey)
+    assert 'noise="fit" predicts better' in remedy_in_words(survey)
     page = report_html(study)
     assert 'id="settings"' in page
     assert "try this" in page

@@ -75,9 +75,9 @@ class StudyFile:
             return Study.open(self.storage, self.name, self.settings, given=self.given)
         except SettingsDiffer as error:
             raise StudyError(
-                f"{self.path}: the study was created with other settings ({', '.join(error.names)}); "
-                f"run 'bogrape change {self.path}' to continue with those of the file, or give "
-                "the study another name"
+                f"{self.path}: the study was created with other settings "
+                f"({', '.join(error.names)}); run 'bogrape change {self.path}' to continue with "
+                "those of the file, or give the study another name"
             ) from None
 
     def change(self, study: Study) -> None:

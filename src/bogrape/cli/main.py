@@ -159,7 +159,9 @@ def run(
 @main.command()
 @study_argument
 @click.option("-n", "n", type=click.IntRange(1), default=1, help="How many graphs.")
-@click.option("--worker", help="Your name; after a restart, your unfinished trials are returned first.")
+@click.option(
+    "--worker", help="Your name; after a restart, your unfinished trials are returned first."
+)
 @click.option(
     "--time-limit",
     type=click.FloatRange(0, min_open=True),
@@ -174,7 +176,9 @@ def run(
 @click.option(
     "--near-trial", metavar="TRIAL", type=click.IntRange(0), help="Only graphs near this trial."
 )
-@click.option("--edits", type=click.IntRange(0), help="Maximum number of edits, with --near or --near-trial.")
+@click.option(
+    "--edits", type=click.IntRange(0), help="Maximum number of edits, with --near or --near-trial."
+)
 @click.option(
     "--rule",
     "rules",

@@ -26,7 +26,10 @@ from .import_folder import import_from
 )
 @click.option("--new-token", is_flag=True, help="Create a new token; the old one becomes invalid.")
 @click.option("--read-only", is_flag=True, help="Show everything, change nothing.")
-@click.option("--public-url", help="URL under which a proxy publishes the server, e.g. https://studies.example.org")
+@click.option(
+    "--public-url",
+    help="URL under which a proxy publishes the server, e.g. https://studies.example.org",
+)
 @click.option(
     "--processes",
     type=click.IntRange(1, 64),

@@ -111,7 +111,9 @@ def gallery(survey: Survey, n: int = 6) -> Chart:
     chosen = [(trial, number(value)) for trial, value in survey.ranked[:n]]
     chosen = chosen or [(trial, several(means)) for trial, means in survey.front[:n]]
     if not chosen:
-        raise StudyError("a gallery needs at least one graph with all its properties, and there is none")
+        raise StudyError(
+            "a gallery needs at least one graph with all its properties, and there is none"
+        )
     columns = min(3, len(chosen))
     rows = -(-len(chosen) // columns)
     figure = new_figure(3.0 * columns, 2.9 * rows)

@@ -167,9 +167,9 @@ def remedy_in_words(survey: Survey) -> str:
     better = best_remedy(found)
     if better is None or now is None:
         return (
-            "None of these settings predicts this study's observations better. Repeated evaluations "
-            "of some graphs would show how much of the error is noise; labels or features that "
-            "matter to the objective would help every kernel."
+            "None of these settings predicts this study's observations better. Repeated "
+            "evaluations of some graphs would show how much of the error is noise; labels or "
+            "features that matter to the objective would help every kernel."
         )
     then = better.left_out
     out = (
@@ -200,9 +200,9 @@ def blind_spot(survey: Survey) -> str | None:
             "get the same prediction."
         )
     return (
-        f"The model does not see the labels of {nouns.edges}: two {nouns.graphs} that differ only in "
-        f"them get the same prediction. If they matter, express them by labels or features of the "
-        f"{nouns.nodes}."
+        f"The model does not see the labels of {nouns.edges}: two {nouns.graphs} that differ only "
+        "in them get the same prediction. If they matter, express them by labels or features of "
+        f"the {nouns.nodes}."
     )
 
 

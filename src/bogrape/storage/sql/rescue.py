@@ -45,7 +45,9 @@ def read_rescued(path: Path) -> list[RescuedStudy]:
                 _keep(rows.setdefault(row["study"], {}), row["number"], row)
     out = [_rescued(entries.get(i), rows.get(i, {})) for i in sorted({*entries, *rows})]
     if not out:
-        raise StorageError(f"no readable trial found in {str(path)!r}: is it a database of studies?")
+        raise StorageError(
+            f"no readable trial found in {str(path)!r}: is it a database of studies?"
+        )
     return out
 
 
