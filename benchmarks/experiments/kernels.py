@@ -153,7 +153,7 @@ def _table(
 
 
 def figure(records: Sequence[Record], references: Sequence[Record] = ()) -> Figure:  # noqa: ARG001
-    """RMSE over replications, a violin a kernel and a panel a size, with quartiles."""
+    """RMSE over replications, one violin per kernel and one panel per size, with quartiles."""
     problems = list(dict.fromkeys(record["problem"] for record in records))
     methods = sorted({record["method"] for record in records}, key=KERNELS.index)
     drawn = new_figure(2.6 * len(problems) + 0.8, 0.26 * len(methods) + 1.1)

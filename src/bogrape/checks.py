@@ -114,8 +114,8 @@ def adjacency_matrix(adjacency: ArrayLike, directed: bool) -> BoolArray:
     odd = array[(array != 0) & (array != 1)]
     if odd.size:
         raise InvalidGraphError(
-            f"adjacency must hold only 0 and 1, got {odd[0]!s}; labels of edges go into "
-            "edge_labels, and parallel edges are not supported"
+            f"adjacency must hold only 0 and 1, got {odd[0]!s}; pass edge labels as "
+            "edge_labels; parallel edges are not supported"
         )
     matrix: BoolArray = array.astype(bool)
     loops = np.flatnonzero(matrix.diagonal())

@@ -269,8 +269,8 @@ def _count_edges(
     largest = int(of_edges.max(initial=0))
     if largest > MOST_EDGE_LABELS:
         raise InvalidInputError(
-            f"edges can be counted by labels of at most {MOST_EDGE_LABELS}, got edge label "
-            f"{largest}; number the kinds of edges 1, 2, ..."
+            f"expected edge labels of at most {MOST_EDGE_LABELS}, got {largest}; number the kinds "
+            "of edges 1, 2, ..."
         )
     shape = (len(labels), largest + 1, n_labels, n_labels)
     ends = labels.reshape(-1)[rows], labels.reshape(-1)[graph * n + cells % n]

@@ -352,18 +352,18 @@ class GraphGP:
         if graphs[0].directed != self._directed:
             kinds = ("undirected", "directed")
             raise InvalidInputError(
-                f"graphs must be {kinds[self._directed]} as the fitted ones are, "
+                f"expected {kinds[self._directed]} graphs like the fitted ones, "
                 f"got {kinds[not self._directed]} ones"
             )
         if queries.n_extra != model.counts.n_extra:
             raise InvalidInputError(
-                f"graphs must have {model.counts.n_extra} features as the fitted ones do, "
-                f"got {queries.n_extra}"
+                f"expected graphs with {model.counts.n_extra} features like the fitted ones, "
+                f"got {queries.n_extra} features"
             )
         if queries.n_edge_labels and not model.kernel.edge_labelled:
             raise InvalidInputError(
-                "graphs must have no edge labels as the fitted ones have none, got some with edge "
-                f"labels up to {queries.n_edge_labels}"
+                "expected graphs without edge labels like the fitted ones, got edge labels up to "
+                f"{queries.n_edge_labels}"
             )
         with threadpool_limits(1):
             mean, std = self.posterior.mean_std(queries)

@@ -50,10 +50,10 @@ class Rule(Parametrised):
         for base in cls.__mro__[1:]:
             if given and base is not Rule and {"holds", "excess"} & vars(base).keys():
                 raise InvalidSpaceError(
-                    f"{cls.__name__}: expected a rule that derives from Rule itself to give its "
-                    f"own meaning ({given[0]}), got one that derives from {base.__name__}, whose "
-                    "rows say something else; try class "
-                    f"{cls.__name__}(Rule), and both rules in the space"
+                    f"{cls.__name__}: a rule that defines its own meaning ({given[0]}) must "
+                    f"derive from Rule directly, got one derived from {base.__name__}, whose rows "
+                    "encode another condition; try class "
+                    f"{cls.__name__}(Rule), and add both rules to the space"
                 )
 
     # -- meaning ------------------------------------------------------------------------------

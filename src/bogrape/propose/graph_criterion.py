@@ -112,7 +112,7 @@ class GraphCriterion(AnyCriterion):
             if off.max() > 0:
                 i = int(off.argmax())
                 raise InvalidInputError(
-                    f"surrogate {self.model.name}: expected the same prediction whenever it is "
-                    "asked for, and however the nodes of a graph are numbered, got the "
+                    f"surrogate {self.model.name}: expected predictions that depend neither on "
+                    "earlier calls nor on the numbering of a graph's nodes, got the "
                     f"{what} {one[i]:.6g} and then {two[i]:.6g}"
                 )

@@ -90,7 +90,7 @@ def propose_mip(objective: AnyCriterion, request: Request) -> Proposal:
     if not isinstance(objective, Criterion):
         raise UnsupportedError(
             'expected a GraphGP for method "mip", got a surrogate of your own or several '
-            'properties, which have no rows; try method="auto"'
+            'properties, which it cannot encode; try method="auto"'
         )
     return solve(objective, request)
 
@@ -318,6 +318,6 @@ def check_method(method: object, solver: object, options: object) -> None:
     for name, given in (("solver", solver), ("options", options)):
         if given is not None:
             raise InvalidInputError(
-                f"{name} is a choice of method 'mip', got {given!r:.100} with method {method!r}; "
+                f"{name} applies to method 'mip' only, got {given!r:.100} with method {method!r}; "
                 f"try {name}=None, or method='mip'"
             )

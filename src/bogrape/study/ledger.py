@@ -78,8 +78,8 @@ class Ledger:
         if different:
             raise SettingsDiffer(
                 f"study {name!r} exists with other settings ({', '.join(different)}); use "
-                "Study.load(storage, name) to continue with them (and its method change to change "
-                "them from here on), or another name",
+                "Study.load(storage, name) to continue with its settings (study.change changes "
+                "them for later trials), or another name",
                 different,
             )
         return cls(opened, name, settings, recorded)

@@ -244,8 +244,8 @@ class Planner:
         settings, kappa = self.settings, kappa_of(confidence, n_graphs)
         if settings.goals is not None:
             raise StudyError(
-                "a regret bound belongs to one value, and this study has several properties; "
-                "see study.hypervolume for how a front grows"
+                "a regret bound is defined for a single value, and this study has several "
+                "properties; study.hypervolume measures the progress of a front"
             )
         complete = [trial for trial in trials if trial.state == "complete"]
         inside = [t for t, good in zip(complete, self._are_inside(complete), strict=True) if good]

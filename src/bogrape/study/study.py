@@ -206,8 +206,8 @@ class Study:
         given = self.settings.reference if reference is None else reference
         if given is None:
             raise StudyError(
-                "a hypervolume needs a reference point, and the study has none; give a value of "
-                f"each of {', '.join(goals.names)} that graphs of interest beat"
+                "a hypervolume needs a reference point, and the study has none; give for each of "
+                f"{', '.join(goals.names)} a value that graphs of interest beat"
             )
         point = Goals(goals.properties, "pareto", given).reference
         front = front_of(goals, self._ledger.trials(), self.space.identity)
@@ -218,8 +218,8 @@ class Study:
         goals = self.settings.goals
         if goals is None or not goals.is_pareto:
             raise StudyError(
-                "a Pareto front belongs to studies of several properties that are maximised or "
-                "minimised; try Study(space, properties={'qed': 'maximize', 'sa': 'minimize'})"
+                "a Pareto front needs several properties that are maximised or minimised; try "
+                "Study(space, properties={'qed': 'maximize', 'sa': 'minimize'})"
             )
         return goals
 

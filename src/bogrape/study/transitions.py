@@ -86,7 +86,7 @@ def failed(trial: Trial, reason: str, retries: int, seconds: float | None = None
 def released(trial: Trial) -> Trial:
     """Back in the queue."""
     if trial.is_finished:
-        raise StudyError(f"trial {trial.id} is {trial.state}; only pending ones go back")
+        raise StudyError(f"trial {trial.id} is {trial.state}; only pending trials can be released")
     return trial if trial.state == "queued" else replace(trial, state="queued", worker=None)
 
 
@@ -105,7 +105,7 @@ def retried(trial: Trial) -> Trial:
         return trial
     if trial.state != "failed":
         raise StudyError(
-            f"trial {trial.id} is {trial.state}; only failed ones are tried again. Use "
+            f"trial {trial.id} is {trial.state}; only failed trials can be retried. Use "
             "study.repeat(trial) to evaluate a complete one again, and "
             "study.release(trial) to give back a pending one"
         )

@@ -183,9 +183,9 @@ class Worker:
             data = packed(task)
         except Exception as error:
             raise WorkerError(
-                "expected what a worker process needs to be plain data and code, got something "
-                f"that cannot be sent there: {words(error)}; try rules and the like without locks, "
-                "open files or connections, or method='search'"
+                "a worker process needs a copy of the space, its rules and the model, but one of "
+                f"them cannot be sent there: {words(error)}; remove locks, open files and "
+                "connections from them, or try method='search'"
             ) from error
         # in a thread: pipes cannot be waited for in any other portable way
         threading.Thread(target=self._converse, args=(data, inbox), daemon=True).start()

@@ -51,7 +51,7 @@ def to_trial(row: Mapping[str, Any]) -> Trial:
     number = row["number"]
     try:
         if row["checksum"] != row_checksum(row):
-            raise ValueError("its checksum does not fit")
+            raise ValueError("its checksum does not match")
         if row["state"] not in STATES or row["origin"] not in ORIGINS:
             raise ValueError(f"unknown state {row['state']!r} or origin {row['origin']!r}")
         value = row["value"]

@@ -269,7 +269,7 @@ def _node_corners(coordinates: Coordinates) -> list[tuple[int, ...]]:
 def composition_bounds(
     posterior: WeightPosterior, shape: Shape, table: IntArray, kappa: float
 ) -> FloatArray:
-    """Standardised lower bounds on LCB with the SP kernel, one a row of label numbers."""
+    """Standardised lower bounds on LCB with the SP kernel, one per row of label numbers."""
     fitted = posterior.model
     n, n_labels = shape.n_nodes, shape.n_labels
     coordinates = Coordinates.of(shape, labelled=True, longest=n - 1)
