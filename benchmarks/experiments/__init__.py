@@ -39,7 +39,7 @@ SEARCHES: dict[str, int | None] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How much of an experiment is run.
+    """The part of an experiment to run.
 
     Attributes:
         problems: names of `get_problem`.

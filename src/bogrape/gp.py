@@ -52,7 +52,7 @@ class GraphGP:
         kernel: ``"ssp"``, ``"sp"``, ``"essp"``, ``"esp"``, ``"rbf"``, or one of your own
             (`bogrape.kernels.Kernel`), itself or by the name it was registered under.
         noise: noise variance in units of the standardised observations, or ``"fit"``. All
-            observations share it; variances that are known for single ones are given to `fit`.
+            observations share it; pass known variances of single observations to `fit`.
         feature_kernel: whether to add ``beta k_F`` (labels and features of nodes). Not with
             ``"rbf"``, which compares them by itself.
         n_labels: number of labels L; by default that of the space, or one more than the largest
@@ -389,7 +389,7 @@ def scaled_to_space(kernel: RBF, space: GraphSpace) -> RBF | None:
 
 
 def in_words(kernel: Kernel, hyperparameters: Mapping[str, float], n_labels: int) -> str:
-    """What `GraphGP.describe` says of a fit, from what was fitted."""
+    """The text of `GraphGP.describe`."""
     own = kernel.hyperparameters()
     if isinstance(kernel, RBF) and not kernel.scales:  # it compares what it has length scales for
         groups = [group for group in kernel.groups if f"length_{group}" in hyperparameters]

@@ -130,7 +130,7 @@ class Graph:
 
     @property
     def directed(self) -> bool:
-        """Whether edges have a direction."""
+        """True if edges have a direction."""
         return self._directed
 
     @property
@@ -150,7 +150,7 @@ class Graph:
 
     @property
     def _names(self) -> dict[str, Any]:
-        """What is known of names, as JSON can hold it."""
+        """The known names, as JSON-compatible data."""
         known = {"label_names": self._label_names, "domain": self._domain}
         return {key: value for key, value in known.items() if value is not None}
 

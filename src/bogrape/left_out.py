@@ -140,7 +140,7 @@ class LeaveOneOut:
 
     @property
     def beats_the_mean(self) -> bool:
-        """Whether the squared error is smaller than that of predicting the mean."""
+        """True if the squared error is smaller than that of predicting the mean."""
         return float(np.mean((self.mu - self.y) ** 2)) < float(np.var(self.y))
 
     @property
@@ -169,7 +169,7 @@ class LeaveOneOut:
 
     @property
     def knows_something(self) -> bool:
-        """Whether predictions beat the mean, by more than chance explains.
+        """True if predictions beat the mean, by more than chance explains.
 
         They do if their squared error is smaller than that of the mean, and if their correlation
         with the observed values is positive by a one-sided t-test.
@@ -185,7 +185,7 @@ class LeaveOneOut:
 
     @property
     def too_narrow(self) -> bool:
-        """Whether fewer observations lie inside their 95 % intervals than chance explains."""
+        """True if fewer observations lie inside their 95 % intervals than chance explains."""
         from scipy.special import bdtr
 
         n = len(self.mu)

@@ -273,7 +273,7 @@ class _Loop:
         return {*self.running, *(trial.id for trial in self.ready)}
 
     def _wants_another(self) -> bool:
-        """Whether one more trial should be found now."""
+        """True if one more trial should be found now."""
         if self.is_used_up or self._is_proposing:
             return False
         held = self._held

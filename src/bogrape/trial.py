@@ -97,7 +97,7 @@ class Trial:
 
     @property
     def is_finished(self) -> bool:
-        """Whether its state is final."""
+        """True if its state is final."""
         return self.state in ("complete", "failed")
 
     @property

@@ -49,7 +49,7 @@ class NamedNode(_Named):
 
 
 class Parametrised:
-    """What is told apart, shown and stored by its parameters."""
+    """Base of objects that are compared, shown and stored by their parameters."""
 
     package: ClassVar[str] = ""  # the part of bogrape that brings the rule, if not this one
 

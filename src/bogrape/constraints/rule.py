@@ -63,7 +63,7 @@ class Rule(Parametrised):
         return excess_of(self, self.holds, batch)
 
     def holds(self, graph: Graph) -> bool:
-        """Whether one graph satisfies the rule.
+        """True if one graph satisfies the rule.
 
         A rule that gives its meaning here is asked only about graphs that are in a space otherwise.
         """
@@ -77,12 +77,12 @@ class Rule(Parametrised):
 
     @property
     def one_by_one(self) -> bool:
-        """Whether a space asks it last, about few graphs: by default, if it has `holds` only."""
+        """True if a space asks it last, about few graphs: by default, if it has `holds` only."""
         return type(self).excess is Rule.excess
 
     @property
     def encoded(self) -> bool:
-        """Whether `rows` say all that the rule means, so that solvers know it.
+        """True if `rows` say all that the rule means, so that solvers know it.
 
         Otherwise every graph that a solver offers is checked. A rule whose rows merely follow from
         it, and rule out some graphs early, sets ``encoded = False``.
@@ -108,11 +108,11 @@ class Rule(Parametrised):
         return None
 
     def identity_version(self) -> str:
-        """What the texts of `identify` depend on: stored keys of another version are renewed."""
+        """Version of the texts of `identify`: stored keys of another version are recomputed."""
         return type(self).__name__
 
     def decides_helpers(self, shape: Shape) -> bool:  # noqa: ARG002
-        """Whether the rows leave one value only to each `Aux` of theirs, given the graph."""
+        """True if the rows leave one value only to each `Aux` of theirs, given the graph."""
         return True
 
     def helpers(self, graph: Graph) -> Mapping[Aux, bool]:  # noqa: ARG002
@@ -136,7 +136,7 @@ class Rule(Parametrised):
         return None
 
     def node_kinds(self, shape: Shape) -> tuple[NodeKind, ...] | None:  # noqa: ARG002
-        """All that a node can be, from a rule that ties features to edges; else None.
+        """All kinds of nodes, from a rule that relates features to edges; otherwise ``None``.
 
         Proofs rely on it: a node of a graph that satisfies the rule must be of one of these kinds.
         """

@@ -257,7 +257,7 @@ def _model_of(
     alone: bool,
     until: float,
 ) -> Posterior | JointModel | FittedSurrogate:
-    """What predicts: the posterior of a Gaussian process, or a surrogate with its observations."""
+    """The posterior of a Gaussian process, or a surrogate with its observations."""
     if isinstance(gp, GraphGP):
         return gp.posterior
     if isinstance(gp, (FunctionPosterior, WeightPosterior, JointModel, FittedSurrogate)):

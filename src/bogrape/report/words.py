@@ -282,7 +282,7 @@ def front_in_words(survey: Survey) -> str:
 
 
 def improvement_in_words(survey: Survey) -> str:
-    """When the best value came, and how it compares with the initial design."""
+    """The evaluation that found the best value, and its improvement on the initial design."""
     best = survey.best
     if best is None:
         return "No value yet."
@@ -312,7 +312,7 @@ def certainty_in_words(survey: Survey) -> list[str]:
 
 
 def _predictions_in_words(survey: Survey) -> list[str]:
-    """How well the surrogate predicts."""
+    """Accuracy of the surrogate, in words."""
     out = []
     try:
         loo = survey.left_out

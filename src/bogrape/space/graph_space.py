@@ -275,7 +275,7 @@ class GraphSpace:
 
     @cached_property
     def _own_key(self) -> object:
-        """What no other space has: equal rules may still give a graph different names."""
+        """A key of this very space: equal rules may still give a graph different names."""
         return object()
 
     @cached_property
@@ -285,7 +285,7 @@ class GraphSpace:
 
     @property
     def identity_version(self) -> str:
-        """What the texts of `identity` depend on; texts of different versions do not compare."""
+        """Version of the texts of `identity`; texts of different versions are not comparable."""
         wiser = (rule.identity_version() for rule in self._identifying)
         made_by = [f"igraph {version('igraph')}", *wiser]
         return ", ".join(made_by)
@@ -305,7 +305,7 @@ class GraphSpace:
         return replace(self, rules=all_rules, acyclic=False)
 
     def known(self, n: int) -> Known:
-        """What the rules decide for all graphs with n nodes, as far as that is cheap to see."""
+        """Consequences of the rules for all graphs with n nodes, if cheap to find."""
         if n not in self._known:
             self._known[n] = propagate(self.rules, self.shape(n), self.connected == "strong")
         return self._known[n]
@@ -317,7 +317,7 @@ class GraphSpace:
     # -- which graphs it holds ----------------------------------------------------------------
 
     def contains(self, graph: Graph) -> bool:
-        """Whether the graph is in the space."""
+        """True if the graph is in the space."""
         return not self._odd_kind(graph) and self.excess(Batch.of([graph]))[0] == 0
 
     def contains_each(self, graphs: Sequence[Graph]) -> BoolArray:

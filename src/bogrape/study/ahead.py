@@ -73,7 +73,7 @@ class Ahead:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a proposal is being computed or waits to be taken."""
+        """True if a proposal is being computed or waits to be taken."""
         return self._began is not None
 
     @property

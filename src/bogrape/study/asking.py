@@ -85,7 +85,7 @@ class Asking:
 
     @property
     def planner(self) -> Planner:
-        """What plans by the present settings; a new one after each change of them."""
+        """The planner for the current settings; a new one after each change of them."""
         if self._planner.settings is not self.ledger.settings:
             self._planner = Planner(self.ledger.settings)
         return self._planner
@@ -167,7 +167,7 @@ class Asking:
                 return
 
     def _planner_for(self, wish: Wish) -> Planner:
-        """What plans for a wish: with rules of its own, in the part of the space that has them."""
+        """The planner for a request with rules of its own, in that part of the space."""
         if not wish.rules:
             return self.planner
         settings = self.ledger.settings

@@ -47,7 +47,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Effort:
-    """How long one plan may take, and who watches it being made (see `propose`)."""
+    """Time limit of one plan, and the observer of its progress (see `propose`)."""
 
     time_limit: float
     stop: Callable[[], bool] | None = None
@@ -76,7 +76,7 @@ class Planner:
     def next(
         self, trials: Sequence[Trial], seed: int, rank: int = 0, effort: Effort | None = None
     ) -> Plan:
-        """What to try after these trials; from the initial design, the one at this rank."""
+        """The next graph after these trials; from the initial design, the one at this rank."""
         settings = self.settings
         effort = effort or Effort(settings.time_limit)
         deadline = time.monotonic() + effort.time_limit
@@ -180,14 +180,14 @@ class Planner:
         return {self.settings.space.identity(trial.graph) for trial in trials}
 
     def must_propose(self, trials: Sequence[Trial]) -> bool:
-        """Whether the next graph after these trials takes a fit and a proposal."""
+        """True if the next graph after these trials takes a fit and a proposal."""
         states = [trial.state for trial in trials]
         designed = len(states) - states.count("failed") >= self.settings.n_initial
         complete = [trial for trial in trials if trial.state == "complete"]
         return designed and "queued" not in states and self._can_model(complete)
 
     def _can_model(self, complete: Sequence[Trial]) -> bool:
-        """Whether enough is known: two values, of each property if there are several.
+        """True if enough is known: two values, of each property if there are several.
 
         Then also one graph that was measured in full, to be improved.
         """
@@ -240,7 +240,7 @@ class Planner:
         n_graphs: int,
         effort: Effort,
     ) -> RegretBound:
-        """How much better than the best observed graph any graph of the space may be."""
+        """Bound on the improvement of any graph of the space on the best observed graph."""
         settings, kappa = self.settings, kappa_of(confidence, n_graphs)
         if settings.goals is not None:
             raise StudyError(
@@ -373,7 +373,7 @@ class Planner:
         return self._joint[1]
 
     def _are_inside(self, trials: Sequence[Trial]) -> list[bool]:
-        """Whether the graph of each trial is in the space."""
+        """True if the graph of each trial is in the space."""
         fresh = [trial for trial in trials if trial.id not in self._inside]
         found = self.settings.space.contains_each([trial.graph for trial in fresh])
         for trial, inside in zip(fresh, found.tolist(), strict=True):

@@ -23,7 +23,7 @@ _MOST_COMMENTS = 500  # of one trial
 @final
 @dataclass(frozen=True, kw_only=True)
 class Signature:
-    """Who does what, by which request.
+    """Author, action and request of a change.
 
     Attributes:
         by: name of a person or a program.
@@ -52,7 +52,7 @@ class Signature:
             object.__setattr__(self, "note", as_note(self.note))
 
     def entry(self) -> dict[str, Any]:
-        """What is kept."""
+        """The stored form."""
         known = {
             "time": now(),
             "action": self.action,
@@ -68,7 +68,7 @@ class Signature:
         return with_entry(trial, self.entry())
 
     def is_on(self, trial: Trial) -> bool:
-        """Whether this request has changed the trial already."""
+        """True if this request has changed the trial already."""
         if self.request is None:
             return False
         found = next((e for e in trial.log if e.get("request") == self.request), None)

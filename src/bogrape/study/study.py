@@ -246,7 +246,7 @@ class Study:
         stop: Callable[[], bool] | None = None,
         record: bool = False,
     ) -> RegretBound:
-        """How much better than the best observed graph any graph of the space may be.
+        """Bound on the improvement of any graph of the space on the best observed graph.
 
         The best confidence limit on an observed graph minus the limit on all graphs of the space
         that are observed or can still be evaluated, which is proved as a proposal is. ``float()``

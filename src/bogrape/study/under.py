@@ -58,7 +58,7 @@ def restricted(space: GraphSpace, rules: Sequence[Rule]) -> GraphSpace:
 
 
 def recorded(rules: Iterable[Rule]) -> dict[str, Any]:
-    """What a trial keeps of the rules it was suggested under, for its ``details``."""
+    """Stored form of the rules a trial was suggested under, for its ``details``."""
     stored: list[dict[str, Any]] = []
     for rule in rules:
         try:

@@ -152,7 +152,7 @@ def _next_end(
 
 
 def _answer(worker: Worker, report: Report | None) -> Any:
-    """What a job's end amounts to; workers that can go on are kept."""
+    """Answer of a finished job; workers that can continue are kept."""
     if report is not None and report.kind in ("done", "raised", "out of memory"):
         _idle.append(worker)
         if report.kind == "raised":

@@ -107,7 +107,7 @@ def command(module: str) -> list[str]:
 
 
 class Report(NamedTuple):
-    """What a worker says of its task, or that it has died."""
+    """Messages of a worker about its task, or its death."""
 
     kind: Literal["begun", "told", "done", "raised", "out of memory", "broken", "died"]
     item: Any = None
@@ -115,14 +115,14 @@ class Report(NamedTuple):
 
 @dataclass(frozen=True)
 class Death:
-    """How a process ended that was not asked to."""
+    """Cause of the unexpected end of a process."""
 
     code: int | None
     last_words: str
 
     @property
     def by_signal(self) -> bool:
-        """Whether somebody, or the system, ended it."""
+        """True if somebody, or the system, ended it."""
         return self.code is not None and self.code < 0
 
     def __str__(self) -> str:
@@ -170,7 +170,7 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether the process still runs, and is ours (not a forked parent's)."""
+        """True if the process still runs, and is ours (not a forked parent's)."""
         return self._owner == os.getpid() and self._process.poll() is None
 
     def begin(self, task: Task, inbox: Inbox) -> None:

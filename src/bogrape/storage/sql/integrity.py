@@ -31,7 +31,7 @@ _SHOWN = 10  # numbers in a message
 
 
 def check_file(path: Path) -> bool:
-    """Whether the file holds studies (an empty one does not); damage is an error.
+    """True if the file holds studies (an empty one does not); damage is an error.
 
     Nothing is written, neither to the file nor beside it.
     """

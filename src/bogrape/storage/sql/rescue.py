@@ -103,7 +103,7 @@ def _layouts(table: str) -> list[list[str]]:
 
 
 def _as_rows(table: str, values: list[Any]) -> Iterator[dict[str, Any]]:
-    """What the values could be as a row of the table."""
+    """Possible rows of the table with these values."""
     for names in _layouts(table):
         if len(values) <= len(names):
             yield dict(zip(names, values, strict=False))
