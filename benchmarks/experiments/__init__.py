@@ -145,7 +145,7 @@ _EXPERIMENTS: dict[str, Experiment] = {}
 def register(experiment: Experiment) -> Experiment:
     """Make an experiment known."""
     if experiment.name in _EXPERIMENTS:
-        raise InvalidInputError(f"an experiment named {experiment.name!r} exists already")
+        raise InvalidInputError(f"an experiment named {experiment.name!r} already exists")
     _EXPERIMENTS[experiment.name] = experiment
     return experiment
 

@@ -107,7 +107,7 @@ def register(name: str) -> Callable[[Factory], Factory]:
     def add(factory: Factory) -> Factory:
         if name in _FACTORIES:
             raise InvalidInputError(
-                f"an optimiser named {name!r} exists already; choose another name"
+                f"an optimiser named {name!r} already exists; choose another name"
             )
         _FACTORIES[name] = factory
         return factory

@@ -39,7 +39,7 @@ class Graph:
 
     Args:
         adjacency: square 0/1 matrix with an empty diagonal; symmetric unless ``directed``.
-        labels: one integer ``>= 0`` a node; all zero when left out.
+        labels: one integer ``>= 0`` per node; all zero when left out.
         features: ``n_nodes`` rows of 0/1 values beyond the label; none when left out.
         directed: whether ``adjacency[u, v]`` is an arc from ``u`` to ``v``.
         edge_labels: matrix of integers, ``>= 1`` exactly where there is an edge; ``None`` for none.

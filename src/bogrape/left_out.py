@@ -52,7 +52,7 @@ class Inverse:
 
 @dataclass(frozen=True, kw_only=True)
 class LeaveOneOut:
-    """Each observation as predicted from all others, noise included.
+    """Predictions of each observation from all others, noise included.
 
     Kept in standardised units, in which nothing overflows; ``observed``, ``mean``, ``std`` and the
     errors are in the user's. An observation that the model sees clipped appears so here too.
@@ -84,7 +84,7 @@ class LeaveOneOut:
     def of_predictions(
         cls, values: FloatArray, mean: FloatArray, std: FloatArray, sign: float
     ) -> LeaveOneOut:
-        """From predictions that were made before the values were known, in the user's units."""
+        """From predictions made before the values were known, in the user's units."""
         standard = standardise(sign * values)
         mu, sigma = (sign * mean - standard.mean) / standard.scale, std / standard.scale
         sigma = np.maximum(sigma, _ROUNDING)

@@ -291,7 +291,7 @@ class GraphSpace:
         return ", ".join(made_by)
 
     def with_rules(self, rules: Iterable[Rule]) -> GraphSpace:
-        """The same space under exactly these rules (``Acyclic`` included only if it is given).
+        """The same space with exactly these rules (``Acyclic`` only if it is among them).
 
         What is known of single nodes stays: their names and their labels.
         """
@@ -348,7 +348,7 @@ class GraphSpace:
         return out
 
     def check(self, graph: Graph) -> None:
-        """Raise `NotInSpaceError` naming everything that is wrong with the graph."""
+        """Raise `NotInSpaceError` with all reasons if the graph is not in the space."""
         broken = self.violations(graph)
         if broken:
             raise NotInSpaceError(
@@ -357,7 +357,7 @@ class GraphSpace:
             )
 
     def enumerate(self, limit: int | None = None) -> list[Graph]:
-        """All different graphs of the space, the smallest first; at most ``limit``.
+        """All distinct graphs of the space, smallest first; at most ``limit``.
 
         Meant for small spaces: the number of graphs grows faster than exponentially with n_nodes.
 
@@ -411,7 +411,7 @@ class GraphSpace:
         return total
 
     def derived(self, batch: Batch, *, deadline: float = math.inf) -> Batch:
-        """The graphs with everything set that follows, by some rule, from the rest of them.
+        """The graphs with all attributes set that follow from others by a rule.
 
         Graphs that are not reached before the deadline (a `time.monotonic` value) stay as they are;
         the first few are always reached.
@@ -434,7 +434,7 @@ class GraphSpace:
         return batch
 
     def _structural(self, batch: Batch) -> list[tuple[str, FloatArray]]:
-        """Everything but the rules: size, ranges of labels and edge labels, connectivity."""
+        """All conditions except rules: size, ranges of labels and edge labels, connectivity."""
         n = batch.n_nodes
         ones = np.ones(len(batch))
         out = []
@@ -452,7 +452,7 @@ class GraphSpace:
         return out
 
     def oddities(self, graph: Graph) -> list[str]:
-        """Reasons why a model of this space cannot read the graph; empty if it can.
+        """Reasons why a model of this space cannot encode the graph; empty if it can.
 
         Graphs of the right kind and alphabet of labels can be learnt from, whatever their size and
         whichever rules they break.

@@ -1,4 +1,4 @@
-"""`Asking`: hands out trials, what waits first, then the initial design, then proposals.
+"""`Asking`: hands out trials: queued ones first, then the initial design, then proposals.
 
 The seed of trial k derives from the study's seed and k, and what is proposed depends on the trials
 present, in the order of their ids. So a study that was cut off goes on as if it had not been.
@@ -91,7 +91,7 @@ class Asking:
         return self._planner
 
     def ask(self, wish: Wish) -> list[Trial]:
-        """As many pending trials as are wished for, or as can be had."""
+        """The requested number of pending trials, or as many as possible."""
         ledger = self.ledger
         ledger.take_up_settings()
         limit = ledger.settings.time_limit if wish.time_limit is None else wish.time_limit
@@ -123,7 +123,7 @@ class Asking:
         stopped: Callable[[], bool],
         line: StatusLine,
     ) -> None:
-        """Append trials until there are enough, or no more are to be had."""
+        """Append trials until there are enough, or no more can be found."""
 
         def show(text: str) -> None:
             line.show(len(found), text)
@@ -174,7 +174,7 @@ class Asking:
         return Planner(settings, restricted(settings.space, wish.rules))
 
     def _new(self, wish: Wish, effort: Effort, planner: Planner) -> Trial:
-        """Reserve a graph nobody has had; begin again if another process was quicker."""
+        """Reserve a new graph; start over if another process was faster."""
         for conflict in range(_CONFLICTS):
             trials = self.ledger.trials()
             if wish.most is not None:  # looked at before long thought, and when it is reserved

@@ -1,4 +1,4 @@
-"""`Planner`: from the trials so far to the next graph. It stores nothing but caches."""
+"""`Planner`: chooses the next graph, given the trials so far. It stores only caches."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ class Planner:
         return self._design.next(present, rank)
 
     def _random(self, trials: Sequence[Trial], seed: int, deadline: float) -> Plan:
-        """Any graph that is new; if the time is up, one that is found in a moment."""
+        """Any new graph; after the deadline, one that can be found quickly."""
         until = max(deadline, time.monotonic() + _LAST_SECONDS)
         identities = self._identities(trials)
         return Plan(random_graph(self.space, seed, identities, until), "random")
@@ -314,7 +314,7 @@ class Planner:
         return float(proposal.bound), proposal.status
 
     def _fit(self, complete: Sequence[Trial]) -> GraphGP | FittedSurrogate:
-        """The model of these observations; kept until there are new ones."""
+        """The model of these observations, cached until there are new ones."""
         # values can be corrected
         ids = tuple((trial.id, trial.value, trial.noise) for trial in complete)
         if self._fitted is None or self._fitted[0] != ids:
@@ -381,7 +381,7 @@ class Planner:
         return [self._inside[trial.id] for trial in trials]
 
     def _say_how_many(self, n_used: int, n_observations: int) -> None:
-        """Say, once, that the model is made from a part of the observations."""
+        """Warn once that the model uses only a part of the observations."""
         if n_used < n_observations and not self._said_how_many:
             self._said_how_many = True
             logger.warning(
@@ -392,7 +392,7 @@ class Planner:
             )
 
     def _name_far_value(self, trial: Trial, value: float | None, name: str = "") -> None:
-        """Say, once for each trial, that its value is taken for another."""
+        """Warn once per trial that its value is clipped."""
         if trial.id not in self._named:
             self._named.add(trial.id)
             logger.warning(

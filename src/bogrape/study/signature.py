@@ -1,4 +1,4 @@
-"""`Signature`: who changes a study, and by which request, as it is kept with the trials.
+"""`Signature`: author and request of a change, stored with the trials.
 
 Whoever reaches a study through a server is one of several people, and may repeat a request whose
 answer was lost. So a change can be signed: the trial it makes or changes keeps an entry in its
@@ -104,7 +104,7 @@ def of_request(trials: Sequence[Trial], signature: Signature) -> list[Trial]:
 
 
 def as_note(text: object) -> str:
-    """A remark of a person, fit for every database."""
+    """A comment, checked and cleaned for all databases."""
     if not isinstance(text, str) or not text.strip():
         raise InvalidInputError(f"expected a text of at least one letter, got {text!r:.60}")
     if len(text) > _LONGEST_NOTE:

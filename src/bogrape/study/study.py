@@ -58,7 +58,7 @@ from .values import as_noise, as_value
 
 @final
 class Study:
-    """Trials of graphs in a space, and what to try next.
+    """An optimisation of graphs in a space: its trials, and the next graphs to try.
 
     Args:
         space: the graphs to choose from.
@@ -106,7 +106,7 @@ class Study:
         *,
         given: Collection[str] | None = None,
     ) -> Study:
-        """As ``Study(...)``, with the settings in one piece.
+        """Like ``Study(...)``, with the settings as one object.
 
         ``given`` names those that were chosen: the others are defaults, and a study that was made
         with earlier ones keeps them. By default all count as chosen.
@@ -489,7 +489,7 @@ class Study:
         )
 
     def release(self, trial: Trial | int, *, reason: str | None = None) -> Trial:
-        """Give back a pending trial whose worker is gone: the next ``ask`` hands it out again.
+        """Return a pending trial to the queue, e.g. if its worker is gone.
 
         With a ``reason``, the evaluation could not even be started: no attempt is counted.
         """
@@ -499,7 +499,7 @@ class Study:
         return self._ledger.change(trial, lambda current: not_started(current, words))
 
     def retry(self, trial: Trial | int) -> Trial:
-        """Queue a failed trial for another attempt, for instance after mending the objective.
+        """Queue a failed trial for another attempt, for instance after fixing the objective.
 
         The earlier failure stays in the trial's ``details["failures"]``.
         """
@@ -538,7 +538,7 @@ class Study:
         noise: float | Mapping[str, float] | None = None,
         outside: Outside = "accept",
     ) -> Trial:
-        """Record an observation from elsewhere; see `add_all`. A known graph counts as a repeat.
+        """Record an existing observation; see `add_all`. A known graph counts as a repeat.
 
         The noise is the variance of the value, where it is known: see `tell`. Several properties
         are given by name.
@@ -553,7 +553,7 @@ class Study:
         *,
         outside: Outside = "accept",
     ) -> TrialList:
-        """Record many observations from elsewhere, all or none of them.
+        """Record several existing observations: all of them or none.
 
         Graphs outside the space (of other sizes, or breaking rules) train the model all the same,
         and are never proposed: their trials say in ``trial.outside`` what they break.
@@ -583,7 +583,7 @@ class Study:
         )
 
     def enqueue(self, graph: Graph) -> Trial:
-        """Put a graph of your own in the queue: the next ``ask`` hands it out."""
+        """Queue your own graph: the next ``ask`` hands it out."""
         self.space.check(graph)
         inserted = self._ledger.append_new(self._ledger.draft(graph, "queued"))
         if inserted is None:
