@@ -79,7 +79,7 @@ def minimize(
         n_iterations: evaluations after the initial ones.
         n_initial: evaluations of the initial design.
         storage: ``None`` for memory, or a database URL such as ``"sqlite:///study.db"``. A study
-            that exists already continues where it stopped.
+            that already exists continues where it stopped.
         name: of the study in its storage.
         executor: where evaluations run. ``None`` for this process; ``"process"`` for a killable
             process each; ``"dask://host:port"`` or a Dask client; ``"slurm"`` or a submitit

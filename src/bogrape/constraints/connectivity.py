@@ -1,6 +1,6 @@
-"""Rules about how well nodes are connected: two-connected, disjoint paths, distance of two nodes.
+"""Rules on connectivity: two-connected graphs, disjoint paths, distance of two nodes.
 
-The public door is `bogrape.constraints`.
+Import them from `bogrape.constraints`.
 """
 
 from __future__ import annotations

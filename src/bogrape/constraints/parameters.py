@@ -1,4 +1,4 @@
-"""`Parametrised`: a frozen object that is nothing but its parameters: checked, shown, stored.
+"""`Parametrised`: a frozen object defined by its parameters, which are checked, shown and stored.
 
 Rules derive from it. A parameter is a number, a label, a node, or a tuple of such; labels and nodes
 may be given by name, and remember it once a space has made numbers of them.

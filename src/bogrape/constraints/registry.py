@@ -1,8 +1,8 @@
-"""Rules of your own in stored studies: under which name a class is stored, and how it is found.
+"""Custom rules in stored studies: how their classes are stored and found again.
 
 A class is stored by its import path, ``module:Class``. One defined in a script or a notebook has
-none: it is stored with a note of where that was, and found again when the same script runs.
-`register_rule` makes known what cannot be found in either way.
+none: it is stored with the name of the script, and found again when the same script runs.
+`register_rule` is for classes that cannot be found in either way.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Rule`: what every declarative rule about graphs has in common.
+"""`Rule`: the base of all declarative rules for graphs.
 
 A rule has ONE meaning, `Rule.excess` over a whole batch of graphs or `Rule.holds` of one graph, and
 at most ONE encoding, `Rule.rows`, that says the same to a solver. Everything else is derived from
@@ -65,7 +65,7 @@ class Rule(Parametrised):
     def holds(self, graph: Graph) -> bool:
         """True if one graph satisfies the rule.
 
-        A rule that gives its meaning here is asked only about graphs that are in a space otherwise.
+        A rule that defines this is asked only about graphs that satisfy the rest of the space.
         """
         if type(self).excess is Rule.excess:
             self.refuse("holds(graph) or excess(batch)", "neither", "to define one of them")
@@ -82,7 +82,7 @@ class Rule(Parametrised):
 
     @property
     def encoded(self) -> bool:
-        """True if `rows` say all that the rule means, so that solvers know it.
+        """True if `rows` express the whole rule, so that solvers know it.
 
         Otherwise every graph that a solver offers is checked. A rule whose rows merely follow from
         it, and rule out some graphs early, sets ``encoded = False``.
@@ -112,7 +112,7 @@ class Rule(Parametrised):
         return type(self).__name__
 
     def decides_helpers(self, shape: Shape) -> bool:  # noqa: ARG002
-        """True if the rows leave one value only to each `Aux` of theirs, given the graph."""
+        """True if, given the graph, the rows determine the value of each `Aux`."""
         return True
 
     def helpers(self, graph: Graph) -> Mapping[Aux, bool]:  # noqa: ARG002
@@ -132,7 +132,7 @@ class Rule(Parametrised):
         k: int,  # noqa: ARG002
         rng: np.random.Generator,  # noqa: ARG002
     ) -> Batch | None:
-        """k random graphs likely to satisfy the rules, from a rule that knows a way; else None."""
+        """k random graphs likely to satisfy the rules, if the rule can draw them; else None."""
         return None
 
     def node_kinds(self, shape: Shape) -> tuple[NodeKind, ...] | None:  # noqa: ARG002

@@ -250,7 +250,7 @@ class Ledger:
         return list(map(self._dressed, inserted))
 
     def append_new(self, draft: Trial, *, most: int | None = None) -> Trial | None:
-        """Add a trial, unless its graph exists already or the budget is spent."""
+        """Add a trial, unless its graph already exists or the budget is spent."""
         draft = self._signed(draft)
         inserted = self.storage.insert(
             self.name, [draft], self._keys([draft]), distinct=True, most=most
