@@ -107,21 +107,44 @@ def study_of(fields: Mapping[str, str]) -> tuple[str, StudySettings]:
     form = Form(fields)
     name = form.tried("name", lambda: check_name(form.text("name")))
     space = space_of(form)
-    settings = None if space is None else _settings(form, space)
+    settings = None if space is None else settings_of(form, space)
     form.refuse()
     assert name is not None
     assert settings is not None
     return name, settings
 
 
-def _settings(form: Form, space: GraphSpace) -> StudySettings | None:
+def settings_of(form: Form, space: GraphSpace) -> StudySettings | None:
+    """The settings that a form describes, with its problems noted."""
     chosen: dict[str, Any] = {"direction": form.text("direction") or "minimize"}
+    if wishes := _wishes(form):
+        chosen = {"properties": wishes}
     for name in ("n_initial", "seed", "retries"):
         if (found := form.whole(name)) is not None:
             chosen[name] = found
     if (limit := form.number("time_limit")) is not None:
         chosen["time_limit"] = limit
     return form.tried("", lambda: StudySettings(space=space, **chosen))
+
+
+def _wishes(form: Form) -> dict[str, str]:
+    """Lines such as ``yield largest``: several properties, and what is wanted of each."""
+    words = {"largest": "maximize", "smallest": "minimize"}
+    found: dict[str, str] = {}
+    for line in form.lines("properties"):
+        name, _, wish = line.rpartition(" ")
+        name = name.strip(" ,;:")
+        if not name or wish not in words:
+            form.problems.append(
+                ("properties", f"expected a name, then largest or smallest, got {line!r:.40}")
+            )
+        elif name in found:
+            form.problems.append(("properties", f"{name!r:.40} comes twice"))
+        else:
+            found[name] = words[wish]
+    if len(found) == 1 and not form.problems:
+        form.problems.append(("properties", "expected two or more; leave it empty for one"))
+    return found
 
 
 def space_of(form: Form) -> GraphSpace | None:
