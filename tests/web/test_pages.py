@@ -342,3 +342,16 @@ def test_ticks_are_few_and_lie_inside(low: float, high: float) -> None:
     assert 1 <= len(ticks) <= 8
     assert all(60.0 - 1e-6 <= at <= 580.0 + 1e-6 for at, _ in ticks)
     assert len({text for _, text in ticks}) == len(ticks) or high - low <= 1e-5
+
+
+def test_notebooks_of_several_properties_run(wishes: tuple[str, Any]) -> None:
+    url, web = wishes
+    send(web, "/studies/one/paste", {"lines": "0 1.5 3\n1 2 4\n2 1 5"})
+    notebook = web.get("/studies/one/export/ipynb").json()
+    cells = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
+    names: dict[str, Any] = {}
+    exec("\n".join(cells[:-1]), names)  # the last one asks
+    assert [t.values for t in names["study"].trials] == [
+        t.values for t in Study.load(url, "one").trials
+    ]
+    assert "study.pareto_front" in cells
