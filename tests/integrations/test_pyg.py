@@ -108,5 +108,5 @@ def test_data_from_elsewhere_is_read_or_refused() -> None:
 
 
 def test_only_graphs_of_bogrape_are_converted() -> None:
-    with pytest.raises(InvalidInputError, match="got builtins.str"):
+    with pytest.raises(InvalidInputError, match=r"got builtins\.str"):
         to_pyg("CCO")  # type: ignore[arg-type]
