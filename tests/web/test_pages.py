@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -147,6 +148,26 @@ def test_a_form_says_what_it_means_and_where_it_contradicts_itself(url: str, web
     assert made.status_code == 200
     assert Study.load(url, "circuits").settings.n_initial == 5
     assert send(web, "/new", form).status_code == 409
+
+
+def test_parts_of_graphs_are_pinned_and_forbidden_for_one_request(url: str, web: Any) -> None:
+    form = {"n": "2", "counts": "a 2 2", "apart": "a a", "edges_min": "6"}
+    assert send(web, "/studies/one/ask", {**form, "apart": "a"}).status_code == 422
+    assert send(web, "/studies/one/ask", {**form, "edges_max": "2"}).status_code == 422
+    assert send(web, "/studies/one/ask", form).status_code == 200
+    for _ in range(300):
+        trials = Study.load(url, "one").trials
+        if len(trials) == 2:
+            break
+        time.sleep(0.1)
+    assert len(trials) == 2
+    for trial in trials:
+        of_a = trial.graph.labels == 0
+        assert of_a.sum() == 2
+        assert not trial.graph.adjacency[of_a][:, of_a].any()
+        assert trial.graph.n_edges >= 6
+    page = text_of(web.get(f"/studies/one/trials/{trials[0].id}").text)
+    assert "It was asked for under further rules" in page
 
 
 def test_molecules_by_form_text_and_drawing(url: str, web: Any) -> None:

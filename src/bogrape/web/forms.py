@@ -218,17 +218,10 @@ def _graphs(form: Form) -> GraphSpace:
     rules: list[Rule] = []
     if (degree := form.whole("degree_max")) is not None:
         rules.append(DegreeRange(maximum=degree))
-    low, high = form.whole("edges_min"), form.whole("edges_max")
-    if low is not None or high is not None:
-        rules.append(NumberOfEdges(minimum=low or 0, maximum=high))
+    rules += _numbers_of_edges(form)
     if (cycles := form.whole("rings_max")) is not None:
         rules.append(CycleRange(maximum=cycles))
-    for line in form.lines("apart"):
-        pair = [part.strip() for part in re.split(r"[,\s]+", line)]
-        if len(pair) != 2:
-            form.problems.append(("apart", f"expected two labels, got {line!r:.40}"))
-        else:
-            rules.append(ForbiddenAdjacency(pair[0], pair[1]))
+    rules += _apart(form)
     rules += _counts(form)
     if form.problems:
         raise _SaidAlready
@@ -241,6 +234,26 @@ def _graphs(form: Form) -> GraphSpace:
         acyclic=form.is_on("acyclic"),
         rules=tuple(rules),
     )
+
+
+def _numbers_of_edges(form: Form) -> list[Rule]:
+    low, high = form.whole("edges_min"), form.whole("edges_max")
+    if low is None and high is None:
+        return []
+    rule = form.tried("edges_min", lambda: NumberOfEdges(minimum=low or 0, maximum=high))
+    return [] if rule is None else [rule]
+
+
+def _apart(form: Form) -> list[Rule]:
+    """Lines such as ``switch router``: labels of nodes that are never neighbours."""
+    rules: list[Rule] = []
+    for line in form.lines("apart"):
+        pair = [part.strip() for part in re.split(r"[,\s]+", line)]
+        if len(pair) != 2:
+            form.problems.append(("apart", f"expected two labels, got {line!r:.40}"))
+        else:
+            rules.append(ForbiddenAdjacency(pair[0], pair[1]))
+    return rules
 
 
 def _counts(form: Form) -> list[Rule]:
@@ -283,7 +296,9 @@ def rules_of(fields: Mapping[str, str], space: GraphSpace) -> list[dict[str, Any
                 rule = form.tried(name, partial(kind, pattern))
                 if rule is not None:
                     rules.append(rule)
-    elif space.nodes is not None:
+    else:
+        rules += [*_apart(form), *_numbers_of_edges(form)]
+    if space.nodes is not None:
         for name, kind in (("required", RequiredEdge), ("forbidden", ForbiddenEdge)):
             for line in form.lines(name):
                 pair = re.split(r"\s*,\s*|\s+", line)
