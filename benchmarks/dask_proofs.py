@@ -13,20 +13,16 @@ import argparse
 import os
 import signal
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from bogrape import LCB, GraphSpace, Proposal, propose
 
 from .checkout import ROOT
+from .dask_tables import FILE, KINDS, table
 from .engine import instance
-from .markdown_tables import markdown
 from .records import Record, appending, provenance
 
-FILE = "dask-proofs.jsonl"
-KINDS = ("one worker", "two workers", "two, one killed")
 KILL_AFTER = 10.0  # seconds of the proof
 LIMIT = 200.0
 _STARTING = 60.0
@@ -81,42 +77,6 @@ def _warm_up(client: Any) -> None:
     from bogrape import GraphGP
 
     propose(space, GraphGP("ssp").fit(graphs, [1.0, 0.0, 2.0, 1.5, 0.5]), client=client)
-
-
-def table(records: Sequence[Record]) -> str:
-    """One row per instance, then the median of the speed-ups."""
-    found = {(r["problem"], r["seed"], r["method"]): r for r in records}
-    rows, speedups = [], []
-    for problem, seed in sorted({(r["problem"], r["seed"]) for r in records}):
-        one, two, less = (found.get((problem, seed, kind)) for kind in KINDS)
-        both = [r for r in (one, two, less) if r is not None]
-        ratio = None
-        if one and two and one["status"] == two["status"] == "optimal":
-            ratio = one["seconds"] / two["seconds"]
-            speedups.append(ratio)
-        tolerance = 1e-5 * max(1.0, abs(both[0]["value"]))
-        proved = [r for r in both if r["status"] == "optimal"]
-        spread = max(r["value"] for r in proved) - min(r["value"] for r in proved) if proved else 0
-        rows.append(
-            [
-                problem,
-                str(seed),
-                *(_seconds(r) for r in (one, two)),
-                "-" if ratio is None else f"{ratio:.2f}",
-                _seconds(less),
-                "yes" if spread <= tolerance else "NO",
-            ]
-        )
-    header = ["instance", "seed", "one worker (s)", "two workers (s)", "speed-up"]
-    header += ["two, one killed (s)", "same value"]
-    words = f"\n\nMedian speed-up: {median(speedups):.2f}." if speedups else ""
-    return markdown(header, rows) + words
-
-
-def _seconds(record: Record | None) -> str:
-    if record is None:
-        return "-"
-    return f"{record['seconds']:.0f}" + ("" if record["status"] == "optimal" else " (open)")
 
 
 def main() -> None:
