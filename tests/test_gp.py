@@ -461,9 +461,11 @@ def test_an_unfitted_process_says_so() -> None:
 
 def test_queries_unlike_the_data_are_refused() -> None:
     gp = fitted([EDGE, PATH], [1.0, 2.0])
-    with pytest.raises(InvalidInputError, match=r"must have 0 features .* got 1"):
+    with pytest.raises(InvalidInputError, match=r"with 0 features .* got 1"):
         gp.predict([Graph([[0]], features=[[1]])])
-    with pytest.raises(InvalidInputError, match="undirected as the fitted ones are, got directed"):
+    with pytest.raises(
+        InvalidInputError, match="undirected graphs like the fitted ones, got directed"
+    ):
         gp.predict([Graph([[0]], directed=True)])
     with pytest.raises(InvalidInputError, match="at least one graph, got none"):
         gp.predict([])

@@ -53,7 +53,7 @@ class GraphGP:
         kernel: ``"ssp"``, ``"sp"``, ``"essp"``, ``"esp"``, ``"rbf"``, or one of your own
             (`bogrape.kernels.Kernel`), itself or by the name it was registered under.
         noise: noise variance in units of the standardised observations, or ``"fit"``. All
-            observations share it; variances that are known for single ones are given to `fit`.
+            observations share it; pass known variances of single observations to `fit`.
         feature_kernel: whether to add ``beta k_F`` (labels and features of nodes). Not with
             ``"rbf"``, which compares them by itself.
         n_labels: number of labels L; by default that of the space, or one more than the largest
@@ -360,18 +360,18 @@ class GraphGP:
         if graphs[0].directed != self._directed:
             kinds = ("undirected", "directed")
             raise InvalidInputError(
-                f"graphs must be {kinds[self._directed]} as the fitted ones are, "
+                f"expected {kinds[self._directed]} graphs like the fitted ones, "
                 f"got {kinds[not self._directed]} ones"
             )
         if queries.n_extra != model.counts.n_extra:
             raise InvalidInputError(
-                f"graphs must have {model.counts.n_extra} features as the fitted ones do, "
-                f"got {queries.n_extra}"
+                f"expected graphs with {model.counts.n_extra} features like the fitted ones, "
+                f"got {queries.n_extra} features"
             )
         if queries.n_edge_labels and not model.kernel.edge_labelled:
             raise InvalidInputError(
-                "graphs must have no edge labels as the fitted ones have none, got some with edge "
-                f"labels up to {queries.n_edge_labels}"
+                "expected graphs without edge labels like the fitted ones, got edge labels up to "
+                f"{queries.n_edge_labels}"
             )
         with threadpool_limits(1):
             mean, std = self.posterior.mean_std(queries)
@@ -397,7 +397,7 @@ def scaled_to_space(kernel: RBF, space: GraphSpace) -> RBF | None:
 
 
 def in_words(kernel: Kernel, hyperparameters: Mapping[str, float], n_labels: int) -> str:
-    """What `GraphGP.describe` says of a fit, from what was fitted."""
+    """The text of `GraphGP.describe`."""
     own = kernel.hyperparameters()
     if isinstance(kernel, RBF) and not kernel.scales:  # it compares what it has length scales for
         groups = [group for group in kernel.groups if f"length_{group}" in hyperparameters]

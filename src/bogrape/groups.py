@@ -58,7 +58,7 @@ def groups_of(counts: Counts) -> tuple[str, ...]:
 
 
 def divisors(counts: Counts, group: str) -> IntArray:
-    """What the counts of each graph are divided by: n for features, and else the square of n."""
+    """Divisor of the counts of each graph: n for features, otherwise the square of n."""
     return counts.sizes if group == "features" else counts.sizes**2
 
 

@@ -69,7 +69,7 @@ class Inverse:
 
 @dataclass(frozen=True, kw_only=True)
 class LeaveOneOut:
-    """Each observation as predicted from all others, noise included.
+    """Predictions of each observation from all others, noise included.
 
     Kept in standardised units, in which nothing overflows; ``observed``, ``mean``, ``std`` and the
     errors are in the user's. An observation that the model sees clipped appears so here too.
@@ -101,7 +101,7 @@ class LeaveOneOut:
     def of_predictions(
         cls, values: FloatArray, mean: FloatArray, std: FloatArray, sign: float
     ) -> LeaveOneOut:
-        """From predictions that were made before the values were known, in the user's units."""
+        """From predictions made before the values were known, in the user's units."""
         standard = standardise(sign * values)
         mu, sigma = (sign * mean - standard.mean) / standard.scale, std / standard.scale
         sigma = np.maximum(sigma, _ROUNDING)
@@ -157,7 +157,7 @@ class LeaveOneOut:
 
     @property
     def beats_the_mean(self) -> bool:
-        """Whether the squared error is smaller than that of predicting the mean."""
+        """True if the squared error is smaller than that of predicting the mean."""
         return float(np.mean((self.mu - self.y) ** 2)) < float(np.var(self.y))
 
     @property
@@ -186,7 +186,7 @@ class LeaveOneOut:
 
     @property
     def knows_something(self) -> bool:
-        """Whether predictions beat the mean, by more than chance explains.
+        """True if predictions beat the mean, by more than chance explains.
 
         They do if their squared error is smaller than that of the mean, and if their correlation
         with the observed values is positive by a one-sided t-test.
@@ -202,7 +202,7 @@ class LeaveOneOut:
 
     @property
     def too_narrow(self) -> bool:
-        """Whether fewer observations lie inside their 95 % intervals than chance explains."""
+        """True if fewer observations lie inside their 95 % intervals than chance explains."""
         from scipy.special import bdtr
 
         n = len(self.mu)

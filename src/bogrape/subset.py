@@ -1,10 +1,10 @@
 """Selection of observations for the model when there are too many.
 
 The cost of kernels without a finite feature vector grows with the cube of the observations, and a
-few of them say nearly all. Of n observations a quarter are the best ones, since proposals are
-decided among graphs like them; a quarter are the latest, so that what has just been learnt always
-counts; the rest fill the space: one after another, the one farthest from all chosen before it. The
-choice depends on the observations and their order only.
+few of them carry most of the information. Of n observations a quarter are the best ones, since
+proposals are similar to them; a quarter are the latest, so that new information is always
+used; the rest cover the space: one after another, the one farthest from all chosen before it. The
+choice depends only on the observations and their order.
 """
 
 from __future__ import annotations

@@ -129,7 +129,9 @@ def test_a_file_with_a_block_of_noise_is_refused_untouched_or_read_rightly(
 
 def test_a_flipped_digit_of_a_value_is_noticed(file: Path) -> None:
     change(file, "UPDATE bogrape_trials SET value = value + 1 WHERE number = 3")
-    assert_refused_untouched(file, "trial 3 in the database is damaged: its checksum does not fit")
+    assert_refused_untouched(
+        file, "trial 3 in the database is damaged: its checksum does not match"
+    )
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def propose_mip(objective: AnyCriterion, request: Request) -> Proposal:
     if not isinstance(objective, Criterion):
         raise UnsupportedError(
             'expected a GraphGP for method "mip", got a surrogate of your own or several '
-            'properties, which have no rows; try method="auto"'
+            'properties, which it cannot encode; try method="auto"'
         )
     return solve(objective, request)
 
@@ -264,7 +264,7 @@ def _model_of(
     alone: bool,
     until: float,
 ) -> Posterior | JointModel | FittedSurrogate:
-    """What predicts: the posterior of a Gaussian process, or a surrogate with its observations."""
+    """The posterior of a Gaussian process, or a surrogate with its observations."""
     if isinstance(gp, GraphGP):
         return gp.posterior
     if isinstance(gp, (FunctionPosterior, WeightPosterior, JointModel, FittedSurrogate)):
@@ -330,6 +330,6 @@ def check_method(method: object, solver: object, options: object, client: object
     for name, given in (("solver", solver), ("options", options)):
         if given is not None:
             raise InvalidInputError(
-                f"{name} is a choice of method 'mip', got {given!r:.100} with method {method!r}; "
+                f"{name} applies to method 'mip' only, got {given!r:.100} with method {method!r}; "
                 f"try {name}=None, or method='mip'"
             )

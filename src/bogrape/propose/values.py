@@ -57,7 +57,7 @@ def room(tolerance: float, value: float) -> float:
 
 @dataclass(frozen=True)
 class Observed:
-    """What a standardised mean and deviation mean in the objective's own units."""
+    """Conversion of a standardised mean and deviation to the objective's units."""
 
     mean: float  # of the observed values
     scale: float  # their standard deviation
@@ -97,7 +97,7 @@ class Units:
         return (value - self.offset) / self.scale
 
     def rounding(self, value: float) -> float:
-        """What to write a value in these units may change, in standardised units."""
+        """Rounding error of a value written in these units, in standardised units."""
         return 4 * math.ulp(value) / self.scale
 
 
@@ -130,7 +130,7 @@ class LogUnits(Units):
 
 
 class Searchable(Protocol):
-    """What can be searched: a function of graphs, over a space."""
+    """A function of graphs over a space that local search can minimise."""
 
     @property
     def space(self) -> GraphSpace:
@@ -156,11 +156,11 @@ class CountObjective(ABC):
     @property
     @abstractmethod
     def labelled(self) -> bool:
-        """Whether values depend on the labels at the ends of paths."""
+        """True if values depend on the labels at the ends of paths."""
 
     @property
     def edge_labelled(self) -> bool:
-        """Whether values depend on the labels of edges."""
+        """True if values depend on the labels of edges."""
         return False
 
     @abstractmethod

@@ -58,7 +58,7 @@ from .values import as_noise, as_value
 
 @final
 class Study:
-    """Trials of graphs in a space, and what to try next.
+    """An optimisation of graphs in a space: its trials, and the next graphs to try.
 
     Args:
         space: the graphs to choose from.
@@ -106,7 +106,7 @@ class Study:
         *,
         given: Collection[str] | None = None,
     ) -> Study:
-        """As ``Study(...)``, with the settings in one piece.
+        """Like ``Study(...)``, with the settings as one object.
 
         ``given`` names those that were chosen: the others are defaults, and a study that was made
         with earlier ones keeps them. By default all count as chosen.
@@ -206,8 +206,8 @@ class Study:
         given = self.settings.reference if reference is None else reference
         if given is None:
             raise StudyError(
-                "a hypervolume needs a reference point, and the study has none; give a value of "
-                f"each of {', '.join(goals.names)} that graphs of interest beat"
+                "a hypervolume needs a reference point, and the study has none; give for each of "
+                f"{', '.join(goals.names)} a value that graphs of interest beat"
             )
         point = Goals(goals.properties, "pareto", given).reference
         front = front_of(goals, self._ledger.trials(), self.space.identity)
@@ -218,8 +218,8 @@ class Study:
         goals = self.settings.goals
         if goals is None or not goals.is_pareto:
             raise StudyError(
-                "a Pareto front belongs to studies of several properties that are maximised or "
-                "minimised; try Study(space, properties={'qed': 'maximize', 'sa': 'minimize'})"
+                "a Pareto front needs several properties that are maximised or minimised; try "
+                "Study(space, properties={'qed': 'maximize', 'sa': 'minimize'})"
             )
         return goals
 
@@ -247,7 +247,7 @@ class Study:
         record: bool = False,
         client: Any = None,
     ) -> RegretBound:
-        """How much better than the best observed graph any graph of the space may be.
+        """Bound on the improvement of any graph of the space on the best observed graph.
 
         The best confidence limit on an observed graph minus the limit on all graphs of the space
         that are observed or can still be evaluated, which is proved as a proposal is. ``float()``
@@ -497,7 +497,7 @@ class Study:
         )
 
     def release(self, trial: Trial | int, *, reason: str | None = None) -> Trial:
-        """Give back a pending trial whose worker is gone: the next ``ask`` hands it out again.
+        """Return a pending trial to the queue, e.g. if its worker is gone.
 
         With a ``reason``, the evaluation could not even be started: no attempt is counted.
         """
@@ -507,7 +507,7 @@ class Study:
         return self._ledger.change(trial, lambda current: not_started(current, words))
 
     def retry(self, trial: Trial | int) -> Trial:
-        """Queue a failed trial for another attempt, for instance after mending the objective.
+        """Queue a failed trial for another attempt, for instance after fixing the objective.
 
         The earlier failure stays in the trial's ``details["failures"]``.
         """
@@ -546,7 +546,7 @@ class Study:
         noise: float | Mapping[str, float] | None = None,
         outside: Outside = "accept",
     ) -> Trial:
-        """Record an observation from elsewhere; see `add_all`. A known graph counts as a repeat.
+        """Record an existing observation; see `add_all`. A known graph counts as a repeat.
 
         The noise is the variance of the value, where it is known: see `tell`. Several properties
         are given by name.
@@ -561,7 +561,7 @@ class Study:
         *,
         outside: Outside = "accept",
     ) -> TrialList:
-        """Record many observations from elsewhere, all or none of them.
+        """Record several existing observations: all of them or none.
 
         Graphs outside the space (of other sizes, or breaking rules) train the model all the same,
         and are never proposed: their trials say in ``trial.outside`` what they break.
@@ -591,7 +591,7 @@ class Study:
         )
 
     def enqueue(self, graph: Graph) -> Trial:
-        """Put a graph of your own in the queue: the next ``ask`` hands it out."""
+        """Queue your own graph: the next ``ask`` hands it out."""
         self.space.check(graph)
         inserted = self._ledger.append_new(self._ledger.draft(graph, "queued"))
         if inserted is None:

@@ -107,7 +107,7 @@ def command(module: str) -> list[str]:
 
 
 class Report(NamedTuple):
-    """What a worker says of its task, or that it has died."""
+    """Messages of a worker about its task, or its death."""
 
     kind: Literal["begun", "told", "done", "raised", "out of memory", "broken", "died"]
     item: Any = None
@@ -115,14 +115,14 @@ class Report(NamedTuple):
 
 @dataclass(frozen=True)
 class Death:
-    """How a process ended that was not asked to."""
+    """Cause of the unexpected end of a process."""
 
     code: int | None
     last_words: str
 
     @property
     def by_signal(self) -> bool:
-        """Whether somebody, or the system, ended it."""
+        """True if somebody, or the system, ended it."""
         return self.code is not None and self.code < 0
 
     def __str__(self) -> str:
@@ -186,7 +186,7 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether the process still runs, and is ours (not a forked parent's)."""
+        """True if the process still runs, and is ours (not a forked parent's)."""
         return self._owner == os.getpid() and self._process.poll() is None
 
     def begin(self, task: Task, inbox: Inbox) -> None:
@@ -255,9 +255,9 @@ def packed_task(task: Task) -> bytes:
         return packed(task)
     except Exception as error:
         raise WorkerError(
-            "expected what a worker process needs to be plain data and code, got something "
-            f"that cannot be sent there: {words(error)}; try rules and the like without locks, "
-            "open files or connections, or method='search'"
+            "a worker process needs a copy of the space, its rules and the model, but one of "
+            f"them cannot be sent there: {words(error)}; remove locks, open files and "
+            "connections from them, or try method='search'"
         ) from error
 
 

@@ -145,7 +145,7 @@ def set_journal(engine: Engine) -> None:
 
 
 def _is_shared(path: Path) -> bool:
-    """Whether other machines may use the file system of the path, as far as can be told."""
+    """True if other machines may use the file system of the path, as far as can be told."""
     try:
         mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
         place = path.parent.resolve()

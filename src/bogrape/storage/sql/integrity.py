@@ -31,7 +31,7 @@ _SHOWN = 10  # numbers in a message
 
 
 def check_file(path: Path) -> bool:
-    """Whether the file holds studies (an empty one does not); damage is an error.
+    """True if the file holds studies (an empty one does not); damage is an error.
 
     Nothing is written, neither to the file nor beside it.
     """
@@ -134,7 +134,7 @@ def _check_studies(connection: Connection) -> None:
 
 def _sound(row: Mapping[str, Any]) -> Mapping[str, Any]:
     if row["checksum"] != row_checksum(row):
-        raise damaged_trial(row["number"], "its checksum does not fit")
+        raise damaged_trial(row["number"], "its checksum does not match")
     return row
 
 
@@ -143,7 +143,7 @@ def check_study(study: Mapping[str, Any]) -> None:
     if "checksum" in study and study["checksum"] != study_checksum(study):
         raise damaged(
             f"the entry of study {study['name']!r:.120}",
-            "its checksum does not fit its name, settings and counters",
+            "its checksum does not match its name, settings and counters",
         )
 
 

@@ -82,7 +82,7 @@ def settle_by_skeletons(
 
 
 def _together(answers: Sequence[Answer | None]) -> Answer:
-    """What is known of a size whose skeletons were shared out."""
+    """Combined answer for a size whose skeletons were divided among workers."""
     there = [answer for answer in answers if answer is not None]
     best = min(there, key=lambda answer: answer.value)
     whole = len(there) == len(answers)
@@ -96,7 +96,7 @@ def _together(answers: Sequence[Answer | None]) -> Answer:
 
 
 def has_skeletons(structure: Structure) -> bool:
-    """Whether rules limit the degrees in a structure, and no rule names a node."""
+    """True if rules limit the degrees in a structure, and no rule names a node."""
     shape = structure.shape
     if shape.directed or structure.connectivity != "strong" or not structure.all_alike:
         return False
@@ -170,7 +170,7 @@ def _share(skeletons: Skeletons, part: int, n_parts: int) -> BoolArray:
 
 
 def _allowed(structure: Structure, skeletons: Skeletons) -> BoolArray:
-    """Which skeletons satisfy the rules that speak of edges and distances alone."""
+    """Mask of skeletons that satisfy the rules on edges and distances alone."""
     shape = structure.shape
     bare = [rule for rule in structure.rules if rule.encoded and not rule.one_by_one]
     bare = [rule for rule in bare if not _mentions_attributes(rule.rows(shape))]

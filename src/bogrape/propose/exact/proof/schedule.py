@@ -273,7 +273,7 @@ class Rounds:
         self._drop_settled()
 
     def _check_against_search(self, piece: Piece, answer: Answer) -> None:
-        """What was found in a piece meanwhile must not be better than what was proved of it."""
+        """Raise if search found something better in a piece than its proof allows."""
         better = self.elite.value < answer.bound - slack(answer.bound)
         if better and any(map(piece.matches, self.elite.ties.values())):
             units = self.criterion.units
