@@ -17,7 +17,7 @@ _THINGS = (
 )
 _AMOUNTS = (
     r"\d\w*|[0-9]+ (?:s|ms|MB|GB)|seconds?|minutes?|ms|one|two|values?|rows?|numbers?|squares?"
-    "|panel|violin|line|flush|labellings|masses|valences?"
+    "|panel|violin|line|flush|disk|labellings|masses|valences?"
 )
 PATTERNS = {
     "'a' for 'per'": rf"\b(?:{_AMOUNTS}) an? (?:{_THINGS})\b(?! (?:may|can|is|of|has|takes))",

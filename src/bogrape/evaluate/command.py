@@ -1,7 +1,7 @@
 """An objective that is a program: it reads the graph on standard input and prints a number.
 
 The program runs under a supervisor (`bogrape.evaluate.supervisor`) in a session of its own, so that
-it ends, with everything it has started, when it is over its time or when this process ends.
+it is killed, with all its child processes, at its time limit and when this process ends.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Outcome`: what became of one evaluation. It has a value, or a reason why not."""
+"""`Outcome`: the result of one evaluation, a value or the reason for a failure."""
 
 from __future__ import annotations
 

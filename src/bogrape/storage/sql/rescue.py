@@ -1,4 +1,4 @@
-"""Recovery of damaged SQLite files: every trial whose checksum fits.
+"""Recovery of damaged SQLite files: every trial with a matching checksum.
 
 The file is read as bytes and never opened as a database, so nothing can change it and no damage can
 hide a trial that is there: see `pages`.
