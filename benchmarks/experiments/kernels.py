@@ -1,4 +1,4 @@
-r"""How well Gaussian processes predict: RMSE and MNLL of every kernel over sizes of molecules.
+r"""Accuracy of Gaussian processes: RMSE and MNLL of every kernel over sizes of molecules.
 
 The paper's two tables: 20 random molecules of N atoms to train on, 100 to test on, values by the
 network trained on QM7. With predictions :math:`m_i` and deviations :math:`s_i` of observations,
@@ -70,7 +70,7 @@ PAPER = Plan(
 
 
 def settings(plan: Plan, method: str) -> dict[str, Any]:  # noqa: ARG001
-    """How many graphs to train and to test on."""
+    """Numbers of graphs to train and to test on."""
     return {"n_train": plan.n_initial, "n_test": plan.n_iterations}
 
 

@@ -71,7 +71,7 @@ def _all_or_none(values: list[Any], what: str) -> list[Any] | None:
 
 
 def _read_names(text: object) -> dict[str, Any]:
-    """What `to_networkx` wrote about names."""
+    """The names that `to_networkx` wrote."""
     try:
         names = json.loads(text)  # type: ignore[arg-type]
     except (ValueError, TypeError, RecursionError):

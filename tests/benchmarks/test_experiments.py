@@ -118,7 +118,7 @@ def test_a_search_counted_in_evaluations_replaces_the_time_limit_of_ours_and_of_
 def test_names_that_do_not_exist_or_exist_twice_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="synthetic"):
         get_experiment("synthetik")
-    with pytest.raises(InvalidInputError, match="exists already"):
+    with pytest.raises(InvalidInputError, match="already exists"):
         register(get_experiment("synthetic"))
     with pytest.raises(InvalidInputError, match="replications"):
         Plan(problems=("gcn-10",), methods=("random",), replications=0)

@@ -95,7 +95,7 @@ def test_a_file_is_shown_first_and_every_bad_row_named(url: str, web: Any) -> No
     )
     page = text_of(answer.text)
     assert "2 rows can be used" in page
-    assert "1 of them from outside the space" in page
+    assert "1 of them outside the space" in page
     assert page.count("cannot be used") == 2
     assert "only trains the model" in page
     assert "expected a number as value, got 'x'" in page

@@ -1,4 +1,4 @@
-"""From what a user writes as ``executor`` to an `Evaluator`."""
+"""The `Evaluator` for an ``executor`` argument."""
 
 from __future__ import annotations
 

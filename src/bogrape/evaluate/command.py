@@ -1,7 +1,7 @@
 """An objective that is a program: it reads the graph on standard input and prints a number.
 
 The program runs under a supervisor (`bogrape.evaluate.supervisor`) in a session of its own, so that
-it ends, with everything it has started, when it is over its time or when this process ends.
+it is killed, with all its child processes, at its time limit and when this process ends.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class CommandObjective:
         object.__setattr__(self, "command", tuple(words))
 
     def __call__(self, graph: Graph) -> float | Measurement | dict[str, Any]:
-        """What the program prints for the graph: a value, with its noise, or several by name."""
+        """Output of the program for the graph: a value, with its noise, or several by name."""
         import subprocess  # late: `import bogrape` need not pay for it
 
         process, report = self._start()
@@ -167,7 +167,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 def _read_now(descriptor: int) -> str:
-    """What is there to read, without waiting for those who might write more."""
+    """The available output, without waiting for more."""
     os.set_blocking(descriptor, False)
     try:
         return os.read(descriptor, 1000).decode(errors="replace")

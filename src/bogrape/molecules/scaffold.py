@@ -156,7 +156,7 @@ class Scaffold(MoleculeRule):
         return np.asarray((np.maximum(ties - 1, 0) * first).sum(axis=1))
 
     def _same_branch(self, adjacency: BoolArray) -> IntArray:
-        """Which atoms beyond the scaffold are connected without it, 0/1 ``(B, n - k, n - k)``."""
+        """Connections of atoms beyond the scaffold without it, 0/1 ``(B, n - k, n - k)``."""
         rest = adjacency[:, self.n_atoms :, self.n_atoms :]
         return np.asarray(distances_batch(rest) < rest.shape[1], dtype=np.int64)
 

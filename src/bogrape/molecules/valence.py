@@ -201,7 +201,7 @@ def _identity(graph: Graph, elements: tuple[str, ...]) -> str:
 
 
 def _is_molecule(graph: Graph, elements: tuple[str, ...]) -> bool:
-    """Whether bonds fit the elements and features say so: `Valence.excess` for one graph."""
+    """True if bonds fit the elements and features say so: `Valence.excess` for one graph."""
     order, labels = graph.edge_labels, graph.labels
     if order is None or graph.directed or graph.n_features != N_FEATURES:
         return False

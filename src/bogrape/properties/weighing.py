@@ -134,7 +134,7 @@ class Goals:
 
     @property
     def is_pareto(self) -> bool:
-        """Whether a front is looked for, and no score."""
+        """True if a front is looked for, and no score."""
         return bool(self.combine == "pareto")
 
     @cached_property
@@ -183,7 +183,7 @@ class Goals:
     # -- fronts -------------------------------------------------------------------------------
 
     def front(self, values: ArrayLike) -> BoolArray:
-        """Whether each row of values lies on the Pareto front of all rows."""
+        """True if each row of values lies on the Pareto front of all rows."""
         return nondominated(self.signs * np.asarray(values, dtype=float))
 
     def hypervolume(self, values: ArrayLike, reference: ArrayLike) -> float:
@@ -204,7 +204,7 @@ class Goals:
         return np.asarray(self.signs * (worst + 0.1 * np.where(spread > 0, spread, 1.0)))
 
     def in_words(self) -> str:
-        """What is wanted, as a sentence without its end."""
+        """The aim in words, as a sentence without its end."""
         wanted = [f"{name} ({goal.in_words()})" for name, goal in self.properties.items()]
         how = {
             "pareto": "The Pareto front of",

@@ -51,7 +51,7 @@ class AnyCriterion(ABC):
     @property
     @abstractmethod
     def observed(self) -> Observed:
-        """What a standardised mean and deviation mean in the objective's own units."""
+        """Conversion of a standardised mean and deviation to the objective's units."""
 
     @abstractmethod
     def evaluate(self, batch: Batch, deadline: float = math.inf) -> tuple[FloatArray, IntArray]:
@@ -83,7 +83,7 @@ class AnyCriterion(ABC):
 
     @cached_property
     def units(self) -> Units:
-        """What a standardised value means in the objective's own units."""
+        """Conversion of a standardised value to the objective's units."""
         observed = self.observed
         if isinstance(self.acquisition, LCB):
             return Units(observed.mean, observed.scale)
@@ -189,12 +189,12 @@ class Criterion(CountObjective, AnyCriterion):
 
     @property
     def labelled(self) -> bool:
-        """Whether values depend on the labels at the ends of paths."""
+        """True if values depend on the labels at the ends of paths."""
         return self.posterior.model.kernel.labelled
 
     @property
     def edge_labelled(self) -> bool:
-        """Whether values depend on the labels of edges."""
+        """True if values depend on the labels of edges."""
         return self.posterior.model.kernel.edge_labelled
 
     def width(self, n: int) -> int:
@@ -206,7 +206,7 @@ class Criterion(CountObjective, AnyCriterion):
 
     @cached_property
     def observed(self) -> Observed:
-        """What a standardised mean and deviation mean in the objective's own units."""
+        """Conversion of a standardised mean and deviation to the objective's units."""
         model = self.posterior.model
         return Observed(model.y_mean, model.y_scale, model.standard_best)
 
@@ -261,7 +261,7 @@ class Criterion(CountObjective, AnyCriterion):
         return float(self.of_batch(Batch.of([graph]))[0])
 
     def error_of_solver(self, tolerance: float) -> float:
-        """How far off LCB is where a solver may break the row of the variance by a tolerance."""
+        """Error of LCB if a solver may violate the row of the variance by a tolerance."""
         model = self.posterior.model
         prior = model.alpha * (model.kernel.largest() or math.inf) + model.beta
         kappa = self.acquisition.kappa if isinstance(self.acquisition, LCB) else 0.0

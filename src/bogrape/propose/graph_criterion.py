@@ -42,7 +42,7 @@ class GraphCriterion(AnyCriterion):
 
     @cached_property
     def observed(self) -> Observed:
-        """What a standardised mean and deviation mean in the objective's own units."""
+        """Conversion of a standardised mean and deviation to the objective's units."""
         standard = self.model.standard
         return Observed(standard.mean, standard.scale, self.model.standard_best)
 
@@ -51,7 +51,7 @@ class GraphCriterion(AnyCriterion):
 
     @property
     def seconds_each(self) -> float:
-        """How long a value takes, by the latest call; 0 if there was none."""
+        """Seconds per value in the latest call; 0 if there was none."""
         return self._seconds_each[0] if self._seconds_each else 0.0
 
     def n_at_a_time(self, n: int) -> int:  # noqa: ARG002

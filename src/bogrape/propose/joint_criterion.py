@@ -107,7 +107,7 @@ class JointCriterion(CountObjective, AnyCriterion):
 
     @property
     def goals(self) -> Goals:
-        """What is wanted of the properties."""
+        """The goals of the properties."""
         return self.model.goals
 
     @cached_property
@@ -117,12 +117,12 @@ class JointCriterion(CountObjective, AnyCriterion):
 
     @property
     def labelled(self) -> bool:
-        """Whether values depend on the labels at the ends of paths."""
+        """True if values depend on the labels at the ends of paths."""
         return any(part.labelled for part in self._parts)
 
     @property
     def edge_labelled(self) -> bool:
-        """Whether values depend on the labels of edges."""
+        """True if values depend on the labels of edges."""
         return any(part.edge_labelled for part in self._parts)
 
     def width(self, n: int) -> int:
@@ -167,7 +167,7 @@ class JointCriterion(CountObjective, AnyCriterion):
 
     @cached_property
     def observed(self) -> Observed:
-        """What a standardised mean and deviation of the cost mean in its own units."""
+        """Units of the cost for a standardised mean and deviation."""
         if self.goals.combine == "sum":
             weights = self.goals.weights
             mean = -float(weights @ self._offsets)
@@ -179,7 +179,7 @@ class JointCriterion(CountObjective, AnyCriterion):
 
     @cached_property
     def units(self) -> Units:
-        """What a standardised value means: a volume for a front of two properties."""
+        """Units of a standardised value: a volume for a front of two properties."""
         if self.goals.is_pareto:
             two = len(self._parts) == 2
             return LogUnits(0.0, float(np.prod(self._scales)) if two else 1.0)
@@ -199,7 +199,7 @@ class JointCriterion(CountObjective, AnyCriterion):
         return self._of_moments
 
     def _costs(self, values: FloatArray) -> FloatArray:
-        """What is minimised, of rows of property values (along the last axis)."""
+        """Cost to minimise, from rows of property values (along the last axis)."""
         if not self.goals.is_pareto:
             return -self.goals.scores(values)
         low, high, direction = self._direction

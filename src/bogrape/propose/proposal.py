@@ -1,4 +1,4 @@
-"""What a proposer is asked (`Request`), tells on the way (`Stage`) and answers (`Proposal`).
+"""Interface of proposers: `Request`, progress (`Stage`) and answer (`Proposal`).
 
 A proposal can be watched and cut short while it is being made: the proposer calls ``watch`` with a
 `Stage` whenever it knows more, and looks at ``stop`` every fraction of a second. Once ``stop`` says
@@ -71,7 +71,7 @@ class Request:
 
     @property
     def late(self) -> bool:
-        """Whether the answer is due."""
+        """True if the answer is due."""
         return time.monotonic() >= self.deadline
 
     @property

@@ -107,7 +107,7 @@ class _Recheck:
         return standard
 
     def _check_logs(self, units: LogUnits, standard: float) -> None:
-        """Where logarithms are compared: that of the value is right, and both fit the numbers."""
+        """For EI: check the logarithm of the value, and that both agree with the numbers."""
         proposal = self.proposal
         if proposal.log_value is None or proposal.log_bound is None:
             self._broken("logarithms of value and bound", f"{proposal!r:.300}")
@@ -140,7 +140,7 @@ class _Recheck:
 
     @property
     def _standard_gap(self) -> float:
-        """How far the bound is below the value, as both are written down."""
+        """Difference of value and bound, as reported."""
         if isinstance(self.objective.units, LogUnits):
             value, bound = self._standard
             return value - bound
@@ -155,7 +155,7 @@ class _Recheck:
         return units.rounding(self.proposal.value) + units.rounding(self.proposal.bound)
 
     def _tolerance(self, standard: float) -> float:
-        """How far a proved bound may be off: by rounding, or by the tolerance of a solver."""
+        """Allowed error of a proved bound: rounding, or the tolerance of a solver."""
         near = room(RECOMPUTED, standard)
         if self.asked == "mip" and isinstance(self.objective, Criterion):
             told = (self.request.options or {}).get("tolerance") or 0.0

@@ -278,7 +278,7 @@ def plane(survey: Survey) -> Chart:
 
 
 def drivers(survey: Survey) -> Chart:
-    """How the prediction changes with small exchanges in the evaluated graphs."""
+    """Change of the prediction with small exchanges in the evaluated graphs."""
     found = survey.effects[:_SHOWN_EFFECTS]
     if not found:
         raise StudyError(effects_in_words(survey, 1)[0])
@@ -422,7 +422,7 @@ class Plots:
         return certificates(Survey(self._study))
 
     def regret(self) -> Chart:
-        """How much better any graph may be, as `Study.regret_bound` recorded it."""
+        """The recorded regret bounds (`Study.regret_bound`)."""
         return regret(Survey(self._study))
 
     def map(self, of: str | None = None) -> Chart:
@@ -430,7 +430,7 @@ class Plots:
         return plane(self._survey(of))
 
     def drivers(self, of: str | None = None) -> Chart:
-        """How the prediction changes with small exchanges in the evaluated graphs."""
+        """Change of the prediction with small exchanges in the evaluated graphs."""
         return drivers(self._survey(of))
 
     def times(self) -> Chart:

@@ -107,6 +107,8 @@ def _summary(survey: Survey) -> str:
             f"{plural(survey.too_large, 'graph')} with more than {MOST_NODES} nodes are left out "
             "of the predictions in this report."
         )
+    if (partly := words.sample_in_words(survey)) is not None:
+        lines.append(partly)
     if (blind := words.blind_spot(survey)) is not None:
         lines.append(blind)
     sure = "".join(f"<p>{esc(line)}</p>" for line in lines)
@@ -124,7 +126,7 @@ def _summary(survey: Survey) -> str:
 
 
 def _result(survey: Survey) -> tuple[str, str, str]:
-    """What was found: its name, a number, and a sentence about it."""
+    """The result: its name, a number, and a sentence about it."""
     if survey.goals is not None and survey.goals.is_pareto:
         graphs = plural(len(survey.front), survey.look.nouns.graph, survey.look.nouns.graphs)
         return "Pareto front", graphs, words.front_in_words(survey)
@@ -139,7 +141,7 @@ def _which(survey: Survey) -> str:
 
 
 def _effects(survey: Survey) -> str:
-    """What drives the prediction, with uncertainties; of several properties, of each."""
+    """Drivers of the prediction, with uncertainties; per property if there are several."""
     if survey.goals is None:
         return _effects_of(survey, "the prediction")
     return "".join(_effects_of(survey.of_property(name), name) for name in survey.goals.names)

@@ -315,7 +315,7 @@ class Survey:
 
     @cached_property
     def effects(self) -> list[Effect]:
-        """What drives the prediction: exchanges whose effect exceeds its uncertainty.
+        """Drivers of the prediction: exchanges whose effect exceeds its uncertainty.
 
         Empty if leave-one-out says that the model knows nothing.
         """
@@ -421,7 +421,7 @@ def _main_axes_of_products(products: FloatArray) -> FloatArray:
 
 
 def _coordinates(model: FittedModel) -> FloatArray:
-    """What a kernel of the paper sees of each graph, weighted as in the fitted covariance."""
+    """Features of each graph under a kernel of the paper, weighted as in the fitted covariance."""
     counts = model.counts
     paths = path_features(counts, labelled=model.kernel.labelled).reshape(len(counts), -1)
     nodes = counts.features / (counts.sizes[:, None] * np.sqrt(model.n_features))

@@ -1,4 +1,4 @@
-r"""How much better than the observed graphs any graph may be: a reason to stop, with a proof.
+r"""Bounds on the improvement of any graph on the observed ones: a proved stopping criterion.
 
 With confidence limits :math:`\mu(x) \pm \kappa\sigma(x)` for the objective at every graph x, all
 graphs of the space, observed ones included, are above
@@ -31,7 +31,7 @@ REGRET = "regret_bound"  # in the details of the trial it was computed after
 
 @dataclass(frozen=True, kw_only=True)
 class RegretBound:
-    """How much better than the best observed graph any graph may be, by the model of a study.
+    """Bound on the improvement of any graph on the best observed one, by the model of a study.
 
     ``float(bound)`` is its ``value``.
 

@@ -1,4 +1,4 @@
-"""The arrows of a trial's life (see `trial`): each turns a trial into what it becomes.
+"""Transitions between the states of a trial (see `trial`): each returns the new trial.
 
 A transition that was made already gives the trial back as it is; a forbidden one is an error.
 """
@@ -129,7 +129,7 @@ def check_holder(trial: Trial, given: Trial) -> None:
 
 
 def as_seconds(seconds: object) -> float | None:
-    """A duration, or ``None`` if nobody measured it."""
+    """A duration, or ``None`` if it was not measured."""
     if seconds is None:
         return None
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
@@ -144,7 +144,7 @@ def _in_words(value: float | None, noise: float | None) -> str:
 
 
 def late(trial: Trial) -> StudyError:
-    """The error for a value of a trial that was given up."""
+    """The error for a late value of a failed trial."""
     return StudyError(
         f"trial {trial.id} was given up as failed ({trial.reason}); record a late value with "
         "study.add(trial.graph, value)"

@@ -324,7 +324,9 @@ def _facts(survey: Survey, trial: Trial) -> list[tuple[str, str]]:
         facts.append(("Gap of the proof", found.gap_in_words))
     known = trial.certificate.get("n_observations")
     if isinstance(known, int):
-        facts.append(("Observations the model had", str(known)))
+        used = trial.certificate.get("n_used")
+        part = f"{used} of {known}" if isinstance(used, int) and used < known else str(known)
+        facts.append(("Observations the model had", part))
     if seconds is not None:
         facts.append(("Time of the evaluation", duration(seconds)))
     if trial.worker:

@@ -189,7 +189,7 @@ class Chains:
 
 
 def _smallest(values: FloatArray, joined: IntArray) -> IntArray:
-    """Where the smallest values are that were evaluated, as many as may start chains."""
+    """Positions of the smallest evaluated values, as many as may start chains."""
     order = np.argsort(values, kind="stable")
     return order[joined[order] > 0][: _CHAINS // 3]
 

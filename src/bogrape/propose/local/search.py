@@ -215,7 +215,7 @@ def break_tie(
 
 
 def _distances(graphs: Sequence[Graph], seen: Sequence[Graph]) -> FloatArray:
-    """How far each graph is from the nearest one seen."""
+    """Distance of each graph to the nearest one seen."""
     described = _describe([*graphs, *seen])
     described = described[:, described.any(axis=0)]
     mine, theirs = described[: len(graphs)], described[len(graphs) :]

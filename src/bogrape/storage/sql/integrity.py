@@ -1,13 +1,13 @@
-"""Is everything there, and as it was written? Asked before a SQLite file is opened for writing.
+"""Integrity of a SQLite file, checked completely before it is opened for writing.
 
 Three layers. SQLite compares its pages, tables and indexes with each other (``integrity_check``:
 ``quick_check`` leaves out indexes, through which all rows are read). Every row has a checksum. And
-the row of a study knows how many trials it has, and a digest of all of them: a sum, so that a
-change of one trial needs no look at the others. A trial that is gone, or is there in an older
-version, makes the sum wrong.
+the row of a study holds the number of its trials and a digest of all of them: a sum, so that a
+change of one trial does not involve the others. A trial that is missing or outdated
+makes the sum wrong.
 
 The whole file is read: about 0.1 s for 1,000 trials with 20 nodes (1.3 MB), 0.9 s for 10,000. That
-is a tenth of the time it takes to make graphs out of them.
+is a tenth of the time needed to build their graphs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SHOWN = 10  # numbers in a message
 
 
 def check_file(path: Path) -> bool:
-    """Whether the file holds studies (an empty one does not); damage is an error.
+    """True if the file holds studies (an empty one does not); damage is an error.
 
     Nothing is written, neither to the file nor beside it.
     """

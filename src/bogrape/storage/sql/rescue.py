@@ -1,4 +1,4 @@
-"""Recovery of damaged SQLite files: every trial whose checksum fits.
+"""Recovery of damaged SQLite files: every trial with a matching checksum.
 
 The file is read as bytes and never opened as a database, so nothing can change it and no damage can
 hide a trial that is there: see `pages`.
@@ -103,7 +103,7 @@ def _layouts(table: str) -> list[list[str]]:
 
 
 def _as_rows(table: str, values: list[Any]) -> Iterator[dict[str, Any]]:
-    """What the values could be as a row of the table."""
+    """Possible rows of the table with these values."""
     for names in _layouts(table):
         if len(values) <= len(names):
             yield dict(zip(names, values, strict=False))

@@ -195,6 +195,6 @@ def changed_digest(
 
 
 def _mark(row: Mapping[str, Any]) -> int:
-    """What a row adds to the digest of its study."""
+    """Contribution of a row to the digest of its study."""
     text = json.dumps([row["number"], row["revision"], row["key"], row["checksum"]])
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest(), "big")

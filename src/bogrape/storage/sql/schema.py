@@ -1,4 +1,4 @@
-"""The tables, their version, and the way from every older version to the present one."""
+"""The tables, their version, and the migrations from every older version."""
 
 from __future__ import annotations
 

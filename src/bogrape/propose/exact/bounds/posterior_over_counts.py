@@ -192,7 +192,7 @@ def _columns(fitted: FittedModel, coordinates: Coordinates) -> FloatArray:
 
 
 def has_corners(structure: Structure, coordinates: Coordinates) -> bool:
-    """Whether `corner_bound` has anything to say; far quicker than to make its form."""
+    """True if `corner_bound` has anything to say; far quicker than to make its form."""
     if structure.connectivity != "strong" or not coordinates.paths:
         return False
     shape = coordinates.shape
