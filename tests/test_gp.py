@@ -361,6 +361,33 @@ def test_believing_a_mean_keeps_means_and_lowers_deviations(name: str, data: st.
     assert new_std[0] <= math.sqrt(1e-3) * scale * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("own_noise", [False, True])
+@pytest.mark.parametrize("name", ["ssp", "sp", "essp", "esp", "rbf"])
+@settings(max_examples=10)
+@given(data=st.data())
+def test_what_is_believed_is_added_as_if_it_had_always_been_there(
+    name: str, own_noise: bool, data: st.DataObject
+) -> None:
+    options: dict[str, Any] = {"directed": False, "n_features": 1}
+    graphs, values = data.draw(datasets(n_nodes=(1, 5), n_labels=2, **options))
+    added = data.draw(graph_lists(min_size=2, n_nodes=(1, 7), n_labels=3, **options))
+    assume(np.std(values) > 1e-3)
+    noise = np.full(len(values), 1e-2 * np.var(values)) if own_noise else None
+    gp = GraphGP(name, noise=1e-3, restarts=1).fit(graphs, values, noise=noise)  # type: ignore[arg-type]
+    believed = gp.posterior
+    for graph in added:  # one after another: each may have longer paths, or a label more
+        believed = believed.believe([graph])
+    from_scratch = type(believed)(believed.model)
+    kernel = believed.model.kernel
+    counts = count([*graphs, *added], pairs=kernel.labelled, edges=kernel.edge_labelled)
+    np.testing.assert_allclose(
+        believed.standard_mean_std(counts),
+        from_scratch.standard_mean_std(counts),
+        rtol=1e-6,
+        atol=1e-6,
+    )
+
+
 # -- what is refused --------------------------------------------------------------------------
 
 

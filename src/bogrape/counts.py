@@ -21,7 +21,8 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,14 @@ class Counts:
     def n_extra(self) -> int:
         """Number of features beyond the labels."""
         return int(self.features.shape[1]) - self.n_labels
+
+    @cached_property
+    def memo(self) -> dict[Any, Any]:
+        """What has been derived from these counts and will be needed again; it stays here."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: part for name, part in self.__dict__.items() if name != "memo"}
 
     def emptied(self) -> Counts:
         """Counts of no graph, of the same kind."""

@@ -32,6 +32,7 @@ from .observed_values import (
 )
 from .posterior import FittedModel, Posterior, posterior_of
 from .space import GraphSpace
+from .subset import in_words as used_in_words
 from .subset import representative
 
 STUDY_CLIP = 1e3  # typical distances from the median: what a study takes for a slip
@@ -138,6 +139,7 @@ class GraphGP:
         self._directed = False
         self._clipped: tuple[int, ...] = ()
         self._used = np.zeros(0, dtype=np.int64)
+        self._n_observations = 0
 
     def fit(
         self,
@@ -216,7 +218,7 @@ class GraphGP:
         self._posterior, self._likelihood = posterior, fit.log_likelihood
         self._directed = graphs[0].directed
         self._clipped = standard.clipped
-        self._used = used
+        self._used, self._n_observations = used, len(values)
         return self
 
     def _count(self, graphs: Sequence[Graph], n_labels: int | None) -> Counts:
@@ -334,7 +336,13 @@ class GraphGP:
         """The fitted model in words: what matters most to it, and how much it takes for noise."""
         model = self.posterior.model
         fit = in_words(self.kernel, self.hyperparameters, model.counts.n_labels)
-        return " ".join([fit, *_own_noise_in_words(model)])
+        which = [] if len(self._used) == self._n_observations else [self.uses]
+        return " ".join([fit, *_own_noise_in_words(model), *which])
+
+    @property
+    def uses(self) -> str:
+        """How many of the observations the model is made from, and which, in one sentence."""
+        return used_in_words(len(self.used), self._n_observations)
 
     @property
     def log_likelihood(self) -> float:

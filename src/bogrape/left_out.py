@@ -17,8 +17,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from .arrays import FloatArray
+from .kernels import is_linear
 from .observed_values import evened, standardise
-from .posterior import FittedModel
+from .posterior import FittedModel, WeightPosterior
 
 _INTERVAL = 1.96  # standard deviations on either side that hold 95 % of a normal distribution
 _CHANCE = 0.01  # how often luck alone may look like knowledge, or like bad calibration
@@ -29,25 +30,41 @@ FEWEST = 5  # observations below which nothing is said
 
 @final
 class Inverse:
-    """The inverse covariance of the observations of a fitted model, noise included."""
+    r"""The inverse covariance of the observations of a fitted model, noise included.
+
+    By the eigenvectors of the T×T matrix or, where a linear kernel has d < T coordinates, by those
+    d of them that are not zero, of which the rows of ``z = U diag(s) V'`` tell,
+
+    .. math:: K^{-1} = \tfrac1v \bigl(I - U\, \tfrac{s^2}{s^2+v}\, U^\top\bigr) ,
+
+    in memory that grows with T and not with its square.
+    """
 
     def __init__(self, model: FittedModel) -> None:
         noise, factors = evened(model.variances)
+        rows = WeightPosterior(model).features(model.counts) if is_linear(model.kernel) else None
         with threadpool_limits(1):
-            scaled = model.cross(model.counts) * np.outer(factors, factors)
-            values, vectors = np.linalg.eigh(scaled)
+            if rows is None or rows.shape[1] >= len(rows):
+                scaled = model.cross(model.counts) * np.outer(factors, factors)
+                values, vectors = np.linalg.eigh(scaled)
+                self._beyond = np.zeros(len(factors))
+                self._inverse = 1.0 / (np.maximum(values, 0.0) + noise)
+            else:
+                vectors, s, _ = np.linalg.svd(rows * factors[:, None], full_matrices=False)
+                self._beyond = factors**2 / noise
+                self._inverse = -(s**2) / ((s**2 + noise) * noise)
         self._vectors = factors[:, None] * vectors
-        self._inverse = 1.0 / (np.maximum(values, 0.0) + noise)
         self.model = model
 
     @property
     def diagonal(self) -> FloatArray:
         """``[K^-1]_ii``."""
-        return np.asarray(self._vectors**2 @ self._inverse)
+        return np.asarray(self._beyond + self._vectors**2 @ self._inverse)
 
     def __matmul__(self, right: FloatArray) -> FloatArray:
         """``K^-1`` times a vector."""
-        return np.asarray(self._vectors @ (self._inverse * (self._vectors.T @ right)))
+        within = self._vectors @ (self._inverse * (self._vectors.T @ right))
+        return np.asarray(self._beyond * right + within)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -46,6 +46,20 @@ def representative(
     return np.flatnonzero(chosen)
 
 
+def in_words(n_used: int, n_observations: int) -> str:
+    """One sentence on how many observations a model is made from, and which.
+
+    >>> in_words(1000, 10_000)[:52]
+    'The model uses 1,000 of 10,000 observations: a quart'
+    """
+    if n_used >= n_observations:
+        return f"The model uses all {n_observations:,} observations."
+    return (
+        f"The model uses {n_used:,} of {n_observations:,} observations: a quarter of these are the "
+        "best ones, a quarter the latest, and the others fill the space."
+    )
+
+
 def _spread(points: FloatArray, taken: FloatArray, n: int) -> IntArray:
     """Positions of n points, each the farthest from those taken or chosen before."""
     nearest = squared_distances(points, taken).min(axis=1)

@@ -27,6 +27,7 @@ from ..space import GraphSpace
 from ..surrogate import FittedSurrogate, Surrogate
 from .criterion import AnyCriterion, Criterion
 from .graph_criterion import GraphCriterion
+from .jobs.dask_pool import working_on
 from .joint_criterion import JointCriterion, JointModel
 from .local.evolution import propose_evolve
 from .local.sampling import propose_sample
@@ -123,6 +124,7 @@ def propose(
     options: Mapping[str, Any] | None = ...,
     stop: Callable[[], bool] | None = ...,
     watch: Callable[[Stage], None] | None = ...,
+    client: Any = ...,
 ) -> Proposal: ...
 @overload
 def propose(
@@ -142,6 +144,7 @@ def propose(
     options: Mapping[str, Any] | None = ...,
     stop: Callable[[], bool] | None = ...,
     watch: Callable[[Stage], None] | None = ...,
+    client: Any = ...,
 ) -> Proposal | list[Proposal]: ...
 def propose(
     space: GraphSpace,
@@ -160,6 +163,7 @@ def propose(
     options: Mapping[str, Any] | None = None,
     stop: Callable[[], bool] | None = None,
     watch: Callable[[Stage], None] | None = None,
+    client: Any = None,
 ) -> Proposal | list[Proposal]:
     """Find the graph of the space with the smallest acquisition value.
 
@@ -189,8 +193,10 @@ def propose(
         stop: called several times per second; once it returns true, the best graph so far is
             returned with the bound proved so far.
         watch: called with a `Stage` whenever there is progress.
+        client: a Dask client, or ``dask://host:port``: the pieces of a proof are solved by the
+            workers of that cluster instead of processes on this machine, with the same certificate.
     """
-    check_method(method, solver, options)
+    check_method(method, solver, options, client)
     time_limit = seconds(time_limit, "time_limit")
     n, seed = whole(n, "n", 1), whole(seed, "seed", 0)
     if n_evaluations is not None:
@@ -217,35 +223,36 @@ def propose(
     hooks: dict[str, Any] = {"stop": stop, "watch": watch}
     hooks = {name: hook for name, hook in hooks.items() if hook is not None}
     proposals: list[Proposal] = []
-    for i in range(n):
-        objective = _criterion(space, model, chosen_acquisition, _step_seed(seed, i))
-        objective.check_declared()
-        share = (deadline - time.monotonic()) / (n - i)
-        request = Request(
-            taken,
-            time_limit=max(0.0, share),
-            seed=_step_seed(seed, i),
-            solver=solver,
-            options=options,
-            identify=space.identity,
-            starts=taken[-MOST_STARTS:] if starts is None else starts,
-            **hooks,
-        )
-        if n_evaluations is not None:
-            request = replace(request, n_evaluations=n_evaluations)
-        elif isinstance(objective, GraphCriterion):
-            request = replace(request, n_evaluations=_PREDICTIONS)
-        elif isinstance(objective, JointCriterion):
-            request = replace(request, n_evaluations=_JOINT_PREDICTIONS)
-        with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
+    # threads slow matrices this small by a factor of 5 to 20
+    with threadpool_limits(1), working_on(client):
+        for i in range(n):
+            objective = _criterion(space, model, chosen_acquisition, _step_seed(seed, i))
+            objective.check_declared()
+            share = (deadline - time.monotonic()) / (n - i)
+            request = Request(
+                taken,
+                time_limit=max(0.0, share),
+                seed=_step_seed(seed, i),
+                solver=solver,
+                options=options,
+                identify=space.identity,
+                starts=taken[-MOST_STARTS:] if starts is None else starts,
+                **hooks,
+            )
+            if n_evaluations is not None:
+                request = replace(request, n_evaluations=n_evaluations)
+            elif isinstance(objective, GraphCriterion):
+                request = replace(request, n_evaluations=_PREDICTIONS)
+            elif isinstance(objective, JointCriterion):
+                request = replace(request, n_evaluations=_JOINT_PREDICTIONS)
             proposal = METHODS[method](objective, request)
             recheck(proposal, objective, request, method)
-        proposals.append(replace(proposal, graph=space.named(proposal.graph)))
-        if request.stop():
-            break
-        if i + 1 < n:
-            model = model.believe([proposal.graph])
-            taken = [*taken, proposal.graph]
+            proposals.append(replace(proposal, graph=space.named(proposal.graph)))
+            if request.stop():
+                break
+            if i + 1 < n:
+                model = model.believe([proposal.graph])
+                taken = [*taken, proposal.graph]
     return proposals[0] if n == 1 else proposals
 
 
@@ -304,11 +311,16 @@ def _check_parts(space: object, acquisition: object) -> None:
         )
 
 
-def check_method(method: object, solver: object, options: object) -> None:
-    """Raise unless the method exists and offers this solver and these options."""
+def check_method(method: object, solver: object, options: object, client: object = None) -> None:
+    """Raise unless the method exists and offers this solver, these options and this client."""
     if not isinstance(method, str) or method not in METHODS:
         raise InvalidInputError(
             f"unknown method {method!r:.100}; choose one of {', '.join(METHODS)}"
+        )
+    if client is not None and method not in ("auto", "exact"):
+        raise InvalidInputError(
+            f"client is a choice of methods 'auto' and 'exact', got method {method!r}; try "
+            "client=None"
         )
     if method == "mip" and not (solver is None and options is None):
         from .mip.propose import check_choices  # late: a large package few calls need

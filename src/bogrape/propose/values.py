@@ -41,7 +41,9 @@ PROGRESS = 1e-3  # a bound that rises by less has not moved
 # Smaller deviations than this count as this in log EI. They are the square root of a difference of
 # numbers near one, so rounding decides them, and the logarithm would follow every digit of it.
 CERTAIN = 3e-5
-_MOST_BYTES = 128 * 2**20  # of the counts of one part; a handful of such arrays exist at once
+# Of the counts of one part; a handful of such arrays exist at once. Larger parts leave the cache,
+# and one graph with long paths makes the counts of its whole part as wide as its own.
+_MOST_BYTES = 16 * 2**20
 _TIES_KEPT = 32
 _PASSED_KEPT = 50_000
 

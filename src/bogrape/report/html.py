@@ -107,6 +107,8 @@ def _summary(survey: Survey) -> str:
             f"{plural(survey.too_large, 'graph')} with more than {MOST_NODES} nodes are left out "
             "of the predictions in this report."
         )
+    if (partly := words.sample_in_words(survey)) is not None:
+        lines.append(partly)
     if (blind := words.blind_spot(survey)) is not None:
         lines.append(blind)
     sure = "".join(f"<p>{esc(line)}</p>" for line in lines)

@@ -14,6 +14,7 @@ from ..constraints.words import capitalised, with_article
 from ..errors import StudyError
 from ..kernels import RBF, get_kernel
 from ..space import GraphSpace
+from ..subset import in_words as used_in_words
 from ..trial import Trial
 from .effects import Effect, Exchange
 from .picture import Look
@@ -130,6 +131,23 @@ def model_in_words(survey: Survey) -> str | None:
     if not survey.left_out.knows_something or not isinstance(survey.gp.kernel, RBF):
         return None
     return survey.gp.describe()
+
+
+def sample_in_words(survey: Survey) -> str | None:
+    """Which observations the models of the study and of the report see; ``None`` if all."""
+    n = len(survey.complete) - survey.too_large
+    said = []
+    if survey.proposals:
+        latest = survey.proposals[-1].certificate
+        n_used, n_known = latest.get("n_used"), latest.get("n_observations")
+        if isinstance(n_used, int) and isinstance(n_known, int) and 0 < n_used < n_known:
+            said.append(used_in_words(n_used, n_known))
+    if len(survey.kept) < n:
+        said.append(
+            f"Predictions in this report are made from {len(survey.kept):,} of {n:,} observations, "
+            "spread evenly, the best among them."
+        )
+    return " ".join(said) or None
 
 
 def _nothing_known(survey: Survey) -> str:

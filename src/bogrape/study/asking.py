@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -55,6 +55,7 @@ class Wish:
     stop: Callable[[], bool] | None
     watch: Callable[[int, str], None] | None = None
     rules: tuple[Rule, ...] = ()
+    client: Any = None  # of a Dask cluster
 
     def __post_init__(self) -> None:
         worker = self.worker
@@ -142,7 +143,7 @@ class Asking:
                 share = max(_LEAST_SECONDS, (deadline - time.monotonic()) / (n - len(found)))
                 if trial is None:
                     told = watch if wish.progress or wish.watch is not None else None
-                    trial = self._new(wish, Effort(share, stopped, told), planner)
+                    trial = self._new(wish, Effort(share, stopped, told, wish.client), planner)
             except (SearchSpaceExhausted, SamplingError, BudgetSpent) as error:
                 if stopped() and not found:
                     raise KeyboardInterrupt from None  # before anything was found

@@ -52,6 +52,7 @@ class Effort:
     time_limit: float
     stop: Callable[[], bool] | None = None
     watch: Callable[[Stage], None] | None = None
+    client: Any = None  # of a Dask cluster
 
 
 @final
@@ -112,6 +113,7 @@ class Planner:
                 seed=seed,
                 stop=effort.stop,
                 watch=effort.watch,
+                client=effort.client,
             )
         except SamplingError as error:  # too few graphs are left to choose among: take any
             if error.out_of_time or (effort.stop is not None and effort.stop()):
@@ -306,6 +308,7 @@ class Planner:
                 seed=settings.seed,
                 stop=effort.stop,
                 watch=effort.watch,
+                client=effort.client,
             )
         except SearchSpaceExhausted:
             return math.inf, "optimal"  # nothing is left: the observed graphs are all there is

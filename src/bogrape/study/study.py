@@ -245,6 +245,7 @@ class Study:
         time_limit: float | None = None,
         stop: Callable[[], bool] | None = None,
         record: bool = False,
+        client: Any = None,
     ) -> RegretBound:
         """Bound on the improvement of any graph of the space on the best observed graph.
 
@@ -262,13 +263,14 @@ class Study:
             time_limit: seconds for the proof; by default the time limit of the study.
             stop: asked several times per second; once it returns true, the proof ends.
             record: whether the latest complete trial keeps it, for the report.
+            client: a Dask client, or ``dask://host:port``, whose workers do the proof.
         """
         self._ledger.take_up_settings()
         trials = self._ledger.trials()
         limit = (
             self.settings.time_limit if time_limit is None else as_limit(time_limit, "time_limit")
         )
-        effort = Effort(limit, stop)
+        effort = Effort(limit, stop, client=client)
         found = self._asking.planner.regret_bound(trials, confidence, n_graphs, effort)
         if record:
             complete = [trial for trial in trials if trial.state == "complete"]
@@ -330,6 +332,7 @@ class Study:
         rules: Iterable[Rule] = ...,
         near: Graph | Trial | None = ...,
         edits: int | None = ...,
+        client: Any = ...,
     ) -> Trial: ...
     @overload
     def ask(
@@ -345,6 +348,7 @@ class Study:
         rules: Iterable[Rule] = ...,
         near: Graph | Trial | None = ...,
         edits: int | None = ...,
+        client: Any = ...,
     ) -> Trial | TrialList: ...
     def ask(
         self,
@@ -359,6 +363,7 @@ class Study:
         rules: Iterable[Rule] = (),
         near: Graph | Trial | None = None,
         edits: int | None = None,
+        client: Any = None,
     ) -> Trial | TrialList:
         """The next graph to evaluate, as a pending trial; a list of trials if ``n > 1``.
 
@@ -389,6 +394,8 @@ class Study:
                 edge label, the label of one node, or one feature (unless features follow from the
                 rest, as in molecules); the number of nodes stays.
             edits: how many, together with ``near``.
+            client: a Dask client, or ``dask://host:port``, whose workers do the proof; see
+                `bogrape.propose`.
             most: number of trials, not counting added ones, the study may have in the end; then
                 `BudgetSpent` is raised. Holds also if several processes ask at the same moment.
         """
@@ -401,6 +408,7 @@ class Study:
             stop=stop,
             watch=watch,
             rules=rules_of(self.space, rules, near, edits),
+            client=client,
         )
         found = self._asking.ask(wish)
         return found[0] if n == 1 else TrialList(found)

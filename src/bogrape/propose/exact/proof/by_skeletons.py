@@ -26,8 +26,7 @@ from ....arrays import BoolArray, IntArray
 from ....batch import Batch
 from ....constraints.rows import EdgeLabel, HasFeature, HasLabel, Row
 from ....encoding import Structure, structures
-from ....machine import n_cores
-from ...jobs.pool import solve_all
+from ...jobs.pool import n_workers, solve_all
 from ...proposal import Request
 from ..bounds.placement_values import PlacementValues
 from ..bounds.separate_values import SeparateValues
@@ -63,7 +62,7 @@ def settle_by_skeletons(
         values = strategy.skeleton_values(structure.shape.n_nodes)
         if values is None or not has_skeletons(structure):
             continue
-        n_parts = n_cores() if isinstance(values, PlacementValues) else 1
+        n_parts = n_workers() if isinstance(values, PlacementValues) else 1
         for i in range(n_parts):
             job = SolveBySkeletons(
                 structure=structure,
