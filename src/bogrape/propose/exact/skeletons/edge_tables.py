@@ -87,7 +87,7 @@ class EdgeTables:
             return np.where(among[places] == numbers, places, -1) if len(among) else places - 1
         table = np.full(self._size, -1, dtype=np.int32)
         table[among] = np.arange(len(among))
-        return table[numbers]
+        return np.asarray(table[numbers], dtype=np.int64)
 
 
 @lru_cache(maxsize=256)

@@ -7,12 +7,20 @@ is known of such values.
 
 from __future__ import annotations
 
+from .....encoding import Structure, structures
 from ....criterion import Criterion
 from ...bounds.rbf_factors import RbfFactors
+from ...skeletons.node_sums import NodeSums
 from ..by_listing import solve_by_listing
+from ..by_skeletons import has_skeletons
 from ..piece import Answer
 from ..piece_solve import PieceSolve
 from ..strategy import Strategy
+
+
+def _has_ends(structure: Structure) -> bool:
+    sums = NodeSums.of(structure) if has_skeletons(structure) else None
+    return sums is not None and sums.columns.has_ends
 
 
 class RbfBySkeletons(Strategy):
@@ -22,8 +30,12 @@ class RbfBySkeletons(Strategy):
 
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
-        """Where some rule may limit the degrees."""
-        return bool(criterion.space.rules) and RbfFactors.accepts(criterion)
+        """Where rules limit the degrees, and tie labels of edges to nodes."""
+        space = criterion.space
+        if not space.rules or not RbfFactors.accepts(criterion):
+            return False
+        shapes = [space.shape(n) for n in space.sizes]
+        return any(map(_has_ends, structures(shapes, space.connected, space.rules)))
 
     def solve(self, state: PieceSolve) -> Answer:
         """What skeletons have not settled in time is rarely settled by looking at all graphs."""
