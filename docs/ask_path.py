@@ -1,4 +1,4 @@
-"""The way of one ``study.ask()`` through the files of the package: traced, drawn, written down.
+"""The path of one ``study.ask()`` through the files of the package: traced, drawn, written down.
 
     python docs/ask_path.py                      # trace this checkout; rewrite the page
     python docs/ask_path.py --before OLD/src     # trace another checkout as "before", too
@@ -282,7 +282,7 @@ def _short(words: str, most: int) -> str:
 # -- the page -----------------------------------------------------------------------------------
 
 _INTRODUCTION = """\
-# The way of one `ask()`
+# The path of one `ask()`
 
 `study.ask()` with the kernel SSP and LCB, as in the paper, in a space of graphs with eight nodes
 and two labels, traced as it runs: every file of the package in which a function is called, in the
@@ -302,11 +302,11 @@ def page(before: Sequence[Call], after: Sequence[Call]) -> str:
     counts = [_sizes(calls) for calls in (before, after)]
     for name in counts[0]:
         parts.append(f"| {name} | {counts[0][name]} | {counts[1][name]} |")
-    parts += ["", "## After", "", "![the way of one ask](ask-path.svg)", ""]
+    parts += ["", "## After", "", "![the path of one ask](ask-path.svg)", ""]
     parts += _table(after)
     parts += ["", "Files by folder: " + _listed(rooms(after)) + ".", ""]
     parts += ["Calls upward: " + (_upward(after) or "none") + ".", ""]
-    parts += ["## Before", "", "![the way of one ask, before](ask-path-before.svg)", ""]
+    parts += ["## Before", "", "![the path of one ask, before](ask-path-before.svg)", ""]
     parts += ["Files by folder: " + _listed(rooms(before)) + ".", ""]
     parts += ["Calls upward: " + (_upward(before) or "none") + ".", ""]
     return "\n".join(parts)

@@ -32,6 +32,7 @@ from .observed_values import (
 )
 from .posterior import FittedModel, Posterior, posterior_of
 from .space import GraphSpace
+from .subset import in_words as used_in_words
 from .subset import representative
 
 STUDY_CLIP = 1e3  # typical distances from the median: what a study takes for a slip
@@ -52,7 +53,7 @@ class GraphGP:
         kernel: ``"ssp"``, ``"sp"``, ``"essp"``, ``"esp"``, ``"rbf"``, or one of your own
             (`bogrape.kernels.Kernel`), itself or by the name it was registered under.
         noise: noise variance in units of the standardised observations, or ``"fit"``. All
-            observations share it; variances that are known for single ones are given to `fit`.
+            observations share it; pass known variances of single observations to `fit`.
         feature_kernel: whether to add ``beta k_F`` (labels and features of nodes). Not with
             ``"rbf"``, which compares them by itself.
         n_labels: number of labels L; by default that of the space, or one more than the largest
@@ -138,6 +139,7 @@ class GraphGP:
         self._directed = False
         self._clipped: tuple[int, ...] = ()
         self._used = np.zeros(0, dtype=np.int64)
+        self._n_observations = 0
 
     def fit(
         self,
@@ -216,7 +218,7 @@ class GraphGP:
         self._posterior, self._likelihood = posterior, fit.log_likelihood
         self._directed = graphs[0].directed
         self._clipped = standard.clipped
-        self._used = used
+        self._used, self._n_observations = used, len(values)
         return self
 
     def _count(self, graphs: Sequence[Graph], n_labels: int | None) -> Counts:
@@ -334,7 +336,13 @@ class GraphGP:
         """The fitted model in words: what matters most to it, and how much it takes for noise."""
         model = self.posterior.model
         fit = in_words(self.kernel, self.hyperparameters, model.counts.n_labels)
-        return " ".join([fit, *_own_noise_in_words(model)])
+        which = [] if len(self._used) == self._n_observations else [self.uses]
+        return " ".join([fit, *_own_noise_in_words(model), *which])
+
+    @property
+    def uses(self) -> str:
+        """How many of the observations the model is made from, and which, in one sentence."""
+        return used_in_words(len(self.used), self._n_observations)
 
     @property
     def log_likelihood(self) -> float:
@@ -352,18 +360,18 @@ class GraphGP:
         if graphs[0].directed != self._directed:
             kinds = ("undirected", "directed")
             raise InvalidInputError(
-                f"graphs must be {kinds[self._directed]} as the fitted ones are, "
+                f"expected {kinds[self._directed]} graphs like the fitted ones, "
                 f"got {kinds[not self._directed]} ones"
             )
         if queries.n_extra != model.counts.n_extra:
             raise InvalidInputError(
-                f"graphs must have {model.counts.n_extra} features as the fitted ones do, "
-                f"got {queries.n_extra}"
+                f"expected graphs with {model.counts.n_extra} features like the fitted ones, "
+                f"got {queries.n_extra} features"
             )
         if queries.n_edge_labels and not model.kernel.edge_labelled:
             raise InvalidInputError(
-                "graphs must have no edge labels as the fitted ones have none, got some with edge "
-                f"labels up to {queries.n_edge_labels}"
+                "expected graphs without edge labels like the fitted ones, got edge labels up to "
+                f"{queries.n_edge_labels}"
             )
         with threadpool_limits(1):
             mean, std = self.posterior.mean_std(queries)
@@ -382,14 +390,14 @@ def scaled_to_space(kernel: RBF, space: GraphSpace) -> RBF | None:
         graphs = space.sample(n_graphs, deadline=time.monotonic() + _TYPICAL_SECONDS)
     except SamplingError as error:
         graphs = list(error.graphs)
-        logger.info("length scales are measured by %d random graphs: %s", len(graphs), error)
+        logger.info("length scales are measured with %d random graphs: %s", len(graphs), error)
     if len(graphs) < min(n_graphs, _TYPICAL_GRAPHS // 10):
         return None
     return kernel.scaled_to(count(graphs, space.n_labels, edges=True))
 
 
 def in_words(kernel: Kernel, hyperparameters: Mapping[str, float], n_labels: int) -> str:
-    """What `GraphGP.describe` says of a fit, from what was fitted."""
+    """The text of `GraphGP.describe`."""
     own = kernel.hyperparameters()
     if isinstance(kernel, RBF) and not kernel.scales:  # it compares what it has length scales for
         groups = [group for group in kernel.groups if f"length_{group}" in hyperparameters]

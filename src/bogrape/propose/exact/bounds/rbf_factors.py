@@ -71,7 +71,7 @@ class RbfFactors:
         # squared counts are at most one in every group, for each row there is in it
         rows = {"farther": self._observed.lengths.shape[1], "features": self._n_features + 1}
         total = sum(weight * rows.get(group, 1) for group, weight in self._weights.items())
-        return 100.0 * _EPSILON * (1.0 + total) * (1.0 + self.width)
+        return float(100.0 * _EPSILON * (1.0 + total) * (1.0 + self.width))
 
     # -- logarithms of factors ----------------------------------------------------------------
 
