@@ -124,7 +124,7 @@ def _most_further(
 
 
 def chunks(number: int, size: int) -> Iterator[slice]:
-    """Parts of so many rows."""
+    """Parts of at most ``size`` rows each."""
     size = max(1, size)
     for start in range(0, number, size):
         yield slice(start, min(number, start + size))
