@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from . import dask_tables, engine_tables, findings, order_degree, speed
+from . import dask_tables, engine_tables, findings, order_degree, speed, winners
 from .records import Record, read
 
 NO_RESULTS = "No results are kept yet."
@@ -27,4 +27,5 @@ PLAIN_TABLES: Mapping[str, Callable[[Path], str]] = {
     "losses": findings.losses,
     "order-degree": partial(_filled, order_degree.FILE, order_degree.table),
     "speed": partial(_filled, "speed.jsonl", speed.table),
+    "winners": winners.table,
 }
