@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from . import dask_tables, engine_tables, findings, order_degree, speed, winners
+from . import dask_tables, engine_tables, findings, nas_ceiling, order_degree, speed, winners
 from .records import Record, read
 
 NO_RESULTS = "No results are kept yet."
@@ -25,6 +25,7 @@ PLAIN_TABLES: Mapping[str, Callable[[Path], str]] = {
     "engine-molecules": partial(_filled, "engine.jsonl", engine_tables.molecule_table),
     "findings": findings.findings,
     "losses": findings.losses,
+    "nas-ceiling": partial(_filled, nas_ceiling.FILE, nas_ceiling.table_of),
     "order-degree": partial(_filled, order_degree.FILE, order_degree.table),
     "speed": partial(_filled, "speed.jsonl", speed.table),
     "winners": winners.table,
