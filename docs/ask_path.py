@@ -284,15 +284,15 @@ def _short(words: str, most: int) -> str:
 _INTRODUCTION = """\
 # The path of one `ask()`
 
-`study.ask()` with the kernel SSP and LCB, as in the paper, in a space of graphs with eight nodes
-and two labels, traced as it runs: every file of the package in which a function is called, in the
-order of the first call, in the process that asks and in the workers that it starts. This page and
-its pictures are written by `python docs/ask_path.py`; the reason for a hop is the first line of the
-docstring of the function that is called.
+This page traces `study.ask()` with the kernel SSP and LCB, as in the paper, in a space of graphs
+with eight nodes and two labels. It lists every file of the package in which a function is called,
+in the order of the first call, in the process that asks and in its workers.
+`python docs/ask_path.py` writes this page and its pictures; the reason for a call is the first line
+of the docstring of the called function.
 
-Imports go in one direction (`lint-imports`). A call goes *up* when the file that is called imports
-the one that calls it. Such calls reach what was handed down: a callback, or an object behind a
-protocol or a base class.
+Imports go in one direction (`lint-imports`). A call goes *up* if the called file imports
+the calling one. Such calls go through objects that were passed down: a callback, or an object
+behind a protocol or a base class.
 """
 
 
