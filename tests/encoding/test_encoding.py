@@ -304,7 +304,7 @@ def test_a_limit_cuts_the_list_short(limit: int) -> None:
     assert all(space.contains(graph) for graph in found)
 
 
-def test_a_list_that_time_cuts_short_is_never_taken_for_complete() -> None:
+def test_a_list_cut_short_by_time_never_counts_as_complete() -> None:
     import time
 
     from bogrape.encoding.enumeration import enumerate_graphs

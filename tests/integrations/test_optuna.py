@@ -134,13 +134,13 @@ def test_the_study_stops_when_all_graphs_were_tried(caplog: pytest.LogCaptureFix
 # -- in company -----------------------------------------------------------------------------------
 
 
-def test_threads_share_a_sampler_and_no_graph_comes_twice() -> None:
+def test_threads_share_a_sampler_and_no_graph_is_suggested_twice() -> None:
     study = optuna.create_study(sampler=BoGrapeSampler(SPACE, **QUICK))
     study.optimize(objective, n_trials=16, n_jobs=4)
     assert len(set(keys(study))) == 16
 
 
-def test_samplers_with_one_seed_race_and_no_graph_comes_twice() -> None:
+def test_samplers_with_one_seed_race_and_no_graph_is_suggested_twice() -> None:
     """Each thread has a sampler of its own, as processes have: only the storage is shared."""
     first = optuna.create_study(sampler=BoGrapeSampler(SPACE, **{**QUICK, "n_initial": 20}))
     barrier, errors = threading.Barrier(4), []
@@ -254,7 +254,7 @@ def check_parallel_study(study: optuna.Study, most: int, space: GraphSpace) -> N
     assert len(set(keys(study, space))) == len(complete)
 
 
-def test_two_processes_share_a_database_and_no_graph_comes_twice(tmp_path: Path) -> None:
+def test_two_processes_share_a_database_and_no_graph_is_suggested_twice(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     study = optuna.create_study(study_name="s", storage=SQLiteStorage(path))
     workers = [start(path, 10) for _ in range(2)]  # with one seed

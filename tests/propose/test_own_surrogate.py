@@ -226,7 +226,7 @@ def test_a_bare_surrogate_will_do_for_one_graph_with_lcb() -> None:
 
 
 @pytest.mark.parametrize("thing", [None, 3, Neighbours, object()])
-def test_what_is_no_surrogate_is_refused(thing: Any) -> None:
+def test_a_value_that_is_not_a_surrogate_is_refused(thing: Any) -> None:
     with pytest.raises(InvalidInputError, match="expected a fitted GraphGP, its posterior, or"):
         propose(GraphSpace(4), thing)
 

@@ -71,7 +71,7 @@ class References(HTMLParser):
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_every_study_gives_a_sound_page_that_needs_nothing_else(name: str) -> None:
+def test_every_study_gives_a_valid_self_contained_page(name: str) -> None:
     page = page_of(name)
     root = parsed(page)
     ids = [element.get("id") for element in root.iter() if element.get("id")]
@@ -465,7 +465,7 @@ def test_observations_outside_the_space_are_marked_and_never_called_the_best() -
     assert "3 of these outside the space, which only train the model" in page
 
 
-def test_changed_settings_are_told_with_the_trial_they_begin_from() -> None:
+def test_changed_settings_are_listed_with_their_first_trial() -> None:
     study = Study(GraphSpace(5, labels=2), preset="paper")
     study.add(study.space.sample(1)[0], 1.0)
     assert "were changed during the study" not in report_html(study)

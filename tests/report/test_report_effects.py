@@ -144,7 +144,7 @@ def test_of_pure_noise_the_report_says_that_nothing_is_known(kernel: str, noise:
 
 
 @pytest.mark.deep
-def test_noise_is_hardly_ever_taken_for_knowledge() -> None:
+def test_noise_rarely_looks_like_knowledge() -> None:
     wrong = [
         Survey(study_of_values(nothing, error=1.0, n=30, seed=seed)).effects != []
         for seed in range(200)
@@ -195,7 +195,7 @@ def naive(kernel: str, first: Graph, second: Graph) -> float:
     return float(2.0 * paths + 0.5 * np.dot(*shares) / 3)
 
 
-def test_a_small_effect_below_its_uncertainty_is_not_told() -> None:
+def test_an_effect_below_its_uncertainty_is_not_reported() -> None:
     study = study_of_values(
         lambda g: 5.0 * g.n_edges + 0.05 * two_o_minus_c(g), error=1.0, noise="fit", n=40
     )

@@ -63,7 +63,7 @@ def cli(*arguments: Any) -> str:
     return result.output
 
 
-def test_a_sound_file_comes_out_whole(file: Path, original: Path) -> None:
+def test_an_intact_file_is_recovered_completely(file: Path, original: Path) -> None:
     before = file.read_bytes()
     study = only(rescue(file))
     assert study.trials == written(original)

@@ -168,7 +168,7 @@ def test_a_directory_and_a_missing_directory_are_refused(tmp_path: Path) -> None
         open_storage(url(tmp_path / "missing" / "study.db"))
 
 
-def test_loading_what_is_not_there_makes_no_file(tmp_path: Path) -> None:
+def test_loading_a_missing_study_creates_no_file(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="there is no storage"):
         load(tmp_path / "typo.db")
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""Acquisition values under a surrogate of your own."""
+"""Acquisition values under a custom surrogate."""
 
 from __future__ import annotations
 

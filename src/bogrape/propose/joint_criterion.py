@@ -13,9 +13,9 @@ The processes are independent. So, with :math:`\mu_i, \sigma_i` the prediction o
 * a front of more is searched in a random direction for every proposal (ParEGO; Knowles, 2006): the
   augmented Chebyshev distance in that direction is a cost, and its expected improvement is sampled.
 
-What is to be beaten is the best score, or the front, of the posterior means of the graphs that were
-measured in full: a value that is good by luck would be hard to beat for ever. With several graphs
-at a time, believed graphs count among them. Costs are minimised, so a score counts negative.
+Improvements are relative to the best score, or the front, of the posterior means of the graphs with
+all properties: observed values that are good by chance would be too hard to beat. In a batch,
+believed graphs are included. Costs are minimised, so scores are negated.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ _AUGMENTED = 0.05  # share of the plain sum in the Chebyshev distance
 @final
 @dataclass(frozen=True, kw_only=True)
 class JointModel:
-    """A posterior per property, and what is wanted of them.
+    """One posterior per property, and their goals.
 
     Attributes:
-        goals: what is wanted of each property.
+        goals: the goal of each property.
         posteriors: one per property, in the order of the goals.
-        measured: graphs to be beaten: those of the space that were measured in full.
+        measured: graphs to improve on: those of the space with all properties.
     """
 
     goals: Goals
@@ -76,7 +76,7 @@ class JointModel:
             )
 
     def believe(self, graphs: Sequence[Graph]) -> JointModel:
-        """The model after observing each graph at its present means."""
+        """The model with each graph observed at its current means."""
         return replace(
             self,
             posteriors=tuple(posterior.believe(graphs) for posterior in self.posteriors),

@@ -1,7 +1,7 @@
 """`propose`: the next graph to evaluate, by the method of your choice.
 
 Several graphs at once (``n > 1``) are chosen one after another. Each chosen or pending graph is
-*believed*: its posterior mean is taken for an observation with the hyperparameters unchanged, which
+*believed*: its posterior mean is treated as an observation, with unchanged hyperparameters. This
 removes the uncertainty there and moves the next choice elsewhere (kriging believer; Ginsbourger, Le
 Riche and Carraro, 2010). Where the time for each is too short, several are taken from one search
 (`bogrape.propose.batches`).
@@ -53,7 +53,7 @@ _FOREVER = 1e8  # seconds: what solvers and clocks still understand
 
 
 def propose_search(objective: AnyCriterion, request: Request) -> Proposal:
-    """The best graph local search finds; no bound."""
+    """The best graph that local search finds, without a bound."""
     elite = search(
         objective,
         excluded=request.excluded,
@@ -81,7 +81,7 @@ def propose_search(objective: AnyCriterion, request: Request) -> Proposal:
 
 
 def propose_exact(objective: AnyCriterion, request: Request) -> Proposal:
-    """The globally best graph, with a proof where there is one (`bogrape.propose.exact`)."""
+    """The globally best graph, with a proof if possible (`bogrape.propose.exact`)."""
     first = FirstSearch(objective, request)
     if _ENGINE not in sys.modules:
         first.begin()  # before the solver is loaded: half a second may be all there is
@@ -175,30 +175,30 @@ def propose(
 
     Args:
         space: the graphs to choose from.
-        gp: a fitted `GraphGP`, or its posterior; posteriors of several properties with what is
-            wanted of them (`JointModel`); or a surrogate of your own, with the observations it was
-            fitted to (`bogrape.surrogate.FittedSurrogate`). A bare surrogate that is fitted already
-            will do for one graph with LCB.
+        gp: a fitted `GraphGP`, or its posterior; posteriors of several properties with their
+            goals (`JointModel`); or your own surrogate with the observations it was
+            fitted to (`bogrape.surrogate.FittedSurrogate`). A fitted surrogate alone is enough
+            for one graph with LCB.
         acquisition: what to minimise; ``LCB(1.0)`` by default, or ``EI()`` for the front of several
-            properties. Any function of the mean, the deviation and the best observed value will do.
-        method: ``auto`` and ``exact`` prove how good the answer is where there is a proof, as does
+            properties. Any function of the mean, the deviation and the best observed value works.
+        method: ``auto`` and ``exact`` prove the quality of the answer if possible, as does
             ``mip``, the paper's mixed-integer program, for small graphs; ``search``, ``evolve`` and
             ``sample`` (best of 20 random graphs) are heuristics without a bound.
         time_limit: seconds for the whole call.
-        exclude: graphs that must not be proposed again (the same ones: see `GraphSpace.identity`).
-        n: how many graphs; more than one gives a list, chosen one after another.
-        seed: same seed, same answer, whenever the clock did not cut it short.
-        solver: which solver, for methods that offer several: ``scip`` or ``gurobi`` for ``mip``.
-        pending: graphs under evaluation: excluded, and believed to come out at their mean.
+        exclude: graphs that must not be proposed (up to `GraphSpace.identity`).
+        n: number of graphs; with more than one, the result is a list, chosen one after another.
+        seed: the same seed gives the same answer unless the time limit stops the call.
+        solver: ``scip`` or ``gurobi``, for ``mip``.
+        pending: graphs under evaluation: excluded, and assumed to have their predicted mean.
         starts: graphs that local search may begin from, for instance the best observed ones; by
             default the last 500 of those excluded and pending.
-        n_evaluations: acquisition values that local search computes, whether it is all there is
-            (``search``) or comes before a proof; fewer if the time is up. By default 300,000, or
-            100,000 for several properties, 60,000 predictions of a surrogate of your own.
-        options: further choices of a method; for ``mip`` see `bogrape.propose.mip.MipOptions`.
-        stop: asked several times per second; once it returns true, the best graph so far is
-            returned with the bound proved so far, and no further ones are sought.
-        watch: called with a `Stage` whenever more is known about the proposal.
+        n_evaluations: acquisition values that local search computes, alone
+            (``search``) or before a proof; fewer if the time is up. By default 300,000, or
+            100,000 for several properties, 60,000 predictions of your own surrogate.
+        options: further options of a method; for ``mip`` see `bogrape.propose.mip.MipOptions`.
+        stop: called several times per second; once it returns true, the best graph so far is
+            returned with the bound proved so far.
+        watch: called with a `Stage` whenever there is progress.
         client: a Dask client, or ``dask://host:port``: the pieces of a proof are solved by the
             workers of that cluster instead of processes on this machine, with the same certificate.
     """

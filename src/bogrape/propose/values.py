@@ -6,8 +6,8 @@ when a `Proposal` is made (`bogrape.propose.criterion.Criterion.proposal`). Ever
 of those below, in standard deviations of the observed values; where a value itself is large, as
 LCB is for a large kappa, it is relative to the value (`room`).
 
-The standardised value of EI is minus its logarithm (`LogUnits`), which tells graphs apart however
-little they promise. There the tolerances are shares of EI: ``TIE`` means one part in a billion.
+The standardised value of EI is minus its logarithm (`LogUnits`), which distinguishes graphs even if
+EI underflows. Tolerances are then shares of EI: ``TIE`` means one part in a billion.
 
 Values of many graphs are computed in bounded memory, and by a deadline. The labelled counts of one
 graph with 100 nodes and 20 labels fill 320 kilobytes, and a posterior makes several arrays of that
@@ -143,7 +143,7 @@ class Searchable(Protocol):
         """Value of each graph (smaller is better), and its number of ordered pairs that a path
         joins.
 
-        For graphs that there was no time for, values are infinite and no pairs are counted, not
+        For graphs after the deadline, values are infinite and no pairs are counted, not
         even those of a node and itself. The first few graphs are always evaluated.
         """
 

@@ -247,7 +247,7 @@ def test_without_the_package_one_line_says_how_to_install_it(
         (8786, "expected client to be a distributed.Client that is not asynchronous"),
     ],
 )
-def test_what_is_no_client_is_refused(client: Any, message: str) -> None:
+def test_a_value_that_is_not_a_client_is_refused(client: Any, message: str) -> None:
     space = GraphSpace(4)
     with pytest.raises(InvalidInputError, match=message):
         propose(space, fitted(space, "ssp"), client=client)

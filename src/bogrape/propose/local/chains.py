@@ -1,4 +1,4 @@
-"""Chains of local search, side by side: from landmarks, samples and graphs already seen.
+"""Parallel chains of local search from landmarks, samples and known graphs.
 
 In every round each chain tries a set of elementary moves (all of them when there are few), all
 candidates of all chains are evaluated as one batch with the exact acquisition, and each chain takes
