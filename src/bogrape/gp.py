@@ -390,7 +390,7 @@ def scaled_to_space(kernel: RBF, space: GraphSpace) -> RBF | None:
         graphs = space.sample(n_graphs, deadline=time.monotonic() + _TYPICAL_SECONDS)
     except SamplingError as error:
         graphs = list(error.graphs)
-        logger.info("length scales are measured by %d random graphs: %s", len(graphs), error)
+        logger.info("length scales are measured with %d random graphs: %s", len(graphs), error)
     if len(graphs) < min(n_graphs, _TYPICAL_GRAPHS // 10):
         return None
     return kernel.scaled_to(count(graphs, space.n_labels, edges=True))

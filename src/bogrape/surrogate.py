@@ -71,8 +71,8 @@ def _takes_noise(surrogate: Surrogate) -> bool:
 @cache
 def _say_noise_is_unused(name: str) -> None:
     logger.warning(
-        "the surrogate %s does not see the noise that is known of some values: its fit has no "
-        "parameter noise, a list of variances with NaN where they are unknown",
+        "the surrogate %s ignores the known noise of some values: its fit has no parameter noise, "
+        "a list of variances with NaN where they are unknown",
         name,
     )
 

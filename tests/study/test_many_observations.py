@@ -178,7 +178,7 @@ def test_a_study_says_how_many_observations_it_uses(caplog: pytest.LogCaptureFix
         trials = [study.ask(), study.ask()]
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 1
-    assert f"60 observations; from here on its model is made from {MOST}" in said[0]
+    assert f"60 observations; from now on its model uses {MOST}" in said[0]
     for trial in trials:
         assert (trial.certificate["n_observations"], trial.certificate["n_used"]) == (60, MOST)
 

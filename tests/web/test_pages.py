@@ -143,7 +143,8 @@ def test_a_form_says_what_it_means_and_where_it_contradicts_itself(url: str, web
     odd = web.post(
         "/new/check", data={**form, "counts": "what", "n_min": "many"}, headers=headers
     ).text
-    assert "counts" in odd
+    assert "<strong>Numbers of labels</strong>: expected a label" in odd
+    assert "<strong>Smallest size</strong>: expected a number" in odd
     made = send(web, "/new", {**form, "direction": "maximize", "n_initial": "5"})
     assert made.status_code == 200
     assert Study.load(url, "circuits").settings.n_initial == 5
@@ -178,7 +179,7 @@ def test_molecules_by_form_text_and_drawing(url: str, web: Any) -> None:
     }  # fmt: skip
     headers = {"x-part": "1", "x-csrf-token": mark(web)}
     bad = web.post("/new/check", data={**form, "required": "C(("}, headers=headers).text
-    assert "required" in bad
+    assert "<strong>Must contain</strong>" in bad
     assert send(web, "/new", form).status_code == 200
     wrong = send(web, "/studies/furans/candidate", {"how": "written", "text": "C1CC"})
     assert wrong.status_code == 422
@@ -342,7 +343,7 @@ def test_a_study_of_several_properties_is_made_by_form(url: str, web: Any) -> No
     headers = {"x-part": "1", "x-csrf-token": mark(web)}
     for wrong in ("yield", "yield most", "yield largest", "a largest\na smallest"):
         shown = web.post("/new/check", data={**form, "properties": wrong}, headers=headers).text
-        assert "<strong>properties</strong>" in shown
+        assert "<strong>Properties</strong>" in shown
     wanted = "yield 2 largest\ncost: smallest"
     assert send(web, "/new", {**form, "properties": wanted}).status_code == 200
     goals = Study.load(url, "both").settings.goals

@@ -125,7 +125,7 @@ def _without_ions(parameters: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, repr=False)
 class NoAdjacentHeteroatoms(MoleculeRule):
-    """Every bond has a carbon atom at one end at least."""
+    """Every bond has a carbon atom on at least one end."""
 
     label_fields: ClassVar[tuple[str, ...]] = ("carbon",)
 

@@ -167,7 +167,7 @@ class Asking:
                     raise
                 if not stopped():
                     if not isinstance(error, BudgetSpent):  # a limit of the caller's is no news
-                        logger.warning("%d of %d graphs can be had: %s", len(found), n, error)
+                        logger.warning("found only %d of %d graphs: %s", len(found), n, error)
                     return
             else:
                 found.append(trial)
@@ -252,8 +252,8 @@ def chance(study_seed: int, n_trials: int, conflict: int) -> tuple[int, int]:
 def _in_words(stage: Stage, sign: float) -> str:
     """Progress of a proposal; values times ``sign`` are in the user's units."""
     if stage.step == "search":
-        return "found a candidate; proving how good it is"
-    words = [f"proving: parts of the space left: {stage.n_open}"]
+        return "found a candidate; proving its quality"
+    words = [f"proving: {stage.n_open} parts of the space left"]
     if math.isfinite(stage.value):
         words.append(f"candidate {sign * stage.value:.4g}")
     if math.isfinite(stage.bound):

@@ -412,8 +412,8 @@ class Planner:
         if n_used < n_observations and not self._said_how_many:
             self._said_how_many = True
             logger.warning(
-                "the study has %d observations; from here on its model is made from %d of them: "
-                "the best, the latest, and others that fill the space (see docs/studies.md)",
+                "the study has %d observations; from now on its model uses %d of them: "
+                "the best, the latest, and others that cover the space (see docs/studies.md)",
                 n_observations,
                 n_used,
             )
@@ -423,9 +423,9 @@ class Planner:
         if trial.id not in self._named:
             self._named.add(trial.id)
             logger.warning(
-                "the value %s%g of trial %d lies more than %g times as far from the median of all "
-                "values as they typically do: predictions and proposals take it for the nearest "
-                "other value; if it is a mistake, put it right with study.correct",
+                "the value %s%g of trial %d is more than %g times as far from the median of all "
+                "values as is typical: predictions and proposals use the nearest other value "
+                "instead; if it is a mistake, correct it with study.correct",
                 name,
                 value,
                 trial.id,

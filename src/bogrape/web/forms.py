@@ -33,6 +33,25 @@ _MOST_LINES = 40
 _LONGEST_LINE = 300  # characters: longer patterns take long
 
 
+FIELD_NAMES = {  # what people read, where another word says more than the name of the field
+    "apart": "never neighbours",
+    "counts": "numbers of labels",
+    "degree_max": "maximum degree",
+    "edges_min": "number of edges",
+    "edges_max": "number of edges",
+    "forbidden": "must not contain",
+    "hetero_max": "heteroatoms",
+    "n_initial": "evaluations before the model proposes",
+    "n_min": "smallest size",
+    "n_max": "largest size",
+    "required": "must contain",
+    "ring_size_max": "largest ring",
+    "rings_max": "number of rings",
+    "time_limit": "seconds",
+    "weight_max": "weight",
+}
+
+
 class _SaidAlready(Exception):
     """Single fields are wrong, which says enough."""
 
@@ -98,7 +117,8 @@ class Form:
     def refuse(self) -> None:
         """Raise if anything is wrong."""
         if self.problems:
-            said = "; ".join(f"{name}: {text}" if name else text for name, text in self.problems)
+            known = ((FIELD_NAMES.get(name, name), text) for name, text in self.problems)
+            said = "; ".join(f"{name}: {text}" if name else text for name, text in known)
             raise Refused(said, 422)
 
 
@@ -170,6 +190,7 @@ def _sizes(form: Form, least: int) -> int | tuple[int, int]:
 def _molecules(form: Form) -> GraphSpace:
     from .. import molecules
 
+    sizes = form.tried("n_min", partial(_sizes, form, 2))
     given = form.text("elements") or "C, N, O"
     elements: Any = given
     if given.lower() in ("qm7", "qm9", "organic"):
@@ -201,14 +222,13 @@ def _molecules(form: Form) -> GraphSpace:
     if form.is_on("neutral"):
         add("neutral", molecules.NetCharge)
     rules += _counts(form)
-    if form.problems:
+    if form.problems or sizes is None:
         raise _SaidAlready
-    return molecules.molecule_space(
-        elements, _sizes(form, 2), rules, False, aromatic=form.is_on("aromatic")
-    )
+    return molecules.molecule_space(elements, sizes, rules, False, aromatic=form.is_on("aromatic"))
 
 
 def _graphs(form: Form) -> GraphSpace:
+    sizes = form.tried("n_min", partial(_sizes, form, 1))
     given = form.text("labels")
     labels: Any = None
     if given.isdecimal() and len(given) < 6:
@@ -223,11 +243,11 @@ def _graphs(form: Form) -> GraphSpace:
         rules.append(CycleRange(maximum=cycles))
     rules += _apart(form)
     rules += _counts(form)
-    if form.problems:
+    if form.problems or sizes is None:
         raise _SaidAlready
     connected = form.text("connected") != "no"
     return GraphSpace(
-        _sizes(form, 1),
+        sizes,
         labels=labels,
         directed=form.is_on("directed"),
         connected=connected,
@@ -271,6 +291,9 @@ def _counts(form: Form) -> list[Rule]:
             continue
         label, low, high = match.groups()
         least, most = 0 if low == "-" else int(low), None if high == "-" else int(high)
+        if most is not None and least > most:
+            form.problems.append(("counts", f"{label}: at least {least} and at most {most}"))
+            continue
         rule = form.tried("counts", partial(LabelCount, label, least, most))
         if rule is not None:
             rules.append(rule)

@@ -103,7 +103,7 @@ def propose_mip(objective: Criterion, request: Request) -> Proposal:
     except OutOfTime:
         logger.debug("no time to write the program down; the start is returned without a bound")
     if (finished or bound > -math.inf) and not _is_sound(objective, encoded.form):
-        logger.warning("K⁻¹ is too large for %s to prove anything; its bound is left out", solver)
+        logger.warning("K⁻¹ is too large for a reliable bound by %s; the bound is left out", solver)
         bound, finished = -math.inf, False
     if best.graph is None:
         raise _nothing(objective, request, finished)

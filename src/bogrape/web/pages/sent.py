@@ -31,6 +31,7 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+_templates.globals["field_names"] = forms.FIELD_NAMES
 
 
 @final
