@@ -45,9 +45,9 @@ _PREDICTIONS = 60_000  # of a surrogate of your own, which is slower than a func
 _JOINT_PREDICTIONS = 100_000  # of several properties
 _SCALE_SAMPLE = 32  # graphs whose predictions tell how far apart values lie
 _SEARCHES = ("auto", "exact", "search")  # methods that search, at least
-_MANY = 10  # graphs of a batch the first of which
-_FIRST_SHARE = 0.1  # may take as much of the time
-_TOO_SHORT = 0.5  # seconds for each graph: fewer searches find more, if proofs take longer
+_MANY = 10  # graphs of a large batch:
+_FIRST_SHARE = 0.1  # the first may take as much of the time,
+_TOO_SHORT = 0.5  # and with fewer seconds for each of the others, fewer searches find more
 _ENGINE = f"{__package__}.exact.proof.engine"  # the module that loads the solver
 _FOREVER = 1e8  # seconds: what solvers and clocks still understand
 
@@ -253,7 +253,8 @@ def propose(
             elif isinstance(objective, JointCriterion):
                 request = replace(request, n_evaluations=_JOINT_PREDICTIONS)
             found: list[Proposal] = []
-            if proposals and share < min(_TOO_SHORT, proposals[-1].seconds) and method in _SEARCHES:
+            short = bool(proposals) and share < min(_TOO_SHORT, proposals[-1].seconds)
+            if short and n >= _MANY and method in _SEARCHES:
                 found = propose_many(
                     lambda some: _criterion(space, some, chosen_acquisition, _step_seed(seed, 0)),
                     lambda some, graphs: some.believe(graphs),

@@ -37,7 +37,8 @@ from .under import recorded, restricted
 logger = logging.getLogger(__name__)
 
 _LEAST_SECONDS = 0.05  # for a proposal of a batch whose time is up
-_TOO_SHORT = 0.5  # seconds for each graph of a batch, to find them one after another
+_MANY = 10  # graphs that are found together if there is less time for each
+_TOO_SHORT = 0.5  # than this many seconds
 _CONFLICTS = 100  # asks lost to other processes before giving up
 _DELAY = 2.0  # seconds: quicker answers need no progress
 _PAUSE = 10.0  # seconds between two lines where they cannot be updated in place
@@ -146,7 +147,7 @@ class Asking:
                 if trial is None:
                     told = watch if wish.progress or wish.watch is not None else None
                     effort = Effort(share, stopped, told, wish.client)
-                    if share < _TOO_SHORT and not tried_at_once and n - len(found) > 1:
+                    if share < _TOO_SHORT and not tried_at_once and n - len(found) >= _MANY:
                         tried_at_once = True
                         effort = replace(effort, time_limit=deadline - time.monotonic())
                         for one in self._several(wish, effort, planner, n - len(found)):
