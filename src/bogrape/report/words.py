@@ -351,6 +351,13 @@ def _predictions_in_words(survey: Survey) -> list[str]:
             f"Values very far from all others are clipped: the model uses the nearest of the "
             f"others instead (trials {ids}). Correct them if they are typing errors."
         )
+    if survey.capped:
+        n = len(survey.capped)
+        verb, them = ("are", "them") if n > 1 else ("is", "it")
+        out.append(
+            f"{n} of {len(survey.complete)} values {verb} so bad that the model takes "
+            f"{number(survey.cap, 4)} for {them}, and so do the figures of its predictions."
+        )
     if loo.too_narrow:
         words += ", too few: do not trust the error bars; see below for other settings"
     return [*out, f"{words}."]
