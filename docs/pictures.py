@@ -22,8 +22,18 @@ import networkx as nx
 import numpy as np
 
 from bogrape import Graph, GraphSpace, minimize
-from bogrape.constraints import DegreeRange, ForbiddenAdjacency
-from bogrape.molecules import draw
+from bogrape.constraints import CycleRange, DegreeRange, ForbiddenAdjacency
+from bogrape.molecules import (
+    ForbiddenSubstructure,
+    LargestRing,
+    NoAdjacentHeteroatoms,
+    SmallestRing,
+    draw,
+    molecule_space,
+    objectives,
+    scaffold,
+    to_smiles,
+)
 from bogrape.problems import get_problem
 from bogrape.report.draw import draw_graph
 
@@ -38,13 +48,29 @@ INK, ACCENT, GREY = "#1F2937", "#7C3AED", "#94A3B8"
 
 @dataclass(frozen=True)
 class Shown:
-    """A column of the README's picture."""
+    """A column of the README's picture; ``sign`` is -1 if its objective is minus the axis."""
 
     name: str
     title: str
     axis: str
     space: GraphSpace
     objective: Callable[[Graph], float]
+    sign: int = 1
+
+
+def pyridines() -> Shown:
+    """Drug-like molecules on a pyridine ring."""
+    rules = [
+        scaffold("c1ccncc1", keep_rings=True),
+        NoAdjacentHeteroatoms(),
+        SmallestRing(5),
+        LargestRing(6),
+        CycleRange(maximum=2),
+        ForbiddenSubstructure("[F,O,N]-C-[F,O,N]"),
+    ]
+    space = molecule_space(("C", "N", "O", "F"), n_atoms=(10, 16), rules=rules)
+    title, axis = "a drug-like molecule", "QED (larger is better)"
+    return Shown("pyridines", title, axis, space, lambda g: -objectives.qed(to_smiles(g)), -1)
 
 
 def known(name: str, title: str, axis: str) -> Shown:
@@ -56,7 +82,7 @@ def known(name: str, title: str, axis: str) -> Shown:
 def problems() -> list[Shown]:
     """The columns of the picture."""
     return [
-        known("qm7-10", "a molecule", "energy of a QM7 network"),
+        pyridines(),
         known("network-10", "a communication network", "latency, fragility and price"),
         known("cell-7", "a neural-network cell", "validation error"),
     ]
@@ -119,15 +145,15 @@ def front() -> None:
     ):
         assert line["problem"] == shown.name
         graph = Graph.from_json(line["best"])
-        if shown.space.domain is not None:
+        if shown.sign < 0:
             picture = draw([shown.space.identity(graph)], columns=1, size=700)
             top.imshow(plt.imread(BytesIO(picture)))
             top.axis("off")
         else:
             draw_graph(graph, top, label_names=shown.space.label_names)
         top.set_title("")
-        best = np.minimum.accumulate(line["values"])
-        random = np.minimum.accumulate(line["random"], axis=1)
+        best = shown.sign * np.minimum.accumulate(line["values"])
+        random = shown.sign * np.minimum.accumulate(line["random"], axis=1)
         steps = np.arange(1, len(best) + 1)
         bottom.axvline(N_INITIAL + 0.5, color=GREY, lw=0.8, ls=":")
         bottom.fill_between(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, Literal, overload
 
@@ -29,7 +30,6 @@ from ..surrogate import FittedSurrogate, Surrogate
 from .batches import propose_many
 from .criterion import AnyCriterion, Criterion
 from .graph_criterion import GraphCriterion
-from .jobs.dask_pool import working_on
 from .joint_criterion import JointCriterion, JointModel
 from .local.evolution import propose_evolve
 from .local.sampling import propose_sample
@@ -230,7 +230,7 @@ def propose(
     hooks = {name: hook for name, hook in hooks.items() if hook is not None}
     proposals: list[Proposal] = []
     # threads slow matrices this small by a factor of 5 to 20
-    with threadpool_limits(1), working_on(client):
+    with threadpool_limits(1), _working_on(client):
         while (i := len(proposals)) < n:
             objective = _criterion(space, model, chosen_acquisition, _step_seed(seed, i))
             objective.check_declared()
@@ -319,6 +319,15 @@ def _criterion(
     if isinstance(model, FittedSurrogate):
         return GraphCriterion(space=space, model=model, acquisition=acquisition)
     return Criterion(space, model, acquisition)
+
+
+def _working_on(client: Any) -> AbstractContextManager[None]:
+    """Where the jobs of a proof are done."""
+    if client is None:
+        return nullcontext()
+    from .jobs.dask_pool import working_on  # late: loads what sends jobs
+
+    return working_on(client)
 
 
 def _step_seed(seed: int, i: int) -> int:
