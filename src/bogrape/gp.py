@@ -345,7 +345,7 @@ class GraphGP:
         return {"alpha": model.alpha, "beta": model.beta, "noise": model.noise, **own}
 
     def describe(self) -> str:
-        """The fitted model in words: what matters most to it, and how much it takes for noise."""
+        """The fitted model in words: the most important counts, and the share of noise."""
         model = self.posterior.model
         fit = in_words(self.kernel, self.hyperparameters, model.counts.n_labels)
         which = [] if len(self._used) == self._n_observations else [self.uses]
@@ -421,7 +421,7 @@ def in_words(kernel: Kernel, hyperparameters: Mapping[str, float], n_labels: int
     return " ".join(
         [
             *fitted.in_words(n_labels),
-            f"Of the variance of the observed values, {noise:.2g} % is taken for noise.",
+            f"The model treats {noise:.2g} % of the variance of the observed values as noise.",
         ]
     )
 
@@ -431,6 +431,6 @@ def _own_noise_in_words(model: FittedModel) -> list[str]:
         return []
     own = model.own_noise[model.own_noise > 0]
     return [
-        f"To that, {len(own)} of {len(model.y)} observations add the noise given with them, "
+        f"In addition, {len(own)} of {len(model.y)} observations have a noise of their own, "
         f"{100 * float(np.median(own)):.2g} % in the median."
     ]

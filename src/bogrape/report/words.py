@@ -61,7 +61,7 @@ def space_in_words(space: GraphSpace) -> list[str]:
     if space.n_labels > 1 or space.label_names:
         names = _some([look.name(a) for a in range(space.n_labels)])
         out.append(f"Every {nouns.node} has one of {plural(space.n_labels, 'label')}: {names}.")
-    if space.n_features:
+    if space.n_features and not any(rule.derives_features for rule in space.rules):
         features = plural(space.n_features, "yes-or-no feature")
         out.append(f"Every {nouns.node} has {features}.")
     if space.n_edge_labels:

@@ -78,6 +78,17 @@ class Planner:
         self, trials: Sequence[Trial], seed: int, rank: int = 0, effort: Effort | None = None
     ) -> Plan:
         """The next graph after these trials; from the initial design, the one at this rank."""
+        return self.several(trials, seed, rank, effort)[0]
+
+    def several(
+        self,
+        trials: Sequence[Trial],
+        seed: int,
+        rank: int = 0,
+        effort: Effort | None = None,
+        n: int = 1,
+    ) -> list[Plan]:
+        """The same for up to ``n`` graphs at once; only one if no proposal is needed to find it."""
         settings = self.settings
         effort = effort or Effort(settings.time_limit)
         deadline = time.monotonic() + effort.time_limit
@@ -88,19 +99,20 @@ class Planner:
             except SamplingError as error:
                 if not error.out_of_time:
                     raise
-                return self._random(trials, seed, deadline)
+                return [self._random(trials, seed, deadline)]
             if graph is not None:
-                return Plan(graph, "initial")
+                return [Plan(graph, "initial")]
         if not self._can_model(complete):
-            return self._random(trials, seed, deadline)
+            return [self._random(trials, seed, deadline)]
         fit_began = time.monotonic()
         model = self._fit(complete) if settings.goals is None else self._fit_all(complete)
         fit_seconds = time.monotonic() - fit_began
         step = sum(trial.origin == "proposal" for trial in trials)
         try:
-            proposal = propose(
+            found = propose(
                 self.space,
                 model,
+                n=n,
                 acquisition=settings.acquisition_at(step),
                 method=settings.method,
                 solver=settings.solver,
@@ -115,20 +127,29 @@ class Planner:
                 watch=effort.watch,
                 client=effort.client,
             )
-        except SamplingError as error:  # too few graphs are left to choose among: take any
-            if error.out_of_time or (effort.stop is not None and effort.stop()):
+        except (SamplingError, SearchSpaceExhausted) as error:
+            final = isinstance(error, SearchSpaceExhausted) or error.out_of_time
+            stopped = effort.stop is not None and effort.stop()
+            found = list(error.proposals)
+            if not found and (final or stopped):
                 raise
-            logger.debug("%s", error)
-            return self._random(trials, seed, deadline)
+            if not found:  # too few graphs are left to choose among: take any
+                logger.debug("%s", error)
+                return [self._random(trials, seed, deadline)]
         n_used = max(len(gp.used) for gp in self._gps(model)) if self._gps(model) else len(complete)
-        certificate = {
-            **_certificate(proposal, settings.sign),
-            **self._prediction(model, proposal.graph),
-            "fit_seconds": fit_seconds,
-            "n_observations": len(complete),
-            "n_used": n_used,
-        }
-        return Plan(proposal.graph, "proposal", certificate, self._hyperparameters(model))
+        hyperparameters, plans = self._hyperparameters(model), list[Plan]()
+        proposals = [found] if isinstance(found, Proposal) else found
+        predictions = self._predictions(model, [proposal.graph for proposal in proposals])
+        for proposal, prediction in zip(proposals, predictions, strict=True):
+            certificate = {
+                **_certificate(proposal, settings.sign),
+                **prediction,
+                "fit_seconds": 0.0 if plans else fit_seconds,
+                "n_observations": len(complete),
+                "n_used": n_used,
+            }
+            plans.append(Plan(proposal.graph, "proposal", certificate, hyperparameters))
+        return plans
 
     def _gps(self, model: GraphGP | FittedSurrogate | JointModel) -> list[GraphGP]:
         """The Gaussian processes of a model: one, one per property, or none."""
@@ -145,23 +166,26 @@ class Planner:
             }
         return dict(model.hyperparameters) if isinstance(model, GraphGP) else {}
 
-    def _prediction(
-        self, model: GraphGP | FittedSurrogate | JointModel, graph: Graph
-    ) -> dict[str, Any]:
-        """Prediction for one graph in the user's units."""
+    def _predictions(
+        self, model: GraphGP | FittedSurrogate | JointModel, graphs: Sequence[Graph]
+    ) -> list[dict[str, Any]]:
+        """Prediction for each graph in the user's units."""
+        sign = self.settings.sign
         if not isinstance(model, JointModel):
-            mean, std = model.predict([graph])
-            return {"mean": self.settings.sign * float(mean[0]), "std": float(std[0])}
-        found = {name: gp.predict([graph]) for name, gp in self._of_properties.items()}
-        out: dict[str, Any] = {
-            "properties": {
-                name: {"mean": float(mean[0]), "std": float(std[0])}
-                for name, (mean, std) in found.items()
+            pairs = zip(*model.predict(graphs), strict=True)
+            return [{"mean": sign * float(mean), "std": float(std)} for mean, std in pairs]
+        found = {name: gp.predict(graphs) for name, gp in self._of_properties.items()}
+        out: list[dict[str, Any]] = []
+        for i in range(len(graphs)):
+            of_graph = {
+                name: (float(mean[i]), float(std[i])) for name, (mean, std) in found.items()
             }
-        }
-        means, stds = (np.array([pair[k][0] for pair in found.values()]) for k in (0, 1))
-        score = score_of_prediction(model.goals, means, stds)
-        return out if score is None else {**out, "mean": score[0], "std": score[1]}
+            known = {name: {"mean": mean, "std": std} for name, (mean, std) in of_graph.items()}
+            means, stds = (np.array([pair[k] for pair in of_graph.values()]) for k in (0, 1))
+            score = score_of_prediction(model.goals, means, stds)
+            of_score = {} if score is None else {"mean": score[0], "std": score[1]}
+            out.append({"properties": known, **of_score})
+        return out
 
     def _starts(self, trials: Sequence[Trial]) -> list[Graph] | None:
         """Where local search may begin: the best and the latest trials, unless there is no need
