@@ -75,13 +75,11 @@ class JointModel:
                 "expected at least one graph that was measured in full: every property"
             )
 
-    def believe(self, graphs: Sequence[Graph]) -> JointModel:
+    def believe(self, graphs: Sequence[Graph], *, to_beat: bool = True) -> JointModel:
         """The model after observing each graph at its present means."""
-        return replace(
-            self,
-            posteriors=tuple(posterior.believe(graphs) for posterior in self.posteriors),
-            measured=(*self.measured, *graphs),
-        )
+        believed = (posterior.believe(graphs, to_beat=to_beat) for posterior in self.posteriors)
+        measured = (*self.measured, *graphs) if to_beat else self.measured
+        return replace(self, posteriors=tuple(believed), measured=measured)
 
 
 @final

@@ -33,6 +33,7 @@ from .local.sampling import propose_sample
 from .local.search import FirstSearch, break_tie, find_any, search
 from .proposal import Proposal, Request, Stage
 from .recheck import recheck
+from .weighted_criterion import Chance, WeightedCriterion
 
 Proposer = Callable[[AnyCriterion, Request], Proposal]
 Method = Literal["auto", "exact", "mip", "search", "sample", "evolve"]
@@ -89,8 +90,9 @@ def propose_mip(objective: AnyCriterion, request: Request) -> Proposal:
 
     if not isinstance(objective, Criterion):
         raise UnsupportedError(
-            'expected a GraphGP for method "mip", got a surrogate of your own or several '
-            'properties, which have no rows; try method="auto"'
+            'expected a GraphGP for method "mip", got a surrogate of your own, several '
+            'properties, or probabilities of success, which have no rows; try method="auto", or '
+            'failures="ignore"'
         )
     return solve(objective, request)
 
@@ -121,6 +123,7 @@ def propose(
     starts: Sequence[Graph] | None = ...,
     n_evaluations: int | None = ...,
     options: Mapping[str, Any] | None = ...,
+    chances: Sequence[Chance] = ...,
     stop: Callable[[], bool] | None = ...,
     watch: Callable[[Stage], None] | None = ...,
 ) -> Proposal: ...
@@ -140,6 +143,7 @@ def propose(
     starts: Sequence[Graph] | None = ...,
     n_evaluations: int | None = ...,
     options: Mapping[str, Any] | None = ...,
+    chances: Sequence[Chance] = ...,
     stop: Callable[[], bool] | None = ...,
     watch: Callable[[Stage], None] | None = ...,
 ) -> Proposal | list[Proposal]: ...
@@ -158,6 +162,7 @@ def propose(
     starts: Sequence[Graph] | None = None,
     n_evaluations: int | None = None,
     options: Mapping[str, Any] | None = None,
+    chances: Sequence[Chance] = (),
     stop: Callable[[], bool] | None = None,
     watch: Callable[[Stage], None] | None = None,
 ) -> Proposal | list[Proposal]:
@@ -186,6 +191,9 @@ def propose(
             (``search``) or comes before a proof; fewer if the time is up. By default 300,000, or
             100,000 for several properties, 60,000 predictions of a surrogate of your own.
         options: further choices of a method; for ``mip`` see `bogrape.propose.mip.MipOptions`.
+        chances: probabilities that a graph is of any use, such as a
+            `bogrape.success.SuccessModel`: values are weighted by their product
+            (`bogrape.propose.weighted_criterion`). Not for ``mip``.
         stop: asked several times per second; once it returns true, the best graph so far is
             returned with the bound proved so far, and no further ones are sought.
         watch: called with a `Stage` whenever more is known about the proposal.
@@ -218,7 +226,7 @@ def propose(
     hooks = {name: hook for name, hook in hooks.items() if hook is not None}
     proposals: list[Proposal] = []
     for i in range(n):
-        objective = _criterion(space, model, chosen_acquisition, _step_seed(seed, i))
+        objective = _criterion(space, model, chosen_acquisition, _step_seed(seed, i), chances)
         objective.check_declared()
         share = (deadline - time.monotonic()) / (n - i)
         request = Request(
@@ -233,9 +241,9 @@ def propose(
         )
         if n_evaluations is not None:
             request = replace(request, n_evaluations=n_evaluations)
-        elif isinstance(objective, GraphCriterion):
+        elif isinstance(objective.unweighted, GraphCriterion):
             request = replace(request, n_evaluations=_PREDICTIONS)
-        elif isinstance(objective, JointCriterion):
+        elif isinstance(objective.unweighted, JointCriterion):
             request = replace(request, n_evaluations=_JOINT_PREDICTIONS)
         with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
             proposal = METHODS[method](objective, request)
@@ -283,12 +291,16 @@ def _criterion(
     model: Posterior | JointModel | FittedSurrogate,
     acquisition: Acquisition,
     seed: int,
+    chances: Sequence[Chance] = (),
 ) -> AnyCriterion:
+    plain: AnyCriterion
     if isinstance(model, JointModel):
-        return JointCriterion(space=space, model=model, acquisition=acquisition, seed=seed)
-    if isinstance(model, FittedSurrogate):
-        return GraphCriterion(space=space, model=model, acquisition=acquisition)
-    return Criterion(space, model, acquisition)
+        plain = JointCriterion(space=space, model=model, acquisition=acquisition, seed=seed)
+    elif isinstance(model, FittedSurrogate):
+        plain = GraphCriterion(space=space, model=model, acquisition=acquisition)
+    else:
+        plain = Criterion(space, model, acquisition)
+    return WeightedCriterion(plain=plain, chances=tuple(chances)) if chances else plain
 
 
 def _step_seed(seed: int, i: int) -> int:

@@ -224,7 +224,7 @@ class Ledger:
             trial = self._signed(taken(waiting, worker))
             if waiting.outside:  # a rule was added meanwhile
                 words = f"not in the space any more: {'; '.join(waiting.outside)}"
-                trial = failed(trial, as_reason(words), retries=0)
+                trial = failed(trial, as_reason(words), retries=0, about_graph=False)
             if self._update(trial, waiting) and trial.state == "pending":
                 return trial
 

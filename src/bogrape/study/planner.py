@@ -13,6 +13,7 @@ from typing import Any, final
 import numpy as np
 
 from ..acquisition import LCB
+from ..arrays import FloatArray
 from ..errors import SamplingError, SearchSpaceExhausted, StudyError
 from ..gp import GraphGP
 from ..graph import Graph
@@ -21,9 +22,11 @@ from ..propose import MOST_STARTS, JointModel, Proposal, Stage, propose
 from ..propose.joint_criterion import score_of_prediction
 from ..propose.proposal import Status
 from ..space import GraphSpace
+from ..success import SuccessModel
 from ..surrogate import FittedSurrogate
 from ..trial import Origin, Trial, observed, observed_noise
 from .design import Design, random_graph
+from .failures import FEWEST_FAILURES, FEWEST_SUCCESSES, Failures
 from .regret import RegretBound, kappa_of
 from .settings import StudySettings
 from .several import front_of
@@ -68,6 +71,7 @@ class Planner:
         self._design: Design | None = None
         self._fitted: tuple[tuple[Any, ...], GraphGP | FittedSurrogate] | None = None
         self._joint: tuple[tuple[Any, ...], JointModel] | None = None
+        self._failures = Failures(settings)
         self._of_properties: dict[str, GraphGP] = {}
         self._inside: dict[int, bool] = {}  # by trial; its graph never changes
         self._named: set[int] = set()  # trials whose values were said to be clipped
@@ -94,16 +98,18 @@ class Planner:
             return self._random(trials, seed, deadline)
         fit_began = time.monotonic()
         model = self._fit(complete) if settings.goals is None else self._fit_all(complete)
+        success = self._failures.model(trials)
         fit_seconds = time.monotonic() - fit_began
         step = sum(trial.origin == "proposal" for trial in trials)
         try:
             proposal = propose(
                 self.space,
-                model,
+                model if success is None else self._failures.believed(model, trials),
                 acquisition=settings.acquisition_at(step),
                 method=settings.method,
                 solver=settings.solver,
                 options=settings.options,
+                chances=() if success is None else (success,),
                 time_limit=max(_LEAST_SECONDS, deadline - time.monotonic()),
                 exclude=[trial.graph for trial in trials if trial.is_finished],
                 pending=[trial.graph for trial in trials if not trial.is_finished],
@@ -122,6 +128,7 @@ class Planner:
         certificate = {
             **_certificate(proposal, settings.sign),
             **self._prediction(model, proposal.graph),
+            **_success(success, proposal.graph),
             "fit_seconds": fit_seconds,
             "n_observations": len(complete),
             "n_used": n_used,
@@ -232,6 +239,19 @@ class Planner:
             )
         mean, std = self._fit(complete).predict(graphs)
         return self.settings.sign * mean, std
+
+    def predict_success(self, trials: Sequence[Trial], graphs: Sequence[Graph]) -> FloatArray:
+        """The probability that each graph can be evaluated."""
+        model = self._failures.model(trials)
+        if model is None:
+            outcomes = [trial.succeeded for trial in trials]
+            raise StudyError(
+                f"a probability of success needs {FEWEST_FAILURES} failed evaluations, "
+                f"{FEWEST_SUCCESSES} successful ones and failures='learn'; the study has "
+                f"{outcomes.count(False)} and {outcomes.count(True)}, with "
+                f"failures={self.settings.failures!r}"
+            )
+        return model.probability(graphs)
 
     def regret_bound(
         self,
@@ -435,6 +455,15 @@ def _certificate(proposal: Proposal, sign: float) -> dict[str, Any]:
         "method": proposal.method,
         "n_evaluations": proposal.n_evaluations,
     }
+
+
+def _success(model: SuccessModel | None, graph: Graph) -> dict[str, Any]:
+    """How probably a graph can be evaluated, and from how many outcomes that is known."""
+    if model is None:
+        return {}
+    n = model.n_failed + model.n_succeeded
+    probability = float(model.probability([graph])[0])
+    return {"success": probability, "n_outcomes": n, "n_failed": model.n_failed}
 
 
 def _logs(proposal: Proposal) -> dict[str, float | None]:

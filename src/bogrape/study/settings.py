@@ -33,6 +33,7 @@ from ..surrogate import SurrogateLike, unfitted
 
 Direction = Literal["minimize", "maximize"]
 Preset = Literal["paper"]
+Failures = Literal["learn", "ignore"]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 ACQUISITIONS = ("lcb", "lcb-growing", "ei")
 FIXED = ("seed", "direction")  # the trials so far depend on them; of the space, rules can be added
@@ -69,6 +70,7 @@ class SearchOptions(TypedDict, total=False):
     properties: Mapping[str, Any] | None
     combine: Combine | None
     reference: Mapping[str, float] | None
+    failures: Failures
 
 
 class StudyOptions(SearchOptions, total=False):
@@ -118,6 +120,9 @@ class StudySettings:
         combine: ``"pareto"``, ``"sum"``, ``"mean"`` or ``"geometric"``; by default ``"pareto"``
             where all properties are maximised or minimised, else ``"geometric"``.
         reference: for ``"pareto"``, a value of each property that graphs of interest beat.
+        failures: ``"learn"``: once three evaluations have failed, proposals are weighted by the
+            probability that they succeed (`bogrape.success`). ``"ignore"``: failed graphs are not
+            proposed again, and that is all.
     """
 
     space: GraphSpace
@@ -143,6 +148,7 @@ class StudySettings:
     properties: Mapping[str, Any] | None = None
     combine: Combine | None = None
     reference: Mapping[str, float] | None = None
+    failures: Failures = "learn"
 
     def __post_init__(self) -> None:
         if not isinstance(self.space, GraphSpace):
@@ -184,6 +190,10 @@ class StudySettings:
         if not isinstance(self.direction, str) or self.direction not in get_args(Direction):
             raise InvalidInputError(
                 f"direction must be 'minimize' or 'maximize', got {self.direction!r:.100}"
+            )
+        if not isinstance(self.failures, str) or self.failures not in get_args(Failures):
+            raise InvalidInputError(
+                f"failures must be 'learn' or 'ignore', got {self.failures!r:.100}"
             )
         # "lcb" and LCB(1.0) are one setting, so they must be stored and compared as one.
         named = {"lcb": LCB(), "ei": EI()}
