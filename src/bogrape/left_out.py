@@ -46,8 +46,9 @@ class Inverse:
         return np.asarray(self._vectors**2 @ self._inverse)
 
     def __matmul__(self, right: FloatArray) -> FloatArray:
-        """``K^-1`` times a vector."""
-        return np.asarray(self._vectors @ (self._inverse * (self._vectors.T @ right)))
+        """``K^-1`` times a vector, or each column of a matrix."""
+        along = self._vectors.T @ right
+        return np.asarray(self._vectors @ (self._inverse * along.T).T)
 
 
 @dataclass(frozen=True, kw_only=True)

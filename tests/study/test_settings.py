@@ -48,6 +48,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "combine": {"combine": "sum", **PROPERTIES},
     "reference": {"reference": {"a": 3.0, "b": 9.0}, **PROPERTIES},
     "failures": {"failures": "ignore"},
+    "replicates": {"replicates": True},
 }
 SEVERAL = ("properties", "combine", "reference")  # they come with others
 each = pytest.mark.parametrize("name", OTHER)
@@ -128,7 +129,15 @@ def test_every_setting_reaches_the_fit_and_the_proposal(
     if name in SEVERAL:
         assert given["model"].goals == study.settings.goals
         return
-    elsewhere = {"n_initial", "direction", "retries", "surrogate", "failures", *SEVERAL}
+    elsewhere = {
+        "n_initial",
+        "direction",
+        "retries",
+        "surrogate",
+        "failures",
+        "replicates",
+        *SEVERAL,
+    }
     assert set(given) >= set(SETTING_NAMES) - elsewhere
     if name == "time_limit":
         assert 7.0 < given[name] <= 7.5

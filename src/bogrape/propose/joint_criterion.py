@@ -34,7 +34,7 @@ from ..counts import Counts, count
 from ..errors import InvalidInputError
 from ..graph import Graph
 from ..posterior import Posterior
-from ..properties import Goals, nondominated
+from ..properties import Goals, Limit, nondominated
 from ..properties.improvement import (
     log_hypervolume_improvement,
     log_soft_improvement,
@@ -55,14 +55,19 @@ class JointModel:
     """A posterior per property, and what is wanted of them.
 
     Attributes:
-        goals: what is wanted of each property.
+        goals: what is wanted of each property, limits left out.
         posteriors: one per property, in the order of the goals.
-        measured: graphs to be beaten: those of the space that were measured in full.
+        measured: graphs to be beaten: those of the space that were measured in full, and keep the
+            limits.
+        limits: posteriors of properties with a limit, which values are weighted by.
+        keeps_none: whether no measured graph keeps the limits: then that is all that is looked for.
     """
 
     goals: Goals
     posteriors: tuple[Posterior, ...]
     measured: tuple[Graph, ...]
+    limits: tuple[tuple[Limit, Posterior], ...] = ()
+    keeps_none: bool = False
 
     def __post_init__(self) -> None:
         if len(self.posteriors) != len(self.goals.names):

@@ -33,7 +33,7 @@ from .local.sampling import propose_sample
 from .local.search import FirstSearch, break_tie, find_any, search
 from .proposal import Proposal, Request, Stage
 from .recheck import recheck
-from .weighted_criterion import Chance, WeightedCriterion
+from .weighted_criterion import Chance, LimitChance, WeightedCriterion
 
 Proposer = Callable[[AnyCriterion, Request], Proposal]
 Method = Literal["auto", "exact", "mip", "search", "sample", "evolve"]
@@ -294,13 +294,18 @@ def _criterion(
     chances: Sequence[Chance] = (),
 ) -> AnyCriterion:
     plain: AnyCriterion
+    alone = False
     if isinstance(model, JointModel):
+        alone = model.keeps_none
+        chances = [*chances, *(LimitChance(*limited) for limited in model.limits)]
         plain = JointCriterion(space=space, model=model, acquisition=acquisition, seed=seed)
     elif isinstance(model, FittedSurrogate):
         plain = GraphCriterion(space=space, model=model, acquisition=acquisition)
     else:
         plain = Criterion(space, model, acquisition)
-    return WeightedCriterion(plain=plain, chances=tuple(chances)) if chances else plain
+    if not chances:
+        return plain
+    return WeightedCriterion(plain=plain, chances=tuple(chances), alone=alone)
 
 
 def _step_seed(seed: int, i: int) -> int:

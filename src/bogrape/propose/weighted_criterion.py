@@ -32,9 +32,11 @@ from ..arrays import FloatArray, IntArray
 from ..batch import Batch
 from ..counts import Counts
 from ..graph import Graph
+from ..posterior import Posterior
+from ..properties import Limit
 from ..space import GraphSpace
 from .criterion import AnyCriterion
-from .values import CountObjective, LogUnits, Observed, Units
+from .values import CERTAIN, CountObjective, LogUnits, Observed, Units
 
 _LEAST = -700.0  # of log P: the exponential of less is no number
 
@@ -52,6 +54,37 @@ class Chance(Protocol):
 
     def log_probability(self, counts: Counts) -> FloatArray:
         """Logarithm of the probability of each graph."""
+
+
+@final
+@dataclass(frozen=True)
+class LimitChance:
+    """The probability that a property keeps its limit, by the process that models the property.
+
+    Of the property without the noise of its measurement.
+    """
+
+    limit: Limit
+    posterior: Posterior
+
+    @property
+    def labelled(self) -> bool:
+        """Whether it needs the labels at the ends of paths."""
+        return self.posterior.model.kernel.labelled
+
+    @property
+    def edge_labelled(self) -> bool:
+        """Whether it needs the labels of edges."""
+        return self.posterior.model.kernel.edge_labelled
+
+    def log_probability(self, counts: Counts) -> FloatArray:
+        """Logarithm of the probability of each graph."""
+        mean, std = self.posterior.mean_std(counts)
+        return self.limit.log_probability(mean, np.maximum(std, CERTAIN * self._scale))
+
+    @property
+    def _scale(self) -> float:
+        return self.posterior.model.y_scale
 
 
 @final

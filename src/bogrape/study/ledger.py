@@ -250,10 +250,14 @@ class Ledger:
         return list(map(self._dressed, inserted))
 
     def append_new(self, draft: Trial, *, most: int | None = None) -> Trial | None:
-        """Add a trial, unless its graph is there already or the budget is spent."""
+        """Add a trial, unless its graph is there already or the budget is spent.
+
+        A repeat may have a graph that is there.
+        """
         draft = self._signed(draft)
+        distinct = draft.origin != "repeat"
         inserted = self.storage.insert(
-            self.name, [draft], self._keys([draft]), distinct=True, most=most
+            self.name, [draft], self._keys([draft]), distinct=distinct, most=most
         )
         return None if inserted is None else inserted[0]
 

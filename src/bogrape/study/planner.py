@@ -28,6 +28,7 @@ from ..trial import Origin, Trial, observed, observed_noise
 from .design import Design, random_graph
 from .failures import FEWEST_FAILURES, FEWEST_SUCCESSES, Failures
 from .regret import RegretBound, kappa_of
+from .replicates import Repeat, best_repeat
 from .settings import StudySettings
 from .several import front_of
 
@@ -125,15 +126,66 @@ class Planner:
             logger.debug("%s", error)
             return self._random(trials, seed, deadline)
         n_used = max(len(gp.used) for gp in self._gps(model)) if self._gps(model) else len(complete)
-        certificate = {
-            **_certificate(proposal, settings.sign),
-            **self._prediction(model, proposal.graph),
-            **_success(success, proposal.graph),
+        graph, origin = proposal.graph, "proposal"
+        of_success = _success(success, graph)
+        certificate = {**_certificate(proposal, settings.sign), **of_success}
+        if settings.replicates and isinstance(model, GraphGP):
+            repeat = self._repeat(model, trials, complete, graph, of_success.get("success", 1.0))
+            if repeat is not None:
+                gains = {"repeat_gain": repeat.gain, "new_gain": repeat.gain_of_new}
+                if repeat.is_better:
+                    graph, origin, certificate = complete[repeat.position].graph, "repeat", {}
+                certificate |= gains
+        certificate |= {
+            **self._prediction(model, graph),
+            **self._suspicious(model, complete),
             "fit_seconds": fit_seconds,
             "n_observations": len(complete),
             "n_used": n_used,
         }
-        return Plan(proposal.graph, "proposal", certificate, self._hyperparameters(model))
+        return Plan(graph, origin, certificate, self._hyperparameters(model))
+
+    def _repeat(
+        self,
+        gp: GraphGP,
+        trials: Sequence[Trial],
+        complete: Sequence[Trial],
+        graph: Graph,
+        success: float,
+    ) -> Repeat | None:
+        """What it is worth to measure a graph of these again, of those that nobody measures now."""
+        identify = self.settings.space.identity
+        taken = {identify(trial.graph) for trial in trials if not trial.is_finished}
+        candidates = []
+        for trial, inside in zip(complete, self._are_inside(complete), strict=True):
+            key = identify(trial.graph)
+            candidates.append(inside and key not in taken and self.space.contains(trial.graph))
+            taken.add(key)
+        noises = [trial.noise for trial in complete if trial.noise]
+        known = float(np.median(noises)) if noises else 0.0
+        return best_repeat(gp, graph, candidates, known_noise=known, success=success)
+
+    def _suspicious(self, model: object, complete: Sequence[Trial]) -> dict[str, Any]:
+        """The trials whose values the model sets aside, by property if there are several."""
+        if self.settings.noise != "robust" or isinstance(model, FittedSurrogate):
+            return {}
+        return {"suspicious": sorted(trial.id for trial in self.suspicious(complete))}
+
+    def suspicious(self, trials: Sequence[Trial]) -> list[Trial]:
+        """The complete trials with a value that all others contradict."""
+        complete = [trial for trial in trials if trial.state == "complete"]
+        if self.settings.noise != "robust" or not self._can_model(complete):
+            return []
+        if self.settings.goals is None:
+            model = self._fit(complete)
+            places = model.suspicious if isinstance(model, GraphGP) else ()
+            return [complete[i] for i in places]
+        self._fit_all(complete)
+        found = {}
+        for name, gp in self._of_properties.items():
+            known = [trial for trial in complete if name in trial.values]
+            found |= {known[i].id: known[i] for i in gp.suspicious}
+        return [found[number] for number in sorted(found)]
 
     def _gps(self, model: GraphGP | FittedSurrogate | JointModel) -> list[GraphGP]:
         """The Gaussian processes of a model: one, one per property, or none."""
@@ -164,7 +216,10 @@ class Planner:
                 for name, (mean, std) in found.items()
             }
         }
-        means, stds = (np.array([pair[k][0] for pair in found.values()]) for k in (0, 1))
+        if (goals := self.settings.goals) is not None and goals.limits:
+            logs = [limit.log_probability(*found[name]) for name, limit in goals.limits.items()]
+            out["keeps_limits"] = float(np.exp(np.sum(logs)))
+        means, stds = (np.array([found[name][k][0] for name in model.goals.names]) for k in (0, 1))
         score = score_of_prediction(model.goals, means, stds)
         return out if score is None else {**out, "mean": score[0], "std": score[1]}
 
@@ -384,10 +439,14 @@ class Planner:
             full = [trial for trial in complete if set(goals.names) <= set(trial.values)]
             inside = self._are_inside(full)
             chosen = [t for t, good in zip(full, inside, strict=True) if good] or full
+            kept = [trial for trial in chosen if goals.keeps_limits(goals.row(trial.values))]
+            posteriors = {name: self._of_properties[name].posterior for name in goals.names}
             model = JointModel(
-                goals=goals,
-                posteriors=tuple(self._of_properties[name].posterior for name in goals.names),
-                measured=tuple(trial.graph for trial in chosen),
+                goals=goals.without_limits,
+                posteriors=tuple(posteriors[name] for name in goals.without_limits.names),
+                measured=tuple(trial.graph for trial in kept or chosen),
+                limits=tuple((limit, posteriors[name]) for name, limit in goals.limits.items()),
+                keeps_none=not kept,
             )
             self._joint = ids, model
         return self._joint[1]

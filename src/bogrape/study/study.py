@@ -186,6 +186,15 @@ class Study:
         return best_of(inside or complete, self.settings.sign, self.space.identity)
 
     @property
+    def suspicious(self) -> TrialList:
+        """The complete trials with a value that all others contradict.
+
+        With ``noise="robust"`` the model sets them aside (`bogrape.outliers`); otherwise there are
+        none. `best` takes values as they are: correct a wrong one, or measure again.
+        """
+        return TrialList(self._asking.planner.suspicious(self._ledger.trials()))
+
+    @property
     def pareto_front(self) -> TrialList:
         """The complete trials whose graphs no other graph beats in every property.
 
