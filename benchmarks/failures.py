@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +24,7 @@ import numpy as np
 from bogrape import Graph, GraphSpace, Study
 from bogrape.counts import count
 
-from .records import commit
+from .records import Record, commit, read
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "failures.jsonl"
 SEEDS = range(10)
@@ -107,11 +107,9 @@ def run(seed: int, failures: Mode) -> dict[str, Any]:
     }
 
 
-def recorded() -> list[dict[str, Any]]:
+def recorded() -> list[Record]:
     """The runs in the results."""
-    if not RESULTS.exists():
-        return []
-    return [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
+    return read(RESULTS)
 
 
 def failure_share(found: dict[str, Any], first: int, last: int) -> float:
@@ -121,9 +119,8 @@ def failure_share(found: dict[str, Any], first: int, last: int) -> float:
     return float(np.mean(failed)) if failed else 0.0
 
 
-def summary() -> str:
+def table(runs: Sequence[Record]) -> str:
     """The table of the documentation."""
-    runs = recorded()
     windows = ((INITIAL, LEARNT), (LEARNT, 50), (50, BUDGET))
     heads = [f"failures {a + 1}–{b}" for a, b in windows]
     lines = [
@@ -165,7 +162,7 @@ def main() -> None:
                     text = json.dumps(run(seed, mode))
                     with RESULTS.open("a", encoding="utf-8") as file:
                         file.write(text + "\n")
-    print(summary())
+    print(table(recorded()))
 
 
 if __name__ == "__main__":

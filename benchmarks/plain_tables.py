@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from . import engine_tables, findings, order_degree, speed
+from . import engine_tables, failures, findings, noise, order_degree, speed
 from .records import Record, read
 
 NO_RESULTS = "No results are kept yet."
@@ -22,8 +22,10 @@ PLAIN_TABLES: Mapping[str, Callable[[Path], str]] = {
     "engine-random": partial(_filled, "engine.jsonl", engine_tables.random_table),
     "engine-scip": partial(_filled, "engine.jsonl", engine_tables.scip_table),
     "engine-molecules": partial(_filled, "engine.jsonl", engine_tables.molecule_table),
+    "failures": partial(_filled, "failures.jsonl", failures.table),
     "findings": findings.findings,
     "losses": findings.losses,
+    "noise": partial(_filled, "noise.jsonl", noise.table),
     "order-degree": partial(_filled, order_degree.FILE, order_degree.table),
     "speed": partial(_filled, "speed.jsonl", speed.table),
 }
