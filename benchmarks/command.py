@@ -60,7 +60,7 @@ def list_() -> None:
 def _size(plan: Plan) -> str:
     return (
         f"{plan.replications} on {len(plan.problems)} problems, "
-        f"{plan.n_iterations} iterations, {plan.time_limit:g} s a proposal"
+        f"{plan.n_iterations} iterations, {plan.time_limit:g} s per proposal"
     )
 
 

@@ -1,4 +1,4 @@
-"""How long a proof takes: the exact engine over kernels and sizes (``make bench-engine``).
+"""Time per proof: the exact engine over kernels and sizes (``make bench-engine``).
 
 Three kinds of instances:
 

@@ -80,7 +80,7 @@ _HEURISTICS: tuple[Method, ...] = ("search", "evolve", "sample")
 
 
 def cases() -> Iterator[Case]:
-    """All that is measured."""
+    """All measurements."""
     labelled: tuple[KernelName, ...] = ("sp", "esp")
     for kernel in KERNELS:
         for acquisition in ("lcb", "ei"):
@@ -231,7 +231,7 @@ def run(case: Case) -> None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one case took."""
+    """Measurement of one case."""
 
     seconds_over: float  # the limit; infinite if it was given up
     n_bytes: int
@@ -239,7 +239,7 @@ class Outcome:
 
     @property
     def kept(self) -> bool:
-        """Whether the case kept its time and its memory."""
+        """True if the case kept its time and its memory."""
         known = self.ended not in ("given up", "died", "MemoryError")
         return known and self.seconds_over <= MOST_SECONDS_OVER and self.n_bytes <= MOST_BYTES
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from . import engine_tables, failures, findings, noise, order_degree, speed
+from . import dask_tables, engine_tables, failures, findings, noise, order_degree, speed
 from .records import Record, read
 
 NO_RESULTS = "No results are kept yet."
@@ -19,6 +19,7 @@ def _filled(file: str, table: Callable[[Sequence[Record]], str], out: Path) -> s
 
 # the table by the name that it has in a document, made from the results in a folder
 PLAIN_TABLES: Mapping[str, Callable[[Path], str]] = {
+    "dask-proofs": partial(_filled, dask_tables.FILE, dask_tables.table),
     "engine-random": partial(_filled, "engine.jsonl", engine_tables.random_table),
     "engine-scip": partial(_filled, "engine.jsonl", engine_tables.scip_table),
     "engine-molecules": partial(_filled, "engine.jsonl", engine_tables.molecule_table),

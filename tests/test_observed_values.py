@@ -33,7 +33,7 @@ def test_all_finite_values_are_standardised_to_the_last_digits(values: list[floa
 
 
 @given(ordinary, st.integers(-1000, 900))
-def test_a_power_of_two_leaves_every_bit_as_it_is(values: list[float], power: int) -> None:
+def test_scaling_by_a_power_of_two_changes_no_bit(values: list[float], power: int) -> None:
     base, other = standardise(np.array(values)), standardise(np.ldexp(values, power))
     assert (base.y == other.y).all()
     assert other.mean == math.ldexp(base.mean, power)
@@ -114,7 +114,7 @@ def _correlation(slip: float | None, clip: float | None) -> float:
 
 
 @pytest.mark.parametrize("slip", [1e6, 1e155, -1e308])
-def test_one_slip_does_not_spoil_what_is_learnt_of_the_others(slip: float) -> None:
+def test_one_outlier_does_not_spoil_predictions_of_other_graphs(slip: float) -> None:
     assert _correlation(None, STUDY_CLIP) > 0.99
     assert _correlation(slip, STUDY_CLIP) > 0.9
     assert _correlation(slip, None) < 0.5  # what clipping is for

@@ -39,7 +39,7 @@ SEARCHES: dict[str, int | None] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How much of an experiment is run.
+    """The part of an experiment to run.
 
     Attributes:
         problems: names of `get_problem`.
@@ -145,7 +145,7 @@ _EXPERIMENTS: dict[str, Experiment] = {}
 def register(experiment: Experiment) -> Experiment:
     """Make an experiment known."""
     if experiment.name in _EXPERIMENTS:
-        raise InvalidInputError(f"an experiment named {experiment.name!r} exists already")
+        raise InvalidInputError(f"an experiment named {experiment.name!r} already exists")
     _EXPERIMENTS[experiment.name] = experiment
     return experiment
 

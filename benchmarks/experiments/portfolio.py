@@ -80,7 +80,7 @@ def _warm_up() -> None:
 
 
 def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:  # noqa: ARG001
-    """How often each method found the best value, and how often ``auto`` found less than it."""
+    """Number of best values per method, and how often ``auto`` found a worse one."""
     limits = ", ".join(sorted({f"{record['time_limit']:g}" for record in records}))
     found: dict[tuple[str, str, int], dict[str, Record]] = {}
     for record in records:

@@ -33,6 +33,7 @@ from .observed_values import (
 from .outliers import ROUNDS, far_values, suspicious_values
 from .posterior import FittedModel, Posterior, posterior_of
 from .space import GraphSpace
+from .subset import in_words as used_in_words
 from .subset import representative
 
 STUDY_CLIP = 1e3  # typical distances from the median: what a study takes for a slip
@@ -142,6 +143,7 @@ class GraphGP:
         self._clipped: tuple[int, ...] = ()
         self._suspicious: tuple[int, ...] = ()
         self._used = np.zeros(0, dtype=np.int64)
+        self._n_observations = 0
 
     def fit(
         self,
@@ -259,7 +261,7 @@ class GraphGP:
         self._directed = graphs[0].directed
         self._clipped = standard.clipped
         self._suspicious = ()
-        self._used = used
+        self._used, self._n_observations = used, len(values)
         return self
 
     def _count(self, graphs: Sequence[Graph], n_labels: int | None) -> Counts:
@@ -382,7 +384,13 @@ class GraphGP:
         """The fitted model in words: what matters most to it, and how much it takes for noise."""
         model = self.posterior.model
         fit = in_words(self.kernel, self.hyperparameters, model.counts.n_labels)
-        return " ".join([fit, *_own_noise_in_words(model)])
+        which = [] if len(self._used) == self._n_observations else [self.uses]
+        return " ".join([fit, *_own_noise_in_words(model), *which])
+
+    @property
+    def uses(self) -> str:
+        """How many of the observations the model is made from, and which, in one sentence."""
+        return used_in_words(len(self.used), self._n_observations)
 
     @property
     def log_likelihood(self) -> float:
@@ -400,18 +408,18 @@ class GraphGP:
         if graphs[0].directed != self._directed:
             kinds = ("undirected", "directed")
             raise InvalidInputError(
-                f"graphs must be {kinds[self._directed]} as the fitted ones are, "
+                f"expected {kinds[self._directed]} graphs like the fitted ones, "
                 f"got {kinds[not self._directed]} ones"
             )
         if queries.n_extra != model.counts.n_extra:
             raise InvalidInputError(
-                f"graphs must have {model.counts.n_extra} features as the fitted ones do, "
-                f"got {queries.n_extra}"
+                f"expected graphs with {model.counts.n_extra} features like the fitted ones, "
+                f"got {queries.n_extra} features"
             )
         if queries.n_edge_labels and not model.kernel.edge_labelled:
             raise InvalidInputError(
-                "graphs must have no edge labels as the fitted ones have none, got some with edge "
-                f"labels up to {queries.n_edge_labels}"
+                "expected graphs without edge labels like the fitted ones, got edge labels up to "
+                f"{queries.n_edge_labels}"
             )
         with threadpool_limits(1):
             mean, std = self.posterior.mean_std(queries)
@@ -430,14 +438,14 @@ def scaled_to_space(kernel: RBF, space: GraphSpace) -> RBF | None:
         graphs = space.sample(n_graphs, deadline=time.monotonic() + _TYPICAL_SECONDS)
     except SamplingError as error:
         graphs = list(error.graphs)
-        logger.info("length scales are measured by %d random graphs: %s", len(graphs), error)
+        logger.info("length scales are measured with %d random graphs: %s", len(graphs), error)
     if len(graphs) < min(n_graphs, _TYPICAL_GRAPHS // 10):
         return None
     return kernel.scaled_to(count(graphs, space.n_labels, edges=True))
 
 
 def in_words(kernel: Kernel, hyperparameters: Mapping[str, float], n_labels: int) -> str:
-    """What `GraphGP.describe` says of a fit, from what was fitted."""
+    """The text of `GraphGP.describe`."""
     own = kernel.hyperparameters()
     if isinstance(kernel, RBF) and not kernel.scales:  # it compares what it has length scales for
         groups = [group for group in kernel.groups if f"length_{group}" in hyperparameters]

@@ -66,7 +66,7 @@ class RBF(Kernel):
 
     @property
     def edge_labelled(self) -> bool:
-        """Whether it reads ``Counts.edges``."""
+        """True if it reads ``Counts.edges``."""
         return "edge_labels" in self.groups
 
     @property
@@ -85,7 +85,7 @@ class RBF(Kernel):
 
     @property
     def weights(self) -> dict[str, float]:
-        """What the squared distances in each group count in the exponent: ``1 / (v l^2)``."""
+        """Factors of the squared distances in the exponent: ``1 / (v l^2)``."""
         return {group: 1.0 / (v * self.lengths[group] ** 2) for group, v in self.scales}
 
     def squares(self, left: Counts, right: Counts) -> dict[str, FloatArray]:

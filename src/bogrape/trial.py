@@ -1,4 +1,4 @@
-"""`Trial`: one graph on its way from proposal to value.
+"""`Trial`: one evaluation of a graph, from proposal to value.
 
 ::
 
@@ -36,7 +36,7 @@ _LOST = "lost: "  # the reason of evaluations whose worker vanished
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """One graph of a study and all that is known about it.
+    """One graph of a study with all its data.
 
     Attributes:
         id: number within the study, 0, 1, 2, ...
@@ -101,7 +101,7 @@ class Trial:
 
     @property
     def is_finished(self) -> bool:
-        """Whether its state is final."""
+        """True if its state is final."""
         return self.state in ("complete", "failed")
 
     @property
@@ -195,7 +195,7 @@ class Trial:
 
 
 def _prediction(data: object) -> tuple[float, float] | None:
-    """Mean and deviation out of a certificate, which may hold anything."""
+    """Mean and deviation from a certificate, or ``None`` if it is malformed."""
     if not isinstance(data, Mapping):
         return None
     mean, std = display.finite(data.get("mean")), display.finite(data.get("std"))
@@ -214,7 +214,7 @@ def observed_noise(trials: Iterable[Trial]) -> list[float]:
 
 
 def now() -> str:
-    """The present time as trials record it."""
+    """The current time in the format of trials."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 

@@ -292,8 +292,8 @@ def test_a_study_names_the_nearest_argument(wrong: dict[str, Any], near: str) ->
         ({"n_evaluations": 0}, "expected n_evaluations to be an integer >= 1, got 0"),
         ({"preset": "papr"}, "unknown preset 'papr'; choose one of paper, or None"),
         ({"preset": ["paper"]}, "unknown preset"),
-        ({"solver": "scip"}, "solver is a choice of method 'mip', got 'scip' with method 'auto'"),
-        ({"options": {}, "method": "exact"}, "options is a choice of method 'mip'"),
+        ({"solver": "scip"}, "solver applies to method 'mip' only, got 'scip' with method 'auto'"),
+        ({"options": {}, "method": "exact"}, "options applies to method 'mip' only"),
         ({"options": {"gap": 1, "gab": 2}, "method": "mip"}, "unknown option 'gab'"),
         ({"options": {"memory": float("inf")}, "method": "mip"}, "memory to be megabytes > 0"),
         ({"options": {"write": 3}, "method": "mip"}, "write to be a path or None, got 3"),
@@ -315,7 +315,7 @@ def test_what_makes_no_sense_is_refused_before_anything_is_asked(
 def test_propose_refuses_choices_that_the_method_would_not_look_at() -> None:
     graphs = SPACE.sample(3, distinct=True)
     gp = GraphGP().fit(graphs, [1.0, 2.0, 3.0])
-    with pytest.raises(InvalidInputError, match="solver is a choice of method 'mip'"):
+    with pytest.raises(InvalidInputError, match="solver applies to method 'mip' only"):
         propose(SPACE, gp, method="search", solver="scip")
 
 

@@ -95,7 +95,7 @@ def test_a_report_says_what_matters_and_claims_no_blind_spot() -> None:
     assert "labels of edges" in said
     page = report_html(study)
     assert said.replace("'", "&#x27;") in page
-    assert "The model cannot see" not in page
+    assert "The model does not see" not in page
     assert any(effect.exchange.kind == "edge label" for effect in survey.effects)
 
 

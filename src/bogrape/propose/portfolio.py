@@ -1,7 +1,7 @@
 """`propose`: the next graph to evaluate, by the method of your choice.
 
 Several graphs at once (``n > 1``) are chosen one after another. Each chosen or pending graph is
-*believed*: its posterior mean is taken for an observation with the hyperparameters unchanged, which
+*believed*: its posterior mean is treated as an observation, with unchanged hyperparameters. This
 removes the uncertainty there and moves the next choice elsewhere (kriging believer; Ginsbourger, Le
 Riche and Carraro, 2010).
 """
@@ -27,6 +27,7 @@ from ..space import GraphSpace
 from ..surrogate import FittedSurrogate, Surrogate
 from .criterion import AnyCriterion, Criterion
 from .graph_criterion import GraphCriterion
+from .jobs.dask_pool import working_on
 from .joint_criterion import JointCriterion, JointModel
 from .local.evolution import propose_evolve
 from .local.sampling import propose_sample
@@ -47,7 +48,7 @@ _FOREVER = 1e8  # seconds: what solvers and clocks still understand
 
 
 def propose_search(objective: AnyCriterion, request: Request) -> Proposal:
-    """The best graph local search finds; no bound."""
+    """The best graph that local search finds, without a bound."""
     elite = search(
         objective,
         excluded=request.excluded,
@@ -75,7 +76,7 @@ def propose_search(objective: AnyCriterion, request: Request) -> Proposal:
 
 
 def propose_exact(objective: AnyCriterion, request: Request) -> Proposal:
-    """The globally best graph, with a proof where there is one (`bogrape.propose.exact`)."""
+    """The globally best graph, with a proof if possible (`bogrape.propose.exact`)."""
     first = FirstSearch(objective, request)
     if _ENGINE not in sys.modules:
         first.begin()  # before the solver is loaded: half a second may be all there is
@@ -91,8 +92,7 @@ def propose_mip(objective: AnyCriterion, request: Request) -> Proposal:
     if not isinstance(objective, Criterion):
         raise UnsupportedError(
             'expected a GraphGP for method "mip", got a surrogate of your own, several '
-            'properties, or probabilities of success, which have no rows; try method="auto", or '
-            'failures="ignore"'
+            'properties, or probabilities of success, which it cannot encode; try method="auto"'
         )
     return solve(objective, request)
 
@@ -126,6 +126,7 @@ def propose(
     chances: Sequence[Chance] = ...,
     stop: Callable[[], bool] | None = ...,
     watch: Callable[[Stage], None] | None = ...,
+    client: Any = ...,
 ) -> Proposal: ...
 @overload
 def propose(
@@ -146,6 +147,7 @@ def propose(
     chances: Sequence[Chance] = ...,
     stop: Callable[[], bool] | None = ...,
     watch: Callable[[Stage], None] | None = ...,
+    client: Any = ...,
 ) -> Proposal | list[Proposal]: ...
 def propose(
     space: GraphSpace,
@@ -165,40 +167,43 @@ def propose(
     chances: Sequence[Chance] = (),
     stop: Callable[[], bool] | None = None,
     watch: Callable[[Stage], None] | None = None,
+    client: Any = None,
 ) -> Proposal | list[Proposal]:
     """Find the graph of the space with the smallest acquisition value.
 
     Args:
         space: the graphs to choose from.
-        gp: a fitted `GraphGP`, or its posterior; posteriors of several properties with what is
-            wanted of them (`JointModel`); or a surrogate of your own, with the observations it was
-            fitted to (`bogrape.surrogate.FittedSurrogate`). A bare surrogate that is fitted already
-            will do for one graph with LCB.
+        gp: a fitted `GraphGP`, or its posterior; posteriors of several properties with their
+            goals (`JointModel`); or your own surrogate with the observations it was
+            fitted to (`bogrape.surrogate.FittedSurrogate`). A fitted surrogate alone is enough
+            for one graph with LCB.
         acquisition: what to minimise; ``LCB(1.0)`` by default, or ``EI()`` for the front of several
-            properties. Any function of the mean, the deviation and the best observed value will do.
-        method: ``auto`` and ``exact`` prove how good the answer is where there is a proof, as does
+            properties. Any function of the mean, the deviation and the best observed value works.
+        method: ``auto`` and ``exact`` prove the quality of the answer if possible, as does
             ``mip``, the paper's mixed-integer program, for small graphs; ``search``, ``evolve`` and
             ``sample`` (best of 20 random graphs) are heuristics without a bound.
         time_limit: seconds for the whole call.
-        exclude: graphs that must not be proposed again (the same ones: see `GraphSpace.identity`).
-        n: how many graphs; more than one gives a list, chosen one after another.
-        seed: same seed, same answer, whenever the clock did not cut it short.
-        solver: which solver, for methods that offer several: ``scip`` or ``gurobi`` for ``mip``.
-        pending: graphs under evaluation: excluded, and believed to come out at their mean.
+        exclude: graphs that must not be proposed (up to `GraphSpace.identity`).
+        n: number of graphs; with more than one, the result is a list, chosen one after another.
+        seed: the same seed gives the same answer unless the time limit stops the call.
+        solver: ``scip`` or ``gurobi``, for ``mip``.
+        pending: graphs under evaluation: excluded, and assumed to have their predicted mean.
         starts: graphs that local search may begin from, for instance the best observed ones; by
             default the last 500 of those excluded and pending.
-        n_evaluations: acquisition values that local search computes, whether it is all there is
-            (``search``) or comes before a proof; fewer if the time is up. By default 300,000, or
-            100,000 for several properties, 60,000 predictions of a surrogate of your own.
-        options: further choices of a method; for ``mip`` see `bogrape.propose.mip.MipOptions`.
+        n_evaluations: acquisition values that local search computes, alone
+            (``search``) or before a proof; fewer if the time is up. By default 300,000, or
+            100,000 for several properties, 60,000 predictions of your own surrogate.
+        options: further options of a method; for ``mip`` see `bogrape.propose.mip.MipOptions`.
         chances: probabilities that a graph is of any use, such as a
             `bogrape.success.SuccessModel`: values are weighted by their product
             (`bogrape.propose.weighted_criterion`). Not for ``mip``.
-        stop: asked several times per second; once it returns true, the best graph so far is
-            returned with the bound proved so far, and no further ones are sought.
-        watch: called with a `Stage` whenever more is known about the proposal.
+        stop: called several times per second; once it returns true, the best graph so far is
+            returned with the bound proved so far.
+        watch: called with a `Stage` whenever there is progress.
+        client: a Dask client, or ``dask://host:port``: the pieces of a proof are solved by the
+            workers of that cluster instead of processes on this machine, with the same certificate.
     """
-    check_method(method, solver, options)
+    check_method(method, solver, options, client)
     time_limit = seconds(time_limit, "time_limit")
     n, seed = whole(n, "n", 1), whole(seed, "seed", 0)
     if n_evaluations is not None:
@@ -225,35 +230,36 @@ def propose(
     hooks: dict[str, Any] = {"stop": stop, "watch": watch}
     hooks = {name: hook for name, hook in hooks.items() if hook is not None}
     proposals: list[Proposal] = []
-    for i in range(n):
-        objective = _criterion(space, model, chosen_acquisition, _step_seed(seed, i), chances)
-        objective.check_declared()
-        share = (deadline - time.monotonic()) / (n - i)
-        request = Request(
-            taken,
-            time_limit=max(0.0, share),
-            seed=_step_seed(seed, i),
-            solver=solver,
-            options=options,
-            identify=space.identity,
-            starts=taken[-MOST_STARTS:] if starts is None else starts,
-            **hooks,
-        )
-        if n_evaluations is not None:
-            request = replace(request, n_evaluations=n_evaluations)
-        elif isinstance(objective.unweighted, GraphCriterion):
-            request = replace(request, n_evaluations=_PREDICTIONS)
-        elif isinstance(objective.unweighted, JointCriterion):
-            request = replace(request, n_evaluations=_JOINT_PREDICTIONS)
-        with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
+    # threads slow matrices this small by a factor of 5 to 20
+    with threadpool_limits(1), working_on(client):
+        for i in range(n):
+            objective = _criterion(space, model, chosen_acquisition, _step_seed(seed, i), chances)
+            objective.check_declared()
+            share = (deadline - time.monotonic()) / (n - i)
+            request = Request(
+                taken,
+                time_limit=max(0.0, share),
+                seed=_step_seed(seed, i),
+                solver=solver,
+                options=options,
+                identify=space.identity,
+                starts=taken[-MOST_STARTS:] if starts is None else starts,
+                **hooks,
+            )
+            if n_evaluations is not None:
+                request = replace(request, n_evaluations=n_evaluations)
+            elif isinstance(objective.unweighted, GraphCriterion):
+                request = replace(request, n_evaluations=_PREDICTIONS)
+            elif isinstance(objective.unweighted, JointCriterion):
+                request = replace(request, n_evaluations=_JOINT_PREDICTIONS)
             proposal = METHODS[method](objective, request)
             recheck(proposal, objective, request, method)
-        proposals.append(replace(proposal, graph=space.named(proposal.graph)))
-        if request.stop():
-            break
-        if i + 1 < n:
-            model = model.believe([proposal.graph])
-            taken = [*taken, proposal.graph]
+            proposals.append(replace(proposal, graph=space.named(proposal.graph)))
+            if request.stop():
+                break
+            if i + 1 < n:
+                model = model.believe([proposal.graph])
+                taken = [*taken, proposal.graph]
     return proposals[0] if n == 1 else proposals
 
 
@@ -265,7 +271,7 @@ def _model_of(
     alone: bool,
     until: float,
 ) -> Posterior | JointModel | FittedSurrogate:
-    """What predicts: the posterior of a Gaussian process, or a surrogate with its observations."""
+    """The posterior of a Gaussian process, or a surrogate with its observations."""
     if isinstance(gp, GraphGP):
         return gp.posterior
     if isinstance(gp, (FunctionPosterior, WeightPosterior, JointModel, FittedSurrogate)):
@@ -321,11 +327,16 @@ def _check_parts(space: object, acquisition: object) -> None:
         )
 
 
-def check_method(method: object, solver: object, options: object) -> None:
-    """Raise unless the method exists and offers this solver and these options."""
+def check_method(method: object, solver: object, options: object, client: object = None) -> None:
+    """Raise unless the method exists and offers this solver, these options and this client."""
     if not isinstance(method, str) or method not in METHODS:
         raise InvalidInputError(
             f"unknown method {method!r:.100}; choose one of {', '.join(METHODS)}"
+        )
+    if client is not None and method not in ("auto", "exact"):
+        raise InvalidInputError(
+            f"client is a choice of methods 'auto' and 'exact', got method {method!r}; try "
+            "client=None"
         )
     if method == "mip" and not (solver is None and options is None):
         from .mip.propose import check_choices  # late: a large package few calls need
@@ -335,6 +346,6 @@ def check_method(method: object, solver: object, options: object) -> None:
     for name, given in (("solver", solver), ("options", options)):
         if given is not None:
             raise InvalidInputError(
-                f"{name} is a choice of method 'mip', got {given!r:.100} with method {method!r}; "
+                f"{name} applies to method 'mip' only, got {given!r:.100} with method {method!r}; "
                 f"try {name}=None, or method='mip'"
             )

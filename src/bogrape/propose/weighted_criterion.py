@@ -10,9 +10,9 @@ P the product of such probabilities (`Chance`), a graph has
   value among the observed graphs, with :math:`1 - P`: a failure costs as much as the worst graph so
   far. A value that is worse than that itself stays as it is.
 
-Either way weights only take away: no weighted value is below the plain one. So a bound on the plain
-values is one on the weighted values, and a proof goes on with what is known about the plain ones
-(`bogrape.propose.exact.proof.strategy`); it is loose where P is small.
+Either way weights only take away: no weighted value is below the plain one. What is known of the
+plain values bounds the weighted ones, too loosely to settle anything where P is small, so a proof
+looks at all graphs or is given up (`bogrape.propose.exact.proof.whole_space`).
 
 While no graph is known that is of use, there is nothing to improve on, and P alone decides.
 """

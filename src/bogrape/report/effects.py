@@ -1,4 +1,4 @@
-r"""What drives the prediction: how it changes with small exchanges in the observed graphs.
+r"""Drivers of the prediction: effects of small exchanges in the observed graphs.
 
 Counts of a graph cannot change one at a time: with the number of nodes fixed, an O more is another
 label less. So an effect belongs to an *exchange*, a small change that leads from one graph of the
@@ -190,7 +190,7 @@ def _some_moves(table: MoveTable, frequent: Sequence[int], rng: np.random.Genera
 def _classify(
     batch: Batch, row: int, move: Sequence[int], frequent: Sequence[int], labelled: bool
 ) -> Iterator[tuple[Exchange, float]]:
-    """What the graph in a row is instead of the one in row 0: exchanges, and in which direction."""
+    """Exchanges that turn the graph of row 0 into that of another row, with their direction."""
     kind, a, b, *_ = move
     old, new = batch.adjacency[[0, row]]
     rewired = old != new

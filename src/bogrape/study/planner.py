@@ -1,4 +1,4 @@
-"""`Planner`: from the trials so far to the next graph. It stores nothing but caches."""
+"""`Planner`: chooses the next graph, given the trials so far. It stores only caches."""
 
 from __future__ import annotations
 
@@ -51,11 +51,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class Effort:
-    """How long one plan may take, and who watches it being made (see `propose`)."""
+    """Time limit of one plan, and the observer of its progress (see `propose`)."""
 
     time_limit: float
     stop: Callable[[], bool] | None = None
     watch: Callable[[Stage], None] | None = None
+    client: Any = None  # of a Dask cluster
 
 
 @final
@@ -81,7 +82,7 @@ class Planner:
     def next(
         self, trials: Sequence[Trial], seed: int, rank: int = 0, effort: Effort | None = None
     ) -> Plan:
-        """What to try after these trials; from the initial design, the one at this rank."""
+        """The next graph after these trials; from the initial design, the one at this rank."""
         settings = self.settings
         effort = effort or Effort(settings.time_limit)
         deadline = time.monotonic() + effort.time_limit
@@ -119,6 +120,7 @@ class Planner:
                 seed=seed,
                 stop=effort.stop,
                 watch=effort.watch,
+                client=effort.client,
             )
         except SamplingError as error:  # too few graphs are left to choose among: take any
             if error.out_of_time or (effort.stop is not None and effort.stop()):
@@ -242,14 +244,14 @@ class Planner:
         return {self.settings.space.identity(trial.graph) for trial in trials}
 
     def must_propose(self, trials: Sequence[Trial]) -> bool:
-        """Whether the next graph after these trials takes a fit and a proposal."""
+        """True if the next graph after these trials takes a fit and a proposal."""
         states = [trial.state for trial in trials]
         designed = len(states) - states.count("failed") >= self.settings.n_initial
         complete = [trial for trial in trials if trial.state == "complete"]
         return designed and "queued" not in states and self._can_model(complete)
 
     def _can_model(self, complete: Sequence[Trial]) -> bool:
-        """Whether enough is known: two values, of each property if there are several.
+        """True if enough is known: two values, of each property if there are several.
 
         Then also one graph that was measured in full, to be improved.
         """
@@ -270,7 +272,7 @@ class Planner:
         return self._design.next(present, rank)
 
     def _random(self, trials: Sequence[Trial], seed: int, deadline: float) -> Plan:
-        """Any graph that is new; if the time is up, one that is found in a moment."""
+        """Any new graph; after the deadline, one that can be found quickly."""
         until = max(deadline, time.monotonic() + _LAST_SECONDS)
         identities = self._identities(trials)
         return Plan(random_graph(self.space, seed, identities, until), "random")
@@ -315,12 +317,12 @@ class Planner:
         n_graphs: int,
         effort: Effort,
     ) -> RegretBound:
-        """How much better than the best observed graph any graph of the space may be."""
+        """Bound on the improvement of any graph of the space on the best observed graph."""
         settings, kappa = self.settings, kappa_of(confidence, n_graphs)
         if settings.goals is not None:
             raise StudyError(
-                "a regret bound belongs to one value, and this study has several properties; "
-                "see study.hypervolume for how a front grows"
+                "a regret bound is defined for a single value, and this study has several "
+                "properties; study.hypervolume measures the progress of a front"
             )
         complete = [trial for trial in trials if trial.state == "complete"]
         inside = [t for t, good in zip(complete, self._are_inside(complete), strict=True) if good]
@@ -381,6 +383,7 @@ class Planner:
                 seed=settings.seed,
                 stop=effort.stop,
                 watch=effort.watch,
+                client=effort.client,
             )
         except SearchSpaceExhausted:
             return math.inf, "optimal"  # nothing is left: the observed graphs are all there is
@@ -389,7 +392,7 @@ class Planner:
         return float(proposal.bound), proposal.status
 
     def _fit(self, complete: Sequence[Trial]) -> GraphGP | FittedSurrogate:
-        """The model of these observations; kept until there are new ones."""
+        """The model of these observations, cached until there are new ones."""
         # values can be corrected
         ids = tuple((trial.id, trial.value, trial.noise) for trial in complete)
         if self._fitted is None or self._fitted[0] != ids:
@@ -452,7 +455,7 @@ class Planner:
         return self._joint[1]
 
     def _are_inside(self, trials: Sequence[Trial]) -> list[bool]:
-        """Whether the graph of each trial is in the space."""
+        """True if the graph of each trial is in the space."""
         fresh = [trial for trial in trials if trial.id not in self._inside]
         found = self.settings.space.contains_each([trial.graph for trial in fresh])
         for trial, inside in zip(fresh, found.tolist(), strict=True):
@@ -460,24 +463,24 @@ class Planner:
         return [self._inside[trial.id] for trial in trials]
 
     def _say_how_many(self, n_used: int, n_observations: int) -> None:
-        """Say, once, that the model is made from a part of the observations."""
+        """Warn once that the model uses only a part of the observations."""
         if n_used < n_observations and not self._said_how_many:
             self._said_how_many = True
             logger.warning(
-                "the study has %d observations; from here on its model is made from %d of them: "
-                "the best, the latest, and others that fill the space (see docs/studies.md)",
+                "the study has %d observations; from now on its model uses %d of them: "
+                "the best, the latest, and others that cover the space (see docs/studies.md)",
                 n_observations,
                 n_used,
             )
 
     def _name_far_value(self, trial: Trial, value: float | None, name: str = "") -> None:
-        """Say, once for each trial, that its value is taken for another."""
+        """Warn once per trial that its value is clipped."""
         if trial.id not in self._named:
             self._named.add(trial.id)
             logger.warning(
-                "the value %s%g of trial %d lies more than %g times as far from the median of all "
-                "values as they typically do: predictions and proposals take it for the nearest "
-                "other value; if it is a mistake, put it right with study.correct",
+                "the value %s%g of trial %d is more than %g times as far from the median of all "
+                "values as is typical: predictions and proposals use the nearest other value "
+                "instead; if it is a mistake, correct it with study.correct",
                 name,
                 value,
                 trial.id,

@@ -1,4 +1,4 @@
-"""Chains of local search, side by side: from landmarks, samples and graphs already seen.
+"""Parallel chains of local search from landmarks, samples and known graphs.
 
 In every round each chain tries a set of elementary moves (all of them when there are few), all
 candidates of all chains are evaluated as one batch with the exact acquisition, and each chain takes
@@ -189,7 +189,7 @@ class Chains:
 
 
 def _smallest(values: FloatArray, joined: IntArray) -> IntArray:
-    """Where the smallest values are that were evaluated, as many as may start chains."""
+    """Positions of the smallest evaluated values, as many as may start chains."""
     order = np.argsort(values, kind="stable")
     return order[joined[order] > 0][: _CHAINS // 3]
 

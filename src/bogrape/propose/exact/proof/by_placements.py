@@ -1,4 +1,4 @@
-"""What is promising where labels matter: every placement of labels on every skeleton is looked at.
+"""Proof by listing all placements of labels on all skeletons, if labels matter.
 
 Molecules of 10 atoms have a hundred million placements. A screen (`bounds.placement_screens`) rules
 out all but a few, in a fraction of a microsecond each. The others are bounded in double precision,
@@ -65,7 +65,7 @@ class Clock:
         self._start, self._deadline = time.monotonic(), deadline
 
     def done(self, number: int) -> None:
-        """So many more placements have been looked at."""
+        """Count further placements that were looked at."""
         self._done += number
 
     def check(self) -> None:

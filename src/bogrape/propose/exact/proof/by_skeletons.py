@@ -26,8 +26,7 @@ from ....arrays import BoolArray, IntArray
 from ....batch import Batch
 from ....constraints.rows import EdgeLabel, HasFeature, HasLabel, Row
 from ....encoding import Structure, structures
-from ....machine import n_cores
-from ...jobs.pool import solve_all
+from ...jobs.pool import n_workers, solve_all
 from ...proposal import Request
 from ..bounds.placement_values import PlacementValues
 from ..bounds.separate_values import SeparateValues
@@ -63,7 +62,7 @@ def settle_by_skeletons(
         values = strategy.skeleton_values(structure.shape.n_nodes)
         if values is None or not has_skeletons(structure):
             continue
-        n_parts = n_cores() if isinstance(values, PlacementValues) else 1
+        n_parts = n_workers() if isinstance(values, PlacementValues) else 1
         for i in range(n_parts):
             job = SolveBySkeletons(
                 structure=structure,
@@ -83,7 +82,7 @@ def settle_by_skeletons(
 
 
 def _together(answers: Sequence[Answer | None]) -> Answer:
-    """What is known of a size whose skeletons were shared out."""
+    """Combined answer for a size whose skeletons were divided among workers."""
     there = [answer for answer in answers if answer is not None]
     best = min(there, key=lambda answer: answer.value)
     whole = len(there) == len(answers)
@@ -97,7 +96,7 @@ def _together(answers: Sequence[Answer | None]) -> Answer:
 
 
 def has_skeletons(structure: Structure) -> bool:
-    """Whether rules limit the degrees in a structure, and no rule names a node."""
+    """True if rules limit the degrees in a structure, and no rule names a node."""
     shape = structure.shape
     if shape.directed or structure.connectivity != "strong" or not structure.all_alike:
         return False
@@ -171,7 +170,7 @@ def _share(skeletons: Skeletons, part: int, n_parts: int) -> BoolArray:
 
 
 def _allowed(structure: Structure, skeletons: Skeletons) -> BoolArray:
-    """Which skeletons satisfy the rules that speak of edges and distances alone."""
+    """Mask of skeletons that satisfy the rules on edges and distances alone."""
     shape = structure.shape
     bare = [rule for rule in structure.rules if rule.encoded and not rule.one_by_one]
     bare = [rule for rule in bare if not _mentions_attributes(rule.rows(shape))]

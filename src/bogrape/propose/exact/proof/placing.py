@@ -29,7 +29,7 @@ _MOST_LEFT = 1_000_000  # rows that are kept to be placed
 
 
 class Group(Protocol):
-    """Which skeletons a key stands for."""
+    """The skeletons of a key."""
 
     def __call__(self, key: tuple[int, ...]) -> Iterator[tuple[BoolArray, IntArray | None]]:
         """The skeletons, (n, n), each with the labels of its nodes if they are given."""
@@ -68,7 +68,7 @@ class Smallest:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Task:
-    """What is to be placed, and under which conditions."""
+    """A placement task and its conditions."""
 
     structure: Structure
     criterion: Criterion

@@ -59,7 +59,7 @@ class Strategy(ABC):
     @classmethod
     @abstractmethod
     def accepts(cls, criterion: Criterion) -> bool:
-        """Whether this is the strategy for a criterion."""
+        """True if this is the strategy for a criterion."""
 
     def check(self, graphs: Sequence[Graph], seed: int, deadline: float) -> None:  # noqa: B027
         """Raise if parts of the criterion declare what is not true of these graphs, or of others.
@@ -95,7 +95,7 @@ class Strategy(ABC):
         return None
 
     def known_of_whole(self, piece: Piece) -> Iterator[Inequality[Position]]:
-        """What programs are told of a piece before it is split by diameter."""
+        """Inequalities for programs about a piece before it is split by diameter."""
         return shared_out(piece.structure, self.coordinates(piece))
 
     def skeleton_values(self, n_nodes: int) -> SeparateValues | None:
@@ -132,7 +132,7 @@ class Strategy(ABC):
     # -- cases, for families that have them ---------------------------------------------------
 
     def gradient(self, piece: Piece, counts: Sequence[int]) -> FloatArray:
-        """How values change with the numbers of pairs at each distance, near some counts."""
+        """Gradient of values by the numbers of pairs at each distance, near some counts."""
         raise NotImplementedError(f"{type(self).__name__} has no cases")
 
     def least_weight(self, state: PieceSolve, weights: tuple[int, ...], most: int) -> int | None:
@@ -145,7 +145,7 @@ class Strategy(ABC):
     # -- certificate --------------------------------------------------------------------------
 
     def claim(self, *, proved: bool, bound: float) -> Status:
-        """What may be said of the answer, if all pieces were settled or if some were not."""
+        """Status of the answer, if all pieces were settled or if some were not."""
         if proved:
             return "optimal"
         return "heuristic" if bound == -math.inf else "time_limit"
