@@ -103,7 +103,7 @@ class SuccessModel:
         kernel, n_labels = self.posterior.model.kernel, None
         counts = count(graphs, n_labels, pairs=kernel.labelled, edges=kernel.edge_labelled)
         with threadpool_limits(1):
-            return np.exp(self.log_probability(counts))
+            return np.asarray(np.exp(self.log_probability(counts)))
 
 
 def log_logistic(mean: FloatArray, std: FloatArray) -> FloatArray:

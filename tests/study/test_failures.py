@@ -397,5 +397,10 @@ def test_status_and_report_say_what_failures_taught(tmp_path: Any) -> None:
     assert ask.exit_code == 0, ask.output
     shown = CliRunner().invoke(main, ["fail", str(file), "0", "it burns"])
     assert shown.exit_code == 0, shown.output
+    assert CliRunner().invoke(main, ["ask", str(file)]).exit_code == 0
+    arguments = ["fail", str(file), "1", "the power went off", "--not-the-graph"]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    stored = Study.load(f"sqlite:///{tmp_path}/s.db", "s")
+    assert [other.succeeded for other in stored.trials] == [False, None]
     status = CliRunner().invoke(main, ["status", str(file)])
-    assert "1 of 1 trials failed" in status.output
+    assert "2 of 2 trials failed" in status.output

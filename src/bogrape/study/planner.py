@@ -18,13 +18,13 @@ from ..errors import SamplingError, SearchSpaceExhausted, StudyError
 from ..gp import GraphGP
 from ..graph import Graph
 from ..left_out import FEWEST, Inverse, LeaveOneOut
-from ..propose import MOST_STARTS, JointModel, Proposal, Stage, propose
+from ..propose import MOST_STARTS, JointModel, Stage, propose
 from ..propose.joint_criterion import score_of_prediction
 from ..propose.proposal import Status
 from ..space import GraphSpace
-from ..success import SuccessModel
 from ..surrogate import FittedSurrogate
 from ..trial import Origin, Trial, observed, observed_noise
+from .certificates import certificate_of, success_of
 from .design import Design, random_graph
 from .failures import FEWEST_FAILURES, FEWEST_SUCCESSES, Failures
 from .regret import RegretBound, kappa_of
@@ -128,9 +128,10 @@ class Planner:
             logger.debug("%s", error)
             return self._random(trials, seed, deadline)
         n_used = max(len(gp.used) for gp in self._gps(model)) if self._gps(model) else len(complete)
-        graph, origin = proposal.graph, "proposal"
-        of_success = _success(success, graph)
-        certificate = {**_certificate(proposal, settings.sign), **of_success}
+        graph: Graph = proposal.graph
+        origin: Origin = "proposal"
+        of_success = success_of(success, graph)
+        certificate: dict[str, Any] = {**certificate_of(proposal, settings.sign), **of_success}
         if settings.replicates and isinstance(model, GraphGP):
             repeat = self._repeat(model, trials, complete, graph, of_success.get("success", 1.0))
             if repeat is not None:
@@ -503,34 +504,3 @@ def _last_hyperparameters(complete: Sequence[Trial]) -> Mapping[str, float] | No
     """
     fitted = (trial.hyperparameters for trial in reversed(complete) if trial.hyperparameters)
     return next(fitted, None)
-
-
-def _certificate(proposal: Proposal, sign: float) -> dict[str, Any]:
-    """Certificate of the proposal in the user's units, as JSON can hold it."""
-    return {
-        "value": sign * proposal.value,
-        "bound": sign * proposal.bound if np.isfinite(proposal.bound) else None,
-        "gap": float(proposal.gap) if np.isfinite(proposal.gap) else None,
-        **_logs(proposal),
-        "status": proposal.status,
-        "seconds": proposal.seconds,
-        "method": proposal.method,
-        "n_evaluations": proposal.n_evaluations,
-    }
-
-
-def _success(model: SuccessModel | None, graph: Graph) -> dict[str, Any]:
-    """How probably a graph can be evaluated, and from how many outcomes that is known."""
-    if model is None:
-        return {}
-    n = model.n_failed + model.n_succeeded
-    probability = float(model.probability([graph])[0])
-    return {"success": probability, "n_outcomes": n, "n_failed": model.n_failed}
-
-
-def _logs(proposal: Proposal) -> dict[str, float | None]:
-    """Of EI, which may itself be too small a number; nothing for other acquisition functions."""
-    if proposal.log_value is None:
-        return {}
-    logs = {"log_value": proposal.log_value, "log_bound": proposal.log_bound}
-    return {name: None if log is None or np.isinf(log) else log for name, log in logs.items()}
