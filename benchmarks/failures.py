@@ -30,7 +30,7 @@ RESULTS = Path(__file__).parents[1] / "docs" / "results" / "failures.jsonl"
 SEEDS = range(10)
 BUDGET, INITIAL, LEARNT = 70, 10, 30
 SPACE = GraphSpace(8, labels=2)
-MOST_TRIANGLES = 8
+MOST_TRIANGLES = 19
 _DISTANCES = 4
 _WAVES = 30
 Mode = Literal["learn", "ignore"]

@@ -18,7 +18,7 @@ from bogrape import GraphGP, GraphSpace
 from bogrape.counts import count
 from bogrape.errors import InvalidInputError
 from bogrape.laplace import Mode
-from bogrape.success import SuccessModel, as_regression, log_logistic
+from bogrape.success import SuccessModel, as_regression, log_logistic, log_odds
 
 SPACE = GraphSpace(6, labels=2)
 
@@ -99,7 +99,7 @@ def _latent_of(estimator: Any, rows: Any) -> tuple[Any, Any]:
 
 @given(st.floats(-30, 30), st.floats(0, 8))
 def test_probability_is_near_the_integral(mean: float, std: float) -> None:
-    ours = float(np.exp(log_logistic(np.array([mean]), np.array([std])))[0])
+    ours = float(np.exp(log_logistic(log_odds(np.array([mean]), np.array([std]))))[0])
     if std == 0:
         assert ours == pytest.approx(expit(mean), rel=1e-9, abs=1e-300)
         return
@@ -164,3 +164,23 @@ def test_what_is_no_outcome_is_refused() -> None:
         SuccessModel.fit(graphs, good.astype(float))
     with pytest.raises(InvalidInputError, match="only failures"):
         SuccessModel.fit(graphs, np.zeros(6, dtype=bool))
+
+
+def test_recalibration_is_the_logistic_regression_of_outcomes() -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    graphs, good = outcomes_of(30, 1)
+    model = SuccessModel.fit(graphs, good, GraphGP("rbf", noise="fit", space=SPACE))
+    nothing = model.recalibrated([], [])
+    assert (nothing.shift, nothing.slope) == pytest.approx((0.0, 1.0))
+    rng = np.random.default_rng(0)
+    odds = rng.normal(size=4000)
+    happened = rng.random(4000) < expit(-1.0 + 2.0 * odds)
+    found = model.recalibrated(odds, happened)
+    oracle = LogisticRegression(C=np.inf).fit(odds[:, None], happened)
+    assert found.shift == pytest.approx(oracle.intercept_[0], abs=0.01)
+    assert found.slope == pytest.approx(oracle.coef_[0, 0], abs=0.01)
+    # graphs that fail although success was likely make success less likely
+    before = model.probability(graphs)
+    after = model.recalibrated([1.0] * 8, [False] * 8).probability(graphs)
+    assert (after < before).all()

@@ -41,6 +41,9 @@ from .subset import representative
 _DEVIATION = (math.log(3.0), 1.0)  # log of the deviation of f: mean and deviation of its prior
 _MEAN = (0.0, 1.5)  # of f
 _RANGES = ((math.log(0.2), math.log(30.0)), (-6.0, 6.0))
+_CALIBRATION = np.array([1.5, 1.0])  # deviations of the priors of shift and slope
+_CALIBRATED = ((-5.0, 2.0), (0.5, 4.0))
+_MOST_ODDS = 20.0
 _FLAT = LogNormal(0.0, math.inf)
 
 
@@ -52,11 +55,14 @@ class SuccessModel:
     Attributes:
         posterior: of the latent function, positive where success is more probable than failure.
         n_succeeded, n_failed: outcomes it is made from.
+        shift, slope: of the log odds, see `recalibrated`.
     """
 
     posterior: Posterior
     n_succeeded: int
     n_failed: int
+    shift: float = 0.0
+    slope: float = 1.0
 
     @classmethod
     def fit(
@@ -94,22 +100,54 @@ class SuccessModel:
         """Whether it needs the labels of edges."""
         return self.posterior.model.kernel.edge_labelled
 
+    def recalibrated(self, odds: ArrayLike, succeeded: ArrayLike) -> SuccessModel:
+        """The model with its log odds ``z`` replaced by ``shift + slope * z``.
+
+        As Platt (1999) does, and with priors that keep them as they are: by what became of graphs
+        whose log odds were foretold. Proposals are chosen for what they promise, so they are often
+        those whose probability of success is overrated.
+        """
+        from scipy.optimize import minimize
+
+        z, good = np.asarray(odds, dtype=float), np.asarray(succeeded, dtype=bool)
+        sign = np.where(good, 1.0, -1.0)
+        z = np.clip(z, -_MOST_ODDS, _MOST_ODDS)
+
+        def loss(theta: FloatArray) -> float:
+            off = (theta - np.array([0.0, 1.0])) / _CALIBRATION
+            fit = np.logaddexp(0.0, -sign * (theta[0] + theta[1] * z)).sum()
+            return float(fit + 0.5 * off @ off)
+
+        found = minimize(loss, np.array([0.0, 1.0]), method="L-BFGS-B", bounds=_CALIBRATED)
+        return replace(self, shift=float(found.x[0]), slope=float(found.x[1]))
+
+    def log_odds(self, counts: Counts) -> FloatArray:
+        """Log odds of success, before they are recalibrated."""
+        return log_odds(*self.posterior.mean_std(counts))
+
     def log_probability(self, counts: Counts) -> FloatArray:
         """Logarithm of the probability that each graph can be evaluated."""
-        return log_logistic(*self.posterior.mean_std(counts))
+        return log_logistic(self.shift + self.slope * self.log_odds(counts))
 
     def probability(self, graphs: Sequence[Graph]) -> FloatArray:
         """The probability that each graph can be evaluated."""
-        kernel, n_labels = self.posterior.model.kernel, None
-        counts = count(graphs, n_labels, pairs=kernel.labelled, edges=kernel.edge_labelled)
         with threadpool_limits(1):
-            return np.asarray(np.exp(self.log_probability(counts)))
+            return np.asarray(np.exp(self.log_probability(self.counts(graphs))))
+
+    def counts(self, graphs: Sequence[Graph]) -> Counts:
+        """What the model sees of graphs."""
+        return count(graphs, None, pairs=self.labelled, edges=self.edge_labelled)
 
 
-def log_logistic(mean: FloatArray, std: FloatArray) -> FloatArray:
-    """Logarithm of the mean of ``1 / (1 + exp(-f))`` for Gaussian f, by MacKay's approximation."""
+def log_odds(mean: FloatArray, std: FloatArray) -> FloatArray:
+    """Log odds of the mean of ``1 / (1 + exp(-f))`` for Gaussian f, by MacKay's approximation."""
+    return np.asarray(mean / np.sqrt(1.0 + math.pi / 8.0 * std**2))
+
+
+def log_logistic(odds: FloatArray) -> FloatArray:
+    """Logarithm of ``1 / (1 + exp(-odds))``."""
     with np.errstate(under="ignore"):
-        return np.asarray(-np.logaddexp(0.0, -mean / np.sqrt(1.0 + math.pi / 8.0 * std**2)))
+        return np.asarray(-np.logaddexp(0.0, -odds))
 
 
 def _fitted(start: FittedModel, outcomes: BoolArray) -> tuple[Kernel, float, float]:

@@ -60,7 +60,8 @@ class Trial:
             when there is none; for EI also ``log_value`` and ``log_bound``. Also the prediction,
             ``mean`` and ``std`` (see `predicted`), ``fit_seconds``, and of the ``n_observations``
             the number the model used, ``n_used``. Where failures were learnt from, ``success``, the
-            predicted probability, and ``n_failed`` of ``n_outcomes`` evaluations. With several
+            predicted probability, ``success_odds``, the log odds before they were recalibrated
+            (`bogrape.success`), and ``n_failed`` of ``n_outcomes`` evaluations. With several
             properties, ``properties`` holds mean and std of each.
         hyperparameters: fitted ``alpha``, ``beta``, ``noise`` and those of the kernel's own; of
             several properties as ``property: alpha`` and so on.

@@ -30,8 +30,12 @@ def success_of(model: SuccessModel | None, graph: Graph) -> dict[str, Any]:
     if model is None:
         return {}
     n = model.n_failed + model.n_succeeded
-    probability = float(model.probability([graph])[0])
-    return {"success": probability, "n_outcomes": n, "n_failed": model.n_failed}
+    return {
+        "success": float(model.probability([graph])[0]),
+        "success_odds": float(model.log_odds(model.counts([graph]))[0]),  # of the classifier alone
+        "n_outcomes": n,
+        "n_failed": model.n_failed,
+    }
 
 
 def _logs(proposal: Proposal) -> dict[str, float | None]:

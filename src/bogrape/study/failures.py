@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import display
 from ..gp import GraphGP
 from ..posterior import Posterior
 from ..propose import JointModel
@@ -48,7 +49,14 @@ class Failures:
         if self._fitted is None or self._fitted[0] != known:
             gp = self._settings.new_model(noise="fit", alpha=None, beta=None, clip=None)
             graphs = [trial.graph for trial in outcomes]
-            self._fitted = known, SuccessModel.fit(graphs, succeeded, gp)
+            fitted = SuccessModel.fit(graphs, succeeded, gp)
+            foretold = [
+                (odds, trial.succeeded is True)
+                for trial in outcomes
+                if (odds := display.finite(trial.certificate.get("success_odds"))) is not None
+            ]
+            odds, happened = zip(*foretold, strict=True) if foretold else ((), ())
+            self._fitted = known, fitted.recalibrated(odds, happened)
         return self._fitted[1]
 
     def believed(
