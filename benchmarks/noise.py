@@ -42,7 +42,7 @@ def outliers(seed: int) -> dict[str, Any]:
     seen[wrong] += spread * signs * rng.uniform(10.0, 30.0, len(wrong))
     out: dict[str, Any] = {"kind": "outliers", "seed": seed, "wrong": sorted(wrong.tolist())}
     for noise in ("fit", "robust"):
-        gp = GraphGP("rbf", noise=noise, space=SPACE, restarts=2)  # type: ignore[arg-type]
+        gp = GraphGP("rbf", noise=noise, space=SPACE, restarts=2)
         gp.fit(graphs[:MEASURED], seen)
         mean, _ = gp.predict(graphs[MEASURED:])
         out[noise] = float(np.sqrt(np.mean((mean - true[MEASURED:]) ** 2))) / spread

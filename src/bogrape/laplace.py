@@ -93,7 +93,7 @@ class Mode:
         through_mode = 0.5 * left * third
 
         def moved(direction: FloatArray) -> FloatArray:
-            return direction - covariance @ (inverse @ direction)
+            return np.asarray(direction - covariance @ (inverse @ direction))
 
         slopes = [
             0.5 * float(self.slopes @ part @ self.slopes)

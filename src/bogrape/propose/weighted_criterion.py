@@ -202,7 +202,9 @@ class WeightedCriterion(AnyCriterion):
         return self.weighted(plain, self.log_chance(counts)), joined
 
     def _counts(self, batch: Batch, deadline: float = math.inf) -> Counts:
-        seen = [*self.chances, *([self.plain] if isinstance(self.plain, CountObjective) else [])]
+        seen: list[Chance | CountObjective] = [*self.chances]
+        if isinstance(self.plain, CountObjective):
+            seen.append(self.plain)
         return batch.counts(
             self.space.n_labels,
             pairs=any(part.labelled for part in seen),

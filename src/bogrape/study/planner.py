@@ -128,25 +128,25 @@ class Planner:
             logger.debug("%s", error)
             return self._random(trials, seed, deadline)
         n_used = max(len(gp.used) for gp in self._gps(model)) if self._gps(model) else len(complete)
-        graph: Graph = proposal.graph
+        chosen = proposal.graph
         origin: Origin = "proposal"
-        of_success = success_of(success, graph)
+        of_success = success_of(success, chosen)
         certificate: dict[str, Any] = {**certificate_of(proposal, settings.sign), **of_success}
         if settings.replicates and isinstance(model, GraphGP):
-            repeat = self._repeat(model, trials, complete, graph, of_success.get("success", 1.0))
+            repeat = self._repeat(model, trials, complete, chosen, of_success.get("success", 1.0))
             if repeat is not None:
                 gains = {"repeat_gain": repeat.gain, "new_gain": repeat.gain_of_new}
                 if repeat.is_better:
-                    graph, origin, certificate = complete[repeat.position].graph, "repeat", {}
+                    chosen, origin, certificate = complete[repeat.position].graph, "repeat", {}
                 certificate |= gains
         certificate |= {
-            **self._prediction(model, graph),
+            **self._prediction(model, chosen),
             **self._suspicious(model, complete),
             "fit_seconds": fit_seconds,
             "n_observations": len(complete),
             "n_used": n_used,
         }
-        return Plan(graph, origin, certificate, self._hyperparameters(model))
+        return Plan(chosen, origin, certificate, self._hyperparameters(model))
 
     def _repeat(
         self,
@@ -184,7 +184,7 @@ class Planner:
             places = model.suspicious if isinstance(model, GraphGP) else ()
             return [complete[i] for i in places]
         self._fit_all(complete)
-        found = {}
+        found: dict[int, Trial] = {}
         for name, gp in self._of_properties.items():
             known = [trial for trial in complete if name in trial.values]
             found |= {known[i].id: known[i] for i in gp.suspicious}
