@@ -7,5 +7,5 @@
 
 The other modules with a ``main`` measure one thing each: ``python -m benchmarks.speed``,
 ``dask_proofs``, ``engine``, ``large_spaces``, ``many_observations``, ``molecule_sampling``,
-``study_overhead``, and ``reference`` for the best values known.
+``scale``, ``study_overhead``, and ``reference`` for the best values known.
 """

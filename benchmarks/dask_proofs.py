@@ -4,7 +4,8 @@
 
 The instances are those of `benchmarks.engine` with random values. Every worker is a process with
 one thread, kept by a nanny, and starts before the clock does. Runs that the results have already
-are left out. Processor time is that of the machine's other programs, too: measure on a quiet one.
+are left out. Other programs take processor time, too: measure on a quiet machine, or compare the
+processor seconds of the busiest worker, which are kept as well.
 """
 
 from __future__ import annotations
@@ -54,9 +55,12 @@ def run(kind: str, kernel: str, n: int, seed: int, limit: float) -> Record:
                     killed.append(time.monotonic() - began)
             return False
 
+        before, own = client.run(_cpu_seconds), time.process_time()
         proposal = propose(
             space, gp, LCB(1.0), "exact", limit, graphs, seed=seed, client=client, stop=kill_one
         )
+        own = time.process_time() - own
+        after = client.run(_cpu_seconds)
     assert isinstance(proposal, Proposal)
     return {
         "problem": f"{kernel}-{n}",
@@ -68,7 +72,18 @@ def run(kind: str, kernel: str, n: int, seed: int, limit: float) -> Record:
         "value": proposal.value,
         "bound": proposal.bound,
         "killed_after": killed[0] if killed else None,
+        "client_cpu": own,
+        "worker_cpu": [after[at] - before[at] for at in after if at in before],
     }
+
+
+def _cpu_seconds() -> float:
+    """Processor seconds of a Dask worker and the processes it has started."""
+    import psutil  # comes with distributed
+
+    process = psutil.Process()
+    times = [one.cpu_times() for one in (process, *process.children(recursive=True))]
+    return float(sum(time.user + time.system for time in times))
 
 
 def _warm_up(client: Any) -> None:

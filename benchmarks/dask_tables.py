@@ -32,14 +32,22 @@ def table(records: Sequence[Record]) -> str:
                 str(seed),
                 *(_seconds(r) for r in (one, two)),
                 "-" if ratio is None else f"{ratio:.2f}",
+                _busiest(one),
+                _busiest(two),
                 _seconds(less),
                 "yes" if spread <= tolerance else "NO",
             ]
         )
     header = ["instance", "seed", "one worker (s)", "two workers (s)", "speed-up"]
+    header += ["processor seconds of one worker", "of the busier of two"]
     header += ["two, one killed (s)", "same value"]
     words = f"\n\nMedian speed-up: {median(speedups):.2f}." if speedups else ""
     return markdown(header, rows) + words
+
+
+def _busiest(record: Record | None) -> str:
+    cpu = [] if record is None else record.get("worker_cpu", [])
+    return f"{max(cpu):.0f}" if cpu else "-"
 
 
 def _seconds(record: Record | None) -> str:

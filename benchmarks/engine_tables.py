@@ -56,7 +56,7 @@ def molecule_table(records: Sequence[Record]) -> str:
 
 
 def scip_table(records: Sequence[Record]) -> str:
-    """SCIP beside the exact engine, one row per instance."""
+    """SCIP against the exact engine, one row per instance."""
     header = ["kernel", "N", "seed", "limit (s)", "exact (s)"]
     header += ["SCIP, published form", "SCIP, weight space"]
     rows = []

@@ -1,4 +1,4 @@
-"""Sentences with numbers, computed from the kept results: what a page says in prose.
+"""Sentences with numbers for the documents, computed from the stored results.
 
 Each function makes one list item from the records of an experiment, or nothing where there are
 none. ``<!-- bench findings -->`` and ``<!-- bench losses -->`` in a document hold all of them, and

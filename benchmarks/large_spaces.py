@@ -1,8 +1,8 @@
 """Time and memory of proposals in large spaces: ``python -m benchmarks.large_spaces``.
 
 A proposal has a time limit. It should return within two seconds after it and take no more than two
-gigabytes, for every space of up to 100 nodes and 20 labels; what it could not do in time it says in
-its status, or in an error. Each case runs in a process of its own. The memory is that of this
+gigabytes, for every space of up to 100 nodes and 20 labels; its status, or an error, says whether
+it was finished. Each case runs in a process of its own. The memory is that of this
 process and all it started, over what it had before the proposal, sampled every 20 ms. Give parts of
 names to run only some of the cases.
 """

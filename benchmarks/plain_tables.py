@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from . import dask_tables, engine_tables, failures, findings, noise, order_degree, speed
+from . import dask_tables, engine_tables, failures, findings, noise, order_degree, scale, speed
 from .records import Record, read
 
 NO_RESULTS = "No results are kept yet."
@@ -28,5 +28,9 @@ PLAIN_TABLES: Mapping[str, Callable[[Path], str]] = {
     "losses": findings.losses,
     "noise": partial(_filled, "noise.jsonl", noise.table),
     "order-degree": partial(_filled, order_degree.FILE, order_degree.table),
+    "scale-batches": partial(_filled, scale.FILE, scale.batch_table),
+    "scale-observations": partial(_filled, scale.FILE, scale.observations_table),
+    "scale-spaces": partial(_filled, scale.FILE, scale.space_table),
+    "scale-subsets": partial(_filled, scale.FILE, scale.subset_table),
     "speed": partial(_filled, "speed.jsonl", speed.table),
 }

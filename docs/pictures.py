@@ -151,7 +151,7 @@ def front() -> None:
             top.axis("off")
         else:
             draw_graph(graph, top, label_names=shown.space.label_names)
-        top.set_title(shown.title, color=INK, fontsize=12, fontweight="bold")
+        top.set_title("")
         best = shown.sign * np.minimum.accumulate(line["values"])
         random = shown.sign * np.minimum.accumulate(line["random"], axis=1)
         steps = np.arange(1, len(best) + 1)
@@ -165,7 +165,13 @@ def front() -> None:
         bottom.set_ylabel(shown.axis, fontsize=9)
         bottom.spines[["top", "right"]].set_visible(False)
     axes[1, 1].legend(frameon=False, fontsize=9)
-    figure.tight_layout()
+    figure.tight_layout(rect=(0, 0, 1, 0.95))
+    for shown, bottom in zip(
+        problems(), axes[1], strict=True
+    ):  # in one line: axes differ in height
+        box = bottom.get_position()
+        title = {"ha": "center", "color": INK, "fontsize": 13, "fontweight": "bold"}
+        figure.text((box.x0 + box.x1) / 2, 0.955, shown.title, **title)
     save(figure, "front.png")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 
 import numpy as np
@@ -161,3 +162,18 @@ def test_groups_say_which_counts_they_need() -> None:
         groups_of(count(graphs))
     with pytest.raises(InvalidInputError, match="needs counts made with pairs=True"):
         group_counts(count(graphs, pairs=False, edges=True), GROUPS)
+
+
+def test_what_is_kept_with_counts_changes_no_value_and_does_not_travel() -> None:
+    def path(n: int) -> Graph:
+        return Graph(np.eye(n, k=1) + np.eye(n, k=-1))
+
+    near, far = count([path(3), path(4)], edges=True), count([path(9)], edges=True)
+    first = squared_distances(near, far, GROUPS)
+    assert far.memo
+    again = squared_distances(near, far, GROUPS)  # from what was kept
+    turned = squared_distances(far, near, GROUPS)
+    for group in GROUPS:
+        np.testing.assert_array_equal(first[group], again[group])
+        np.testing.assert_array_equal(first[group], turned[group].T)
+    assert not pickle.loads(pickle.dumps(far)).memo

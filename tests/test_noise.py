@@ -321,4 +321,4 @@ def test_the_description_says_what_noise_was_given() -> None:
     graphs, y, noise = observed(10)
     noise[5:] = math.nan
     gp = GraphGP("ssp", restarts=1).fit(graphs, y, noise=noise)
-    assert "5 of 10 observations add the noise given with them" in gp.describe()
+    assert "5 of 10 observations have a noise of their own" in gp.describe()

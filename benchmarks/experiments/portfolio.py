@@ -1,4 +1,4 @@
-"""``auto`` beside every single method, given the same time on real trajectories (not in the paper).
+"""``auto`` against every single method, with the same time on real trajectories (not in the paper).
 
 Methods are a method of `propose`, a kernel and an acquisition, such as ``search:rbf-ei``. ``exact``
 is another name of ``auto`` and not run. What counts is the value of the proposal: a proof is worth

@@ -112,15 +112,22 @@ class InfeasibleSpaceError(BoGrapeError):
 
 
 class SearchSpaceExhausted(BoGrapeError):
-    """Every graph of the space has been excluded: there is none to propose."""
+    """Every graph of the space has been excluded: there is none to propose.
+
+    ``proposals`` holds those of a batch that were found before.
+    """
+
+    proposals: Sequence[Any] = ()
 
 
 class SamplingError(BoGrapeError):
     """The sampler found too few graphs of the space within its budget: ``found`` of them.
 
     If a deadline stopped the sampler, ``out_of_time`` is true and ``graphs`` holds the graphs
-    found until then.
+    found until then; ``proposals`` holds those of a batch that were found before.
     """
+
+    proposals: Sequence[Any] = ()
 
     def __init__(
         self,

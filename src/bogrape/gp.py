@@ -73,6 +73,10 @@ class GraphGP:
             (the median of the distances) are taken for the nearest value that is not so far;
             `clipped` names them. One value of 1e155 among others near 1 would else make all others
             look equal. By default every value counts as it is; studies clip at `STUDY_CLIP`.
+        cap: values that are worse (larger) than the median by more than this multiple of the
+            typical distance count as that bad and no worse; `capped` names them. Then the model
+            spends its effort on telling good graphs apart, and not bad ones from very bad ones. By
+            default every value counts as it is.
         most_observations: how many observations to make the model from at most, where the cost
             grows with their cube: for ESSP, ESP and kernels of your own, and for SP and SSP if the
             feature vector has more than `MOST_COORDINATES` coordinates. See `bogrape.subset` for
@@ -93,6 +97,7 @@ class GraphGP:
         alpha: float | None = None,
         beta: float | None = None,
         clip: float | None = None,
+        cap: float | None = None,
         most_observations: int | None = None,
     ) -> None:
         # The arguments themselves, by name: what `get_params` tells must be what was given.
@@ -101,7 +106,7 @@ class GraphGP:
         fitted = isinstance(noise, str) and noise in ("fit", "robust")
         if not fitted:
             positive(noise, "noise, a variance, 'fit' or 'robust',")
-        for name, amount in (("alpha", alpha), ("beta", beta), ("clip", clip)):
+        for name, amount in (("alpha", alpha), ("beta", beta), ("clip", clip), ("cap", cap)):
             if amount is not None:
                 positive(amount, name)
         if n_labels is not None:
@@ -131,6 +136,7 @@ class GraphGP:
         self.restarts = whole(restarts, "restarts", 1)
         self.seed = whole(seed, "seed", 0)
         self.clip = clip
+        self.cap = cap
         self.most_observations = most_observations
         self._known = {
             "alpha": alpha,
@@ -142,6 +148,7 @@ class GraphGP:
         self._directed = False
         self._clipped: tuple[int, ...] = ()
         self._suspicious: tuple[int, ...] = ()
+        self._capped: tuple[int, ...] = ()
         self._used = np.zeros(0, dtype=np.int64)
         self._n_observations = 0
 
@@ -218,7 +225,7 @@ class GraphGP:
         to_beat: ArrayLike | None,
         start: Mapping[str, float] | None,
     ) -> GraphGP:
-        standard = standardise(values, self.clip, known_noise)
+        standard = standardise(values, self.clip, known_noise, self.cap)
         own_noise = None
         if known_noise is not None:
             own_noise = standardised_noise(known_noise, standard.scale)
@@ -259,7 +266,7 @@ class GraphGP:
                 posterior = posterior_of(replace(model, smoothed=smoothed))
         self._posterior, self._likelihood = posterior, fit.log_likelihood
         self._directed = graphs[0].directed
-        self._clipped = standard.clipped
+        self._clipped, self._capped = standard.clipped, standard.capped
         self._suspicious = ()
         self._used, self._n_observations = used, len(values)
         return self
@@ -367,6 +374,11 @@ class GraphGP:
         return self._suspicious
 
     @property
+    def capped(self) -> tuple[int, ...]:
+        """Positions of the observations that count as less bad than they are (``cap``)."""
+        return self._capped
+
+    @property
     def used(self) -> IntArray:
         """Positions of the observations the model is made from (``most_observations``)."""
         if self._posterior is None:
@@ -381,7 +393,7 @@ class GraphGP:
         return {"alpha": model.alpha, "beta": model.beta, "noise": model.noise, **own}
 
     def describe(self) -> str:
-        """The fitted model in words: what matters most to it, and how much it takes for noise."""
+        """The fitted model in words: the most important counts, and the share of noise."""
         model = self.posterior.model
         fit = in_words(self.kernel, self.hyperparameters, model.counts.n_labels)
         which = [] if len(self._used) == self._n_observations else [self.uses]
@@ -457,7 +469,7 @@ def in_words(kernel: Kernel, hyperparameters: Mapping[str, float], n_labels: int
     return " ".join(
         [
             *fitted.in_words(n_labels),
-            f"Of the variance of the observed values, {noise:.2g} % is taken for noise.",
+            f"The model treats {noise:.2g} % of the variance of the observed values as noise.",
         ]
     )
 
@@ -467,6 +479,6 @@ def _own_noise_in_words(model: FittedModel) -> list[str]:
         return []
     own = model.own_noise[model.own_noise > 0]
     return [
-        f"To that, {len(own)} of {len(model.y)} observations add the noise given with them, "
+        f"In addition, {len(own)} of {len(model.y)} observations have a noise of their own, "
         f"{100 * float(np.median(own)):.2g} % in the median."
     ]

@@ -73,7 +73,8 @@ class LeaveOneOut:
     """Predictions of each observation from all others, noise included.
 
     Kept in standardised units, in which nothing overflows; ``observed``, ``mean``, ``std`` and the
-    errors are in the user's. An observation that the model sees clipped appears so here too.
+    errors are in the user's. An observation that the model sees clipped or capped
+    appears so here too.
     """
 
     y: FloatArray

@@ -149,7 +149,7 @@ class RBF(Kernel):
         others = "".join(
             f", then {word}" if i == 0 else f", {word}" for i, word in enumerate(words[1:])
         )
-        return [f"What matters most to the prediction: {words[0]}{others}."]
+        return [f"Most important for the prediction: {words[0]}{others}."]
 
     def importance(self) -> dict[str, float]:
         """The share of each group in what tells two typical graphs apart, the largest first."""

@@ -285,6 +285,8 @@ def test_a_waiting_trial_in_a_sqlite_file_is_taken_once(tmp_path: Path) -> None:
     assert sorted(taken) == list(range(n))
     with pytest.raises(InvalidInputError, match="path of a SQLite file"):
         SQLiteStorage("postgresql://here/study")
+    with pytest.raises(InvalidInputError, match="there is no folder"):
+        SQLiteStorage(tmp_path / "not there" / "study.db")
 
 
 @pytest.mark.deep

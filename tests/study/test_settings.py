@@ -33,6 +33,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "beta": {"beta": 0.25, "kernel": "sp"},
     "restarts": {"restarts": 2},
     "clip": {"clip": None},
+    "cap": {"cap": 3.0},
     "most_observations": {"most_observations": 40},
     "acquisition": {"acquisition": EI(0.5)},
     "method": {"method": "search"},
@@ -389,6 +390,7 @@ positive = st.floats(1e-6, 1e6)
             "beta": positive | st.none(),
             "restarts": st.integers(1, 9),
             "clip": positive | st.none(),
+            "cap": positive | st.none(),
             "most_observations": st.integers(4, 9999) | st.none(),
             "acquisition": st.builds(LCB, positive) | st.builds(EI, positive) | st.just("ei"),
             "method": st.sampled_from(["auto", "search"]),
@@ -408,3 +410,8 @@ def test_settings_come_back_from_json_as_they_were(chosen: dict[str, Any]) -> No
     text = json.dumps(settings.to_dict(), allow_nan=False)
     assert StudySettings.from_dict(json.loads(text)) == settings
     assert settings.differences(StudySettings.from_dict(json.loads(text))) == []
+
+
+def test_a_cap_is_refused_with_several_properties_where_large_may_be_good() -> None:
+    with pytest.raises(InvalidInputError, match="cap is for studies of one value"):
+        StudySettings(space=SPACE, cap=3.0, **PROPERTIES)

@@ -360,6 +360,13 @@ def test_two_people_see_what_the_other_does_without_reloading(
         person.leave(".person button")
         person.go("/studies/shared")
 
+    # the list of studies follows, too
+    bob.go("/")
+    study.comment(first, "looks expensive")  # by a script, somewhere else
+    study.add(study.space.sample(1, seed=3)[0], {"yield": 0.5, "cost": 5.0})
+    bob.wait("document.querySelector('#studies').innerText.includes('1 done · 2 running')", "it")
+    bob.go("/studies/shared")
+
     # Ann's request, with a part pinned and one forbidden, appears at Bob's
     ann.press("form[action$='/ask'] summary")
     ann.write("#required", "hub, lab")
@@ -380,7 +387,7 @@ def test_two_people_see_what_the_other_does_without_reloading(
     assert typed == "2.5"
     bob.write(f"#v{second}-2", "3")
     bob.leave(f"#pending-{second} form.tell button")
-    ann.wait("document.querySelectorAll('.tradeoff circle').length === 2", "the trade-off")
+    ann.wait("document.querySelectorAll('.tradeoff circle').length === 3", "the trade-off")
     ann.look("tradeoff")
     bob.look("tradeoff")
     ann.press("#figures a")

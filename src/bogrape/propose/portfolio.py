@@ -3,7 +3,8 @@
 Several graphs at once (``n > 1``) are chosen one after another. Each chosen or pending graph is
 *believed*: its posterior mean is treated as an observation, with unchanged hyperparameters. This
 removes the uncertainty there and moves the next choice elsewhere (kriging believer; Ginsbourger, Le
-Riche and Carraro, 2010).
+Riche and Carraro, 2010). Where the time for each is too short, several are taken from one search
+(`bogrape.propose.batches`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, Literal, overload
 
@@ -19,15 +21,15 @@ from threadpoolctl import threadpool_limits
 
 from ..acquisition import EI, LCB, Acquisition
 from ..checks import seconds, whole
-from ..errors import InvalidInputError, SearchSpaceExhausted, UnsupportedError
+from ..errors import InvalidInputError, SamplingError, SearchSpaceExhausted, UnsupportedError
 from ..gp import GraphGP
 from ..graph import Graph
 from ..posterior import FunctionPosterior, Posterior, WeightPosterior
 from ..space import GraphSpace
 from ..surrogate import FittedSurrogate, Surrogate
+from .batches import propose_many
 from .criterion import AnyCriterion, Criterion
 from .graph_criterion import GraphCriterion
-from .jobs.dask_pool import working_on
 from .joint_criterion import JointCriterion, JointModel
 from .local.evolution import propose_evolve
 from .local.sampling import propose_sample
@@ -43,6 +45,10 @@ MOST_STARTS = 500  # excluded graphs that local search looks at for a beginning
 _PREDICTIONS = 60_000  # of a surrogate of your own, which is slower than a function of counts
 _JOINT_PREDICTIONS = 100_000  # of several properties
 _SCALE_SAMPLE = 32  # graphs whose predictions tell how far apart values lie
+_SEARCHES = ("auto", "exact", "search")  # methods that search, at least
+_MANY = 10  # graphs of a large batch:
+_FIRST_SHARE = 0.1  # the first may take as much of the time,
+_TOO_SHORT = 0.5  # and with fewer seconds for each of the others, fewer searches find more
 _ENGINE = f"{__package__}.exact.proof.engine"  # the module that loads the solver
 _FOREVER = 1e8  # seconds: what solvers and clocks still understand
 
@@ -231,14 +237,15 @@ def propose(
     hooks = {name: hook for name, hook in hooks.items() if hook is not None}
     proposals: list[Proposal] = []
     # threads slow matrices this small by a factor of 5 to 20
-    with threadpool_limits(1), working_on(client):
-        for i in range(n):
+    with threadpool_limits(1), _working_on(client):
+        while (i := len(proposals)) < n:
             objective = _criterion(space, model, chosen_acquisition, _step_seed(seed, i), chances)
             objective.check_declared()
-            share = (deadline - time.monotonic()) / (n - i)
+            left = deadline - time.monotonic()
+            share = left / (n - i)
             request = Request(
                 taken,
-                time_limit=max(0.0, share),
+                time_limit=max(0.0, share if i or n < _MANY else max(share, _FIRST_SHARE * left)),
                 seed=_step_seed(seed, i),
                 solver=solver,
                 options=options,
@@ -252,14 +259,32 @@ def propose(
                 request = replace(request, n_evaluations=_PREDICTIONS)
             elif isinstance(objective.unweighted, JointCriterion):
                 request = replace(request, n_evaluations=_JOINT_PREDICTIONS)
-            proposal = METHODS[method](objective, request)
-            recheck(proposal, objective, request, method)
-            proposals.append(replace(proposal, graph=space.named(proposal.graph)))
+            found: list[Proposal] = []
+            short = bool(proposals) and share < min(_TOO_SHORT, proposals[-1].seconds)
+            if short and n >= _MANY and method in _SEARCHES:
+                found = propose_many(
+                    lambda some: _criterion(
+                        space, some, chosen_acquisition, _step_seed(seed, 0), chances
+                    ),
+                    lambda some, graphs: some.believe(graphs),
+                    model,
+                    request,
+                    n - i,
+                    max(deadline, time.monotonic() + _TOO_SHORT),  # one search at least
+                )
+            if not found:
+                try:
+                    found = [METHODS[method](objective, request)]
+                except (SamplingError, SearchSpaceExhausted) as error:
+                    error.proposals = tuple(proposals)
+                    raise
+                recheck(found[0], objective, request, method)
+            proposals += [replace(one, graph=space.named(one.graph)) for one in found]
             if request.stop():
                 break
-            if i + 1 < n:
-                model = model.believe([proposal.graph])
-                taken = [*taken, proposal.graph]
+            if len(proposals) < n:
+                model = model.believe([one.graph for one in found])
+                taken = [*taken, *(one.graph for one in found)]
     return proposals[0] if n == 1 else proposals
 
 
@@ -312,6 +337,15 @@ def _criterion(
     if not chances:
         return plain
     return WeightedCriterion(plain=plain, chances=tuple(chances), alone=alone)
+
+
+def _working_on(client: Any) -> AbstractContextManager[None]:
+    """Where the jobs of a proof are done."""
+    if client is None:
+        return nullcontext()
+    from .jobs.dask_pool import working_on  # late: loads what sends jobs
+
+    return working_on(client)
 
 
 def _step_seed(seed: int, i: int) -> int:

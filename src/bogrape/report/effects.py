@@ -39,7 +39,7 @@ MOST_NODES = 60  # of a graph in which exchanges are drawn
 _DRAWS = 16  # exchanges of each kind of move drawn in each graph
 _MOST_LABELS = 5  # the most frequent ones are compared with each other
 _CHANCE = 0.05  # of calling any effect real if there is none
-_LEAST = 1e-9  # in standard deviations of the observations: less is rounding
+_LEAST = 1e-6  # in standard deviations of the observations: less is rounding over a small noise
 
 
 @dataclass(frozen=True)

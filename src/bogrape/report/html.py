@@ -121,7 +121,7 @@ def _summary(survey: Survey) -> str:
         f"<p>{esc(found)}</p></div>"
         f'<div class="box"><h2>Evaluations</h2><p class="big">{len(survey.complete)}</p>'
         f"<p>{esc(words.progress_in_words(survey))}</p></div>"
-        f'<div class="box whole"><h2>How sure</h2>{sure}</div>{_effects(survey)}</div></section>'
+        f'<div class="box whole"><h2>Confidence</h2>{sure}</div>{_effects(survey)}</div></section>'
     )
 
 

@@ -290,6 +290,19 @@ class Survey:
         return LeaveOneOut.of_predictions(values, mean, std, self.sign)
 
     @property
+    def capped(self) -> list[Trial]:
+        """Trials whose values count as less bad than they are, by the setting ``cap``."""
+        if self.settings.surrogate is not None:
+            return []
+        return [self.kept[i] for i in self.gp.capped]
+
+    @property
+    def cap(self) -> float:
+        """What the model takes for the values of `capped`."""
+        model = self.gp.posterior.model
+        return self.sign * (model.y_mean + model.y_scale * float(model.y.max()))
+
+    @property
     def clipped(self) -> list[Trial]:
         """Trials whose values lie too far out for the model to take them as they are."""
         if self.settings.surrogate is not None:

@@ -62,7 +62,7 @@ def space_in_words(space: GraphSpace) -> list[str]:
     if space.n_labels > 1 or space.label_names:
         names = _some([look.name(a) for a in range(space.n_labels)])
         out.append(f"Every {nouns.node} has one of {plural(space.n_labels, 'label')}: {names}.")
-    if space.n_features:
+    if space.n_features and not any(rule.derives_features for rule in space.rules):
         features = plural(space.n_features, "yes-or-no feature")
         out.append(f"Every {nouns.node} has {features}.")
     if space.n_edge_labels:
@@ -354,6 +354,13 @@ def _predictions_in_words(survey: Survey) -> list[str]:
         out.append(
             f"Values very far from all others are clipped: the model uses the nearest of the "
             f"others instead (trials {ids}). Correct them if they are typing errors."
+        )
+    if survey.capped:
+        n = len(survey.capped)
+        verb, them = ("are", "them") if n > 1 else ("is", "it")
+        out.append(
+            f"{n} of {len(survey.complete)} values {verb} so bad that the model takes "
+            f"{number(survey.cap, 4)} for {them}, and so do the figures of its predictions."
         )
     if loo.too_narrow:
         words += ", too few: do not trust the error bars; see below for other settings"

@@ -10,7 +10,7 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, final
@@ -37,6 +37,8 @@ from .under import recorded, restricted
 logger = logging.getLogger(__name__)
 
 _LEAST_SECONDS = 0.05  # for a proposal of a batch whose time is up
+_MANY = 10  # graphs that are found together if there is less time for each
+_TOO_SHORT = 0.5  # than this many seconds
 _CONFLICTS = 100  # asks lost to other processes before giving up
 _DELAY = 2.0  # seconds: quicker answers need no progress
 _PAUSE = 10.0  # seconds between two lines where they cannot be updated in place
@@ -136,6 +138,7 @@ class Asking:
 
         n, planner = wish.n, self._planner_for(wish)
         within = planner.space if wish.rules else None
+        tried_at_once = False
         while len(found) < n:
             try:
                 # May take long: it reads what is new in the storage.
@@ -143,7 +146,15 @@ class Asking:
                 share = max(_LEAST_SECONDS, (deadline - time.monotonic()) / (n - len(found)))
                 if trial is None:
                     told = watch if wish.progress or wish.watch is not None else None
-                    trial = self._new(wish, Effort(share, stopped, told, wish.client), planner)
+                    effort = Effort(share, stopped, told, wish.client)
+                    if share < _TOO_SHORT and not tried_at_once and n - len(found) >= _MANY:
+                        tried_at_once = True
+                        effort = replace(effort, time_limit=deadline - time.monotonic())
+                        for one in self._several(wish, effort, planner, n - len(found)):
+                            found.append(one)
+                            show(f"trial {one.id}")
+                        continue
+                    trial = self._new(wish, effort, planner)
             except (SearchSpaceExhausted, SamplingError, BudgetSpent) as error:
                 if stopped() and not found:
                     raise KeyboardInterrupt from None  # before anything was found
@@ -173,6 +184,19 @@ class Asking:
             return self.planner
         settings = self.ledger.settings
         return Planner(settings, restricted(settings.space, wish.rules))
+
+    def _several(self, wish: Wish, effort: Effort, planner: Planner, n: int) -> Iterator[Trial]:
+        """Reserve graphs that are planned together, but for those that others took meanwhile."""
+        trials = self.ledger.trials()
+        if wish.most is not None:
+            n = min(n, wish.most - sum(t.origin != "added" for t in trials))
+        if n < 1 or not planner.must_propose(trials):
+            return
+        seed, rank = self.chance(len(trials), 0)
+        for plan in planner.several(trials, seed, rank, effort, n):
+            trial = self.reserve(plan, seed, wish.worker, wish.most, wish.rules)
+            if trial is not None:
+                yield trial
 
     def _new(self, wish: Wish, effort: Effort, planner: Planner) -> Trial:
         """Reserve a new graph; start over if another process was faster."""

@@ -9,6 +9,7 @@ import numpy as np
 from ..graph import Graph
 from ..propose import Proposal
 from ..success import SuccessModel
+from .replicates import Repeat
 
 
 def certificate_of(proposal: Proposal, sign: float) -> dict[str, Any]:
@@ -36,6 +37,13 @@ def success_of(model: SuccessModel | None, graph: Graph) -> dict[str, Any]:
         "n_outcomes": n,
         "n_failed": model.n_failed,
     }
+
+
+def gains_of(repeat: Repeat | None) -> dict[str, float]:
+    """What measuring a graph again was expected to improve, beside a new graph."""
+    if repeat is None:
+        return {}
+    return {"repeat_gain": repeat.gain, "new_gain": repeat.gain_of_new}
 
 
 def _logs(proposal: Proposal) -> dict[str, float | None]:

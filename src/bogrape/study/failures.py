@@ -47,7 +47,7 @@ class Failures:
             return None
         known = tuple((trial.id, trial.succeeded) for trial in outcomes)
         if self._fitted is None or self._fitted[0] != known:
-            gp = self._settings.new_model(noise="fit", alpha=None, beta=None, clip=None)
+            gp = self._settings.new_model(noise="fit", alpha=None, beta=None, clip=None, cap=None)
             graphs = [trial.graph for trial in outcomes]
             fitted = SuccessModel.fit(graphs, succeeded, gp)
             foretold = [

@@ -18,13 +18,14 @@ from ..errors import SamplingError, SearchSpaceExhausted, StudyError
 from ..gp import GraphGP
 from ..graph import Graph
 from ..left_out import FEWEST, Inverse, LeaveOneOut
-from ..propose import MOST_STARTS, JointModel, Stage, propose
+from ..propose import MOST_STARTS, JointModel, Proposal, Stage, propose
 from ..propose.joint_criterion import score_of_prediction
 from ..propose.proposal import Status
 from ..space import GraphSpace
+from ..success import SuccessModel
 from ..surrogate import FittedSurrogate
 from ..trial import Origin, Trial, observed, observed_noise
-from .certificates import certificate_of, success_of
+from .certificates import certificate_of, gains_of, success_of
 from .design import Design, random_graph
 from .failures import FEWEST_FAILURES, FEWEST_SUCCESSES, Failures
 from .regret import RegretBound, kappa_of
@@ -83,6 +84,17 @@ class Planner:
         self, trials: Sequence[Trial], seed: int, rank: int = 0, effort: Effort | None = None
     ) -> Plan:
         """The next graph after these trials; from the initial design, the one at this rank."""
+        return self.several(trials, seed, rank, effort)[0]
+
+    def several(
+        self,
+        trials: Sequence[Trial],
+        seed: int,
+        rank: int = 0,
+        effort: Effort | None = None,
+        n: int = 1,
+    ) -> list[Plan]:
+        """The same for up to ``n`` graphs at once; only one if no proposal is needed to find it."""
         settings = self.settings
         effort = effort or Effort(settings.time_limit)
         deadline = time.monotonic() + effort.time_limit
@@ -93,20 +105,21 @@ class Planner:
             except SamplingError as error:
                 if not error.out_of_time:
                     raise
-                return self._random(trials, seed, deadline)
+                return [self._random(trials, seed, deadline)]
             if graph is not None:
-                return Plan(graph, "initial")
+                return [Plan(graph, "initial")]
         if not self._can_model(complete):
-            return self._random(trials, seed, deadline)
+            return [self._random(trials, seed, deadline)]
         fit_began = time.monotonic()
         model = self._fit(complete) if settings.goals is None else self._fit_all(complete)
         success = self._failures.model(trials)
         fit_seconds = time.monotonic() - fit_began
         step = sum(trial.origin == "proposal" for trial in trials)
         try:
-            proposal = propose(
+            found = propose(
                 self.space,
                 model if success is None else self._failures.believed(model, trials),
+                n=n,
                 acquisition=settings.acquisition_at(step),
                 method=settings.method,
                 solver=settings.solver,
@@ -122,41 +135,50 @@ class Planner:
                 watch=effort.watch,
                 client=effort.client,
             )
-        except SamplingError as error:  # too few graphs are left to choose among: take any
-            if error.out_of_time or (effort.stop is not None and effort.stop()):
+        except (SamplingError, SearchSpaceExhausted) as error:
+            final = isinstance(error, SearchSpaceExhausted) or error.out_of_time
+            stopped = effort.stop is not None and effort.stop()
+            found = list(error.proposals)
+            if not found and (final or stopped):
                 raise
-            logger.debug("%s", error)
-            return self._random(trials, seed, deadline)
+            if not found:  # too few graphs are left to choose among: take any
+                logger.debug("%s", error)
+                return [self._random(trials, seed, deadline)]
         n_used = max(len(gp.used) for gp in self._gps(model)) if self._gps(model) else len(complete)
-        chosen = proposal.graph
-        origin: Origin = "proposal"
-        of_success = success_of(success, chosen)
-        certificate: dict[str, Any] = {**certificate_of(proposal, settings.sign), **of_success}
-        if settings.replicates and isinstance(model, GraphGP):
-            repeat = self._repeat(model, trials, complete, chosen, of_success.get("success", 1.0))
-            if repeat is not None:
-                gains = {"repeat_gain": repeat.gain, "new_gain": repeat.gain_of_new}
-                if repeat.is_better:
-                    chosen, origin, certificate = complete[repeat.position].graph, "repeat", {}
-                certificate |= gains
-        certificate |= {
-            **self._prediction(model, chosen),
-            **self._suspicious(model, complete),
-            "fit_seconds": fit_seconds,
-            "n_observations": len(complete),
-            "n_used": n_used,
-        }
-        return Plan(chosen, origin, certificate, self._hyperparameters(model))
+        hyperparameters, plans = self._hyperparameters(model), list[Plan]()
+        proposals = [found] if isinstance(found, Proposal) else found
+        repeat = self._repeat(model, trials, complete, proposals[0].graph, success)
+        known = {**self._suspicious(model, complete), "n_observations": len(complete)}
+        predictions = self._predictions(model, [proposal.graph for proposal in proposals])
+        for proposal, prediction in zip(proposals, predictions, strict=True):
+            certificate = {
+                **certificate_of(proposal, settings.sign),
+                **success_of(success, proposal.graph),
+                **(gains_of(repeat) if not plans else {}),
+                **prediction,
+                **known,
+                "fit_seconds": 0.0 if plans else fit_seconds,
+                "n_used": n_used,
+            }
+            plans.append(Plan(proposal.graph, "proposal", certificate, hyperparameters))
+        if repeat is not None and repeat.is_better:  # instead of the first
+            graph = complete[repeat.position].graph
+            (prediction,) = self._predictions(model, [graph])
+            again = {**gains_of(repeat), **prediction, **known, "fit_seconds": fit_seconds}
+            plans[0] = Plan(graph, "repeat", {**again, "n_used": n_used}, hyperparameters)
+        return plans
 
     def _repeat(
         self,
-        gp: GraphGP,
+        model: GraphGP | FittedSurrogate | JointModel,
         trials: Sequence[Trial],
         complete: Sequence[Trial],
         graph: Graph,
-        success: float,
+        success: SuccessModel | None,
     ) -> Repeat | None:
-        """What it is worth to measure a graph of these again, of those that nobody measures now."""
+        """Value of measuring a graph of these again, of those that nobody measures now."""
+        if not self.settings.replicates or not isinstance(model, GraphGP):
+            return None
         identify = self.settings.space.identity
         taken = {identify(trial.graph) for trial in trials if not trial.is_finished}
         candidates = []
@@ -166,7 +188,8 @@ class Planner:
             taken.add(key)
         noises = [trial.noise for trial in complete if trial.noise]
         known = float(np.median(noises)) if noises else 0.0
-        return best_repeat(gp, graph, candidates, known_noise=known, success=success)
+        chance = 1.0 if success is None else float(success.probability([graph])[0])
+        return best_repeat(model, graph, candidates, known_noise=known, success=chance)
 
     def _suspicious(self, model: object, complete: Sequence[Trial]) -> dict[str, Any]:
         """The trials whose values the model sets aside, by property if there are several."""
@@ -205,26 +228,34 @@ class Planner:
             }
         return dict(model.hyperparameters) if isinstance(model, GraphGP) else {}
 
-    def _prediction(
-        self, model: GraphGP | FittedSurrogate | JointModel, graph: Graph
-    ) -> dict[str, Any]:
-        """Prediction for one graph in the user's units."""
+    def _predictions(
+        self, model: GraphGP | FittedSurrogate | JointModel, graphs: Sequence[Graph]
+    ) -> list[dict[str, Any]]:
+        """Prediction for each graph in the user's units."""
+        sign = self.settings.sign
         if not isinstance(model, JointModel):
-            mean, std = model.predict([graph])
-            return {"mean": self.settings.sign * float(mean[0]), "std": float(std[0])}
-        found = {name: gp.predict([graph]) for name, gp in self._of_properties.items()}
-        out: dict[str, Any] = {
-            "properties": {
-                name: {"mean": float(mean[0]), "std": float(std[0])}
-                for name, (mean, std) in found.items()
+            pairs = zip(*model.predict(graphs), strict=True)
+            return [{"mean": sign * float(mean), "std": float(std)} for mean, std in pairs]
+        found = {name: gp.predict(graphs) for name, gp in self._of_properties.items()}
+        out: list[dict[str, Any]] = []
+        for i in range(len(graphs)):
+            of_graph = {
+                name: (float(mean[i]), float(std[i])) for name, (mean, std) in found.items()
             }
-        }
-        if (goals := self.settings.goals) is not None and goals.limits:
-            logs = [limit.log_probability(*found[name]) for name, limit in goals.limits.items()]
-            out["keeps_limits"] = float(np.exp(np.sum(logs)))
-        means, stds = (np.array([found[name][k][0] for name in model.goals.names]) for k in (0, 1))
-        score = score_of_prediction(model.goals, means, stds)
-        return out if score is None else {**out, "mean": score[0], "std": score[1]}
+            known = {name: {"mean": mean, "std": std} for name, (mean, std) in of_graph.items()}
+            kept: dict[str, float] = {}
+            if (goals := self.settings.goals) is not None and goals.limits:
+                logs = [
+                    goals.limits[name].log_probability(*map(np.array, of_graph[name]))
+                    for name in goals.limits
+                ]
+                kept["keeps_limits"] = float(np.exp(np.sum(logs)))
+            pairs_of_targets = [of_graph[name] for name in model.goals.names]
+            means, stds = (np.array([pair[k] for pair in pairs_of_targets]) for k in (0, 1))
+            score = score_of_prediction(model.goals, means, stds)
+            of_score = {} if score is None else {"mean": score[0], "std": score[1]}
+            out.append({"properties": known, **kept, **of_score})
+        return out
 
     def _starts(self, trials: Sequence[Trial]) -> list[Graph] | None:
         """Where local search may begin: the best and the latest trials, unless there is no need

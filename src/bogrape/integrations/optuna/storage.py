@@ -32,6 +32,8 @@ class SQLiteStorage(RDBStorage):
                 f"expected the path of a SQLite file, such as 'study.db', got {str(path)!r:.80}; "
                 "try optuna.storages.RDBStorage for other databases, which lock trials themselves"
             )
+        if not Path(path).absolute().parent.is_dir():
+            raise InvalidInputError(f"there is no folder {str(Path(path).parent)!r} for {path!s}")
         engine = dict(settings.pop("engine_kwargs", None) or {})
         engine["connect_args"] = {"timeout": _PATIENCE, **engine.get("connect_args", {})}
         super().__init__(f"sqlite:///{path}", engine, **settings)

@@ -90,13 +90,10 @@ def do(data: bytes, name: str, wanted: str) -> bytes:
 
 @contextmanager
 def working_on(client: Any) -> Iterator[None]:
-    """Jobs of this thread are done by a Dask client, or at ``dask://host:port``, if one is given.
+    """Jobs of this thread are done by a Dask client, or at ``dask://host:port``.
 
-    One that is given is left open.
+    A client that is given is left open.
     """
-    if client is None:
-        yield
-        return
     found, own = connected(client, "a proof")
     with found if own else nullcontext(), using(DaskPool(found)):
         yield

@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from ..actions import Server
 from ..guard import Visit
+from ..live import ALL
 from . import looking, making, people, results, uploads
 from .sent import Sent, error_page, read_form
 
@@ -64,7 +65,7 @@ def routes(server: Server) -> list[Route]:
     out = [Route(path, _shows(server, do), methods=["GET"]) for path, do in _PAGES]
     out += [Route(path, _acts(server, do), methods=["POST"]) for path, do in _FORMS]
     out.append(Route("/login", _acts(server, people.login, marked=False), methods=["POST"]))
-    out.append(Route(_S + "/events", _events(server), methods=["GET"]))
+    out += [Route(path, _events(server), methods=["GET"]) for path in ("/events", _S + "/events")]
     return out
 
 
@@ -95,8 +96,9 @@ def _acts(server: Server, do: Callable[[Sent], Response], *, marked: bool = True
 
 def _events(server: Server) -> Handler:
     async def handle(request: Request) -> Response:
-        name = request.path_params["name"]
-        await run_in_threadpool(server.rooms.room, name)
+        name = request.path_params.get("name", ALL)
+        if name != ALL:
+            await run_in_threadpool(server.rooms.room, name)
         server.live.check()
         return StreamingResponse(
             server.live.stream(name),

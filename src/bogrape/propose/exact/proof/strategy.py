@@ -26,10 +26,12 @@ from ...proposal import Status
 from ..bounds.linear_programs import Lines, Remainder
 from ..bounds.lines_below import LcbOverCounts
 from ..bounds.placement_values import PlacementValues
+from ..bounds.rbf_factors import RbfFactors
 from ..bounds.separate_values import SeparateValues
 from ..distances.coordinates import Coordinates, Position
 from ..distances.inequality import Inequality
 from ..distances.known import shared_out
+from ..distances.limited_degrees import of_limited_degrees
 from .piece import Answer, Piece, Question
 from .piece_solve import OutOfTime, PieceSolve
 
@@ -52,6 +54,7 @@ class Strategy(ABC):
     most_halved_whole: ClassVar[int] = 300
     most_halved: ClassVar[int] = 300
     has_cases: ClassVar[bool] = False  # pieces fall into cases by the layers around a node
+    only_skeletons: ClassVar[bool] = False  # nothing but skeletons tells anything of a size
 
     def __init__(self, criterion: Criterion) -> None:
         self.criterion = criterion
@@ -96,11 +99,13 @@ class Strategy(ABC):
 
     def known_of_whole(self, piece: Piece) -> Iterator[Inequality[Position]]:
         """Inequalities for programs about a piece before it is split by diameter."""
-        return shared_out(piece.structure, self.coordinates(piece))
+        coordinates = self.coordinates(piece)
+        yield from shared_out(piece.structure, coordinates)
+        yield from of_limited_degrees(piece.structure, coordinates)
 
-    def skeleton_values(self, n_nodes: int) -> SeparateValues | None:
+    def skeleton_values(self, n_nodes: int) -> SeparateValues | RbfFactors | None:
         """The values over all skeletons of a size, where they can be told from few counts."""
-        kinds = (SeparateValues, PlacementValues)
+        kinds = (SeparateValues, PlacementValues, RbfFactors)
         accepting = (kind for kind in kinds if kind.accepts(self.criterion))
         kind = next(accepting, None)
         return None if kind is None else kind(self.criterion, n_nodes)
