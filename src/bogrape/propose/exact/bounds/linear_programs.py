@@ -27,6 +27,7 @@ from ....arrays import FloatArray, IntArray
 from ..distances.coordinates import Position
 from ..distances.inequality import Inequality
 from .lines_below import Box, LcbOverCounts, Line
+from .propagation import Propagation
 
 MOST_LINES = 12  # at a time
 _WORTH_IT = 0.02  # of what is missing: a program that gains less is the last one
@@ -55,7 +56,7 @@ class Remainder:
     bound: float  # on LCB
     box: Box | None  # holds all counts of interest; there are none if it is None
     tangents: tuple[Any, ...]
-    counts: FloatArray | None  # where LCB is smallest, as far as is known
+    x: FloatArray | None  # where LCB is smallest, as far as is known
     parts: tuple[tuple[Box, Line], ...] = ()  # of the box, each with a line; none if not all have
 
 
@@ -75,9 +76,12 @@ class Program:
         entries = [float(w) for side in sides for w in side.weights.values()]
         self._matrix = csr_array((entries, (owner, columns)), shape=(len(sides), len(upper)))
         self._most = np.array([float(side.high) for side in sides])
-        self.box = Box(np.zeros(len(upper)), _tightened(upper.astype(float), sides))
+        self._propagation = Propagation(self._matrix, self._most)
+        widest = Box(np.zeros(len(upper)), upper.astype(float))
+        # where nothing obeys the inequalities, programs will say so
+        self.box = self._propagation(widest) or widest
         self._solver: Any = pywraplp.Solver.CreateSolver("GLOP")
-        self._counts = [self._solver.NumVar(0.0, top, "") for top in self.box.high]
+        self._counts = [self._solver.NumVar(0.0, float(top), "") for top in upper]
         # what inequalities are missed by: nothing, unless it is asked whether they can hold
         self._missed = self._solver.NumVar(0.0, 0.0, "")
         self._largest = self._solver.NumVar(-math.inf, math.inf, "")  # of the lines
@@ -93,6 +97,10 @@ class Program:
         self._objective.SetMinimization()
         self._settings = pywraplp.MPSolverParameters()
         self._settings.SetIntegerParam(self._settings.PRESOLVE, self._settings.PRESOLVE_OFF)
+
+    def narrowed(self, box: Box) -> Box | None:
+        """A box without what inequalities rule out at a glance; none if nothing is left."""
+        return self._propagation(box)
 
     def minimise(
         self, lines: Sequence[Line], box: Box, seconds: float
@@ -214,16 +222,6 @@ def _least(line: Line, box: Box) -> float:
     return line.offset + float(lowest.sum())
 
 
-def _tightened(upper: FloatArray, sides: Iterable[Inequality[Position]]) -> FloatArray:
-    """No count is larger than a sum of counts that it belongs to."""
-    for side in sides:
-        if min(side.weights.values(), default=-1) >= 0:
-            for i, weight in side.weights.items():
-                if weight:
-                    upper[i] = min(upper[i], side.high // weight)
-    return upper
-
-
 class Renamed:
     """A program of the counts of other pieces, too: their labels have other names.
 
@@ -234,6 +232,11 @@ class Renamed:
         self._program, self._places = program, places
         self._back = np.argsort(places)
         self.box = Box(program.box.low[places], program.box.high[places])
+
+    def narrowed(self, box: Box) -> Box | None:
+        """As the program does."""
+        found = self._program.narrowed(Box(box.low[self._back], box.high[self._back]))
+        return found and Box(found.low[self._places], found.high[self._places])
 
     def minimise(
         self, lines: Sequence[Line], box: Box, seconds: float
@@ -258,8 +261,9 @@ class Lines:
     ) -> None:
         self._lcb = lcb
         if not isinstance(counts, Renamed):
-            upper = lcb.coordinates.upper()
-            counts = Renamed(Program(counts, upper), np.arange(len(upper)))
+            upper = lcb.variables.upper()
+            program = Program(lcb.variables.known(counts), upper)
+            counts = Renamed(program, np.arange(len(upper)))
         self._program = counts
         self.box = self._program.box
 
@@ -313,14 +317,14 @@ class Lines:
             if split is None:
                 whole.append(item)
                 continue
-            for half in box.halves(*split):
+            for half in filter(None, map(self._program.narrowed, box.halves(*split))):
                 tighter = self.best(value, deadline, lowest.tangents, half)
                 if tighter.bound < value:
                     item = max(bound, tighter.bound), next(order), half, tighter
                     heapq.heappush(left, item)
         left = sorted([*left, *whole], key=lambda item: item[:2])
         if not left:
-            return Remainder(bound=value, box=None, tangents=root.tangents, counts=None)
+            return Remainder(bound=value, box=None, tangents=root.tangents, x=None)
         low = np.min([box.low for _, _, box, _ in left], axis=0)
         high = np.max([box.high for _, _, box, _ in left], axis=0)
         parts = tuple((part, found.line) for _, _, part, found in left if found.line is not None)
@@ -328,7 +332,7 @@ class Lines:
             bound=left[0][0],
             box=Box(low, high),
             tangents=root.tangents,
-            counts=left[0][-1].x,
+            x=left[0][-1].x,
             parts=parts if len(parts) == len(left) else (),
         )
 

@@ -20,6 +20,7 @@ from ..bounds.integer_lcb import IntegerLcb, IntegerLine
 from ..bounds.linear_programs import Lines
 from ..bounds.lines_below import Box, LcbOverCounts, Line
 from ..distances.count_variables import graph_counts
+from ..distances.variables import Variables
 from .piece import Answer, with_room
 from .piece_solve import PieceSolve
 
@@ -42,6 +43,7 @@ def solve_by_integers(
     """The best graph of a piece, by LCB in integers, by lines below it, or by both."""
     relaxed = state.question.relaxed
     bound, line = -math.inf, None
+    variables = Variables(state.coordinates)
     parts: Sequence[tuple[Box, Line]] = ()
     if lcb is not None:
         lines = Lines(lcb, state.inequalities())
@@ -57,12 +59,14 @@ def solve_by_integers(
         if left.box is None:
             return state.settled()
         if relaxed:
-            at = left.counts
+            at = left.x
+            if at is not None:
+                at = lcb.variables.counts(at)
             counts_there = None if at is None else tuple(int(c) for c in np.rint(at))
             return state.open(state.value_of(bound), counts_there)
-        state.of_interest = left.box.inequalities()
+        state.of_interest = lcb.variables.of_interest(left.box.low, left.box.high)
         line = lines.lowest(left, state.deadline)
-        parts = left.parts if exact is None else ()
+        variables, parts = lcb.variables, left.parts if exact is None else ()
     if exact is None and line is None:  # out of time
         return state.open(state.value_of(bound))
     encoding = None if relaxed else state.encoding()
@@ -77,11 +81,11 @@ def solve_by_integers(
             _forbid(model, counts, known)
     # the line below LCB is far easier to bound than LCB itself, so it is what is minimised
     forms: list[IntegerLcb | IntegerLine] = []
-    forms += [IntegerLine.of(line.cost, line.offset)] if line is not None else []
+    forms += [_in_integers(line, variables)] if line is not None else []
     forms += [exact] if exact is not None else []
     objectives = [form.objective(model, counts) for form in forms]
     model.minimize(objectives[0])
-    in_part = _divide(model, counts, parts)
+    in_part = _divide(model, counts, variables, parts)
     told = math.inf
     while True:
         if state.best_value < told:
@@ -107,23 +111,27 @@ def solve_by_integers(
         _forbid(model, counts, found)
 
 
+def _in_integers(line: Line, variables: Variables) -> IntegerLine:
+    return IntegerLine.of(variables.cost_of_counts(line.cost), line.offset)
+
+
 def _divide(
-    model: Any, counts: list[Any], parts: Sequence[tuple[Box, Line]]
+    model: Any, counts: list[Any], variables: Variables, parts: Sequence[tuple[Box, Line]]
 ) -> list[tuple[Any, IntegerLine, Any]]:
     """The counts are in one of these parts: for each a literal, and the line below LCB there."""
     if not 1 < len(parts) <= _MOST_PARTS:
         return []
     out = []
     for i, (_, line) in enumerate(parts):
-        form = IntegerLine.of(line.cost, line.offset)
+        form = _in_integers(line, variables)
         out.append((model.new_bool_var(f"part{i}"), form, form.objective(model, counts)))
     model.add_exactly_one(literal for literal, _, _ in out)
     low, high = (np.array([getattr(box, end) for box, _ in parts]) for end in ("low", "high"))
+    sums = variables.expressions(counts)
     for i, (literal, _, _) in enumerate(out):
         for j in np.flatnonzero((low[i] > low.min(axis=0)) | (high[i] < high.max(axis=0))):
-            model.add_linear_constraint(counts[j], int(low[i, j]), int(high[i, j])).only_enforce_if(
-                literal
-            )
+            inside = model.add_linear_constraint(sums[j], int(low[i, j]), int(high[i, j]))
+            inside.only_enforce_if(literal)
     return out
 
 

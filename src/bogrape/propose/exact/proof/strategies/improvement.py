@@ -242,7 +242,7 @@ class LinesOfChords:
         bound = min((part.bound for part in left), default=value)
         everything = Box(np.zeros(0), np.zeros(0))
         box = everything if left else None
-        return Remainder(bound=bound, box=box, tangents=tuple(left), counts=None)
+        return Remainder(bound=bound, box=box, tangents=tuple(left), x=None)
 
     def left(
         self, value: float, deadline: float, n_most: int, start: Sequence[Left] = ()
