@@ -14,7 +14,7 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import count, zip_longest
@@ -26,7 +26,7 @@ from ortools.linear_solver import pywraplp
 from ....arrays import FloatArray, IntArray
 from ..distances.coordinates import Position
 from ..distances.inequality import Inequality
-from .lines_below import Box, LcbOverCounts, Line
+from .lines_below import Box, LcbOverCounts, Line, around
 from .propagation import Propagation
 
 MOST_LINES = 12  # at a time
@@ -57,7 +57,8 @@ class Remainder:
     box: Box | None  # holds all counts of interest; there are none if it is None
     tangents: tuple[Any, ...]
     x: FloatArray | None  # where LCB is smallest, as far as is known
-    parts: tuple[tuple[Box, Line], ...] = ()  # of the box, each with a line; none if not all have
+    boxes: tuple[Box, ...] = ()  # all of it
+    parts: tuple[tuple[Box, Line], ...] = ()  # the same, each with a line; none if not all have
 
 
 class Program:
@@ -302,12 +303,19 @@ class Lines:
         return best
 
     def branched(
-        self, value: float, deadline: float, n_most: int, start: Sequence[Any] = ()
+        self,
+        value: float,
+        deadline: float,
+        n_most: int,
+        start: Sequence[Any] = (),
+        boxes: Sequence[Box] = (),
     ) -> Remainder:
-        """Halve boxes in which LCB could come below ``value``, the worst first."""
-        root = self.best(value, deadline, start)
+        """Halve boxes in which LCB could come below ``value``, the worst first.
+
+        If some boxes are given, nothing is outside of them.
+        """
         order = count()  # for boxes with equal bounds
-        left = [(root.bound, next(order), self.box, root)] if root.bound < value else []
+        root, left = self._begun(value, deadline, start, boxes, order)
         whole = []  # boxes that cannot be halved, or that nothing more is known of
         for _ in range(n_most):
             if not left or time.monotonic() > deadline:
@@ -325,16 +333,38 @@ class Lines:
         left = sorted([*left, *whole], key=lambda item: item[:2])
         if not left:
             return Remainder(bound=value, box=None, tangents=root.tangents, x=None)
-        low = np.min([box.low for _, _, box, _ in left], axis=0)
-        high = np.max([box.high for _, _, box, _ in left], axis=0)
+        boxes = tuple(box for _, _, box, _ in left)
         parts = tuple((part, found.line) for _, _, part, found in left if found.line is not None)
         return Remainder(
             bound=left[0][0],
-            box=Box(low, high),
+            box=around(boxes),
             tangents=root.tangents,
             x=left[0][-1].x,
+            boxes=boxes,
             parts=parts if len(parts) == len(left) else (),
         )
+
+    def _begun(
+        self,
+        value: float,
+        deadline: float,
+        start: Sequence[Any],
+        boxes: Sequence[Box],
+        order: Iterator[int],
+    ) -> tuple[Lowest, list[tuple[float, int, Box, Lowest]]]:
+        """The lowest value of all, and a heap of the boxes to begin with."""
+        root = self.best(value, deadline, start)
+        if root.bound >= value:
+            return root, []
+        if not boxes:
+            return root, [(root.bound, next(order), self.box, root)]
+        left = []
+        for box in filter(None, map(self._program.narrowed, boxes)):
+            found = self.best(value, deadline, root.tangents, box)
+            if found.bound < value:
+                left.append((max(root.bound, found.bound), next(order), box, found))
+        heapq.heapify(left)
+        return root, left
 
     def lowest(self, left: Remainder, deadline: float) -> Line | None:
         """The best line below LCB for all counts of interest."""

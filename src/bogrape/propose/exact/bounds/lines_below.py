@@ -25,6 +25,7 @@ So :math:`\sigma^2 \le q(x)`, linear in x, :math:`\sigma \le (q(x) + \tau^2) / 2
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -57,6 +58,12 @@ class Box:
         below, above = self.high.copy(), self.low.copy()
         below[i], above[i] = at, at + 1
         return Box(self.low, below), Box(above, self.high)
+
+
+def around(boxes: Sequence[Box]) -> Box:
+    """The smallest box that holds some boxes."""
+    low = np.min([box.low for box in boxes], axis=0)
+    return Box(low, np.max([box.high for box in boxes], axis=0))
 
 
 @dataclass(frozen=True, eq=False)

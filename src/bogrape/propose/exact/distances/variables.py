@@ -117,4 +117,3 @@ class Variables:
         if not self.within:
             return list(counts)
         return [sum((counts[i] for i in chain[1:]), counts[chain[0]]) for chain in self._members]
-

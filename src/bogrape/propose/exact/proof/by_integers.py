@@ -8,7 +8,6 @@ is asked about by way of LCB, a range of deviations at a time (`bounds.ei_chords
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,16 +16,13 @@ from ortools.sat.python import cp_model
 
 from ....encoding.cpsat import has_solution, objective_bound
 from ..bounds.integer_lcb import IntegerLcb, IntegerLine
-from ..bounds.linear_programs import Lines
 from ..bounds.lines_below import Box, LcbOverCounts, Line
 from ..distances.count_variables import graph_counts
 from ..distances.variables import Variables
-from .piece import Answer, with_room
+from .by_lines import lines_leave
+from .piece import Answer
 from .piece_solve import PieceSolve
 
-_HALVED_FIRST = 300  # boxes of counts, before graphs are asked about where LCB has integers
-_HALVED_SHARE = 0.6  # of the time, for the same where there are only lines
-_MOST_HALVED = 20_000
 _MOST_PARTS = 400  # boxes that one model is told of
 
 
@@ -42,33 +38,21 @@ def solve_by_integers(
 ) -> Answer:
     """The best graph of a piece, by LCB in integers, by lines below it, or by both."""
     relaxed = state.question.relaxed
-    bound, line = -math.inf, None
+    bound, line, boxes = -math.inf, None, None
     variables = Variables(state.coordinates)
     parts: Sequence[tuple[Box, Line]] = ()
     if lcb is not None:
-        lines = Lines(lcb, state.inequalities())
-        n_most, until = _MOST_HALVED, state.deadline
-        if exact is not None and not relaxed:
-            n_most = _HALVED_FIRST
-        elif not relaxed:  # the solver has no more than the lines
-            now = time.monotonic()
-            until = now + _HALVED_SHARE * max(0.0, state.deadline - now)
-        limit = with_room(state.lcb_limit(state.best_value))
-        left = lines.branched(limit, until, n_most)
-        bound = left.bound
-        if left.box is None:
+        left = lines_leave(state, lcb, lines_only=exact is None)
+        if left is None:
             return state.settled()
+        bound, variables = left.bound, lcb.variables
         if relaxed:
-            at = left.x
-            if at is not None:
-                at = lcb.variables.counts(at)
-            counts_there = None if at is None else tuple(int(c) for c in np.rint(at))
-            return state.open(state.value_of(bound), counts_there)
-        state.of_interest = lcb.variables.of_interest(left.box.low, left.box.high)
-        line = lines.lowest(left, state.deadline)
-        variables, parts = lcb.variables, left.parts if exact is None else ()
+            at = None if left.x is None else np.rint(variables.counts(left.x))
+            return state.open(state.value_of(bound), None if at is None else tuple(map(int, at)))
+        line, boxes = left.line, left.boxes
+        parts = left.parts if exact is None else ()
     if exact is None and line is None:  # out of time
-        return state.open(state.value_of(bound))
+        return state.open(state.value_of(bound), boxes=boxes)
     encoding = None if relaxed else state.encoding()
     model: Any = cp_model.CpModel() if encoding is None else encoding.model
     counts = state.bare_counts(model)
@@ -101,13 +85,13 @@ def solve_by_integers(
             return state.settled()
         bound = max(bound, forms[0].lower_bound(objective_bound(solver, status)))
         if not has_solution(status):
-            return state.open(state.value_of(bound))
+            return state.open(state.value_of(bound), boxes=boxes)
         found = tuple(int(solver.value(count)) for count in counts)
         if encoding is None:
-            return state.open(state.value_of(bound), found)
+            return state.open(state.value_of(bound), found, boxes)
         state.take(state.decoded(encoding, solver, found), found)
         if status != cp_model.OPTIMAL:
-            return state.open(state.value_of(bound))
+            return state.open(state.value_of(bound), boxes=boxes)
         _forbid(model, counts, found)
 
 

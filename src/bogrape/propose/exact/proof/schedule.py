@@ -258,6 +258,7 @@ class Rounds:
             seed=self.request.seed,
             missing=learnt.missing(structure),
             facts=learnt.facts(structure),
+            boxes=item.boxes,
         )
 
     def _absorb(self, items: Sequence[Open], found: dict[int, Answer | None]) -> None:
@@ -270,6 +271,7 @@ class Rounds:
                     learnt.learn_missing(item.piece.structure, answer.missing)
                 learnt.learn_facts(item.piece.structure, answer.facts)
                 item.counts = answer.counts or item.counts
+                item.boxes = answer.boxes or item.boxes
                 item.bound = math.inf if answer.proved else max(item.bound, answer.bound)
         self._drop_settled()
 
