@@ -26,6 +26,7 @@ from ortools.linear_solver import pywraplp
 from ....arrays import FloatArray, IntArray
 from ..distances.coordinates import Position
 from ..distances.inequality import Inequality
+from ..distances.variables import Variables
 from .lines_below import Box, LcbOverCounts, Line, around
 from .propagation import Propagation
 
@@ -68,10 +69,12 @@ class Program:
     one when its answer breaks it, and not before. Each solve starts where the last one ended.
     """
 
-    def __init__(self, inequalities: Iterable[Inequality[Position]], upper: IntArray) -> None:
+    def __init__(self, inequalities: Iterable[Inequality[Position]], variables: Variables) -> None:
         from scipy.sparse import csr_array  # late: keeps `import bogrape` quick
 
-        sides = [side for inequality in inequalities for side in inequality.one_sided()]
+        self.within, upper = variables.within, variables.upper()
+        known = variables.known(inequalities)
+        sides = [side for inequality in known for side in inequality.one_sided()]
         owner = np.repeat(np.arange(len(sides)), [len(side.weights) for side in sides])
         columns = [i for side in sides for i in side.weights]
         entries = [float(w) for side in sides for w in side.weights.values()]
@@ -232,6 +235,7 @@ class Renamed:
     def __init__(self, program: Program, places: IntArray) -> None:
         self._program, self._places = program, places
         self._back = np.argsort(places)
+        self.within = program.within
         self.box = Box(program.box.low[places], program.box.high[places])
 
     def narrowed(self, box: Box) -> Box | None:
@@ -262,9 +266,12 @@ class Lines:
     ) -> None:
         self._lcb = lcb
         if not isinstance(counts, Renamed):
-            upper = lcb.variables.upper()
-            program = Program(lcb.variables.known(counts), upper)
-            counts = Renamed(program, np.arange(len(upper)))
+            counts = Renamed(Program(counts, lcb.variables), np.arange(len(lcb.coordinates)))
+        if counts.within != lcb.variables.within:
+            raise ValueError(
+                "expected a program about the variables of the lines, got one about "
+                f"{'pairs within' if counts.within else 'pairs at'} s steps"
+            )
         self._program = counts
         self.box = self._program.box
 

@@ -87,6 +87,11 @@ class _Around:
         return base + float(np.minimum(slope * self.low, slope * self.high).sum())
 
 
+def rbf_variables(coordinates: Coordinates) -> Variables:
+    """Its programs are about pairs within s steps, which are what the kernel compares."""
+    return Variables(coordinates, within=True)
+
+
 class RbfLcbOverCounts:
     """LCB with the kernel ``rbf`` over the counts of a piece with a composition."""
 
@@ -104,7 +109,7 @@ class RbfLcbOverCounts:
         from scipy.linalg import solve_triangular
 
         self.coordinates = coordinates
-        self.variables = Variables(coordinates, within=True)
+        self.variables = rbf_variables(coordinates)
         self._kappa = kappa
         self._connected = connected
         self._cells = RbfCells.of(

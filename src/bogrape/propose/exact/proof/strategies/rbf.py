@@ -22,7 +22,7 @@ from .....kernels import RBF
 from .....posterior import FunctionPosterior
 from ....criterion import Criterion
 from ...bounds.linear_programs import Lines, Program, Renamed
-from ...bounds.rbf_lines import RbfLcbOverCounts, rbf_composition_bounds
+from ...bounds.rbf_lines import RbfLcbOverCounts, rbf_composition_bounds, rbf_variables
 from ...distances.coordinates import Coordinates, LabelledDistance, Position
 from ...distances.inequality import Inequality
 from ...distances.known import known_of_counts, most_far
@@ -120,8 +120,8 @@ class RbfLCB(Strategy):
 @lru_cache(maxsize=40)
 def _shared_program(structure: Structure, sizes: tuple[int, ...]) -> Program:
     """Counts of the graphs with given numbers of nodes per label, the most frequent label first."""
-    coordinates = Piece(structure, sizes).coordinates(labelled=True)
-    return Program(known_of_counts(structure, coordinates, None), coordinates.upper())
+    variables = rbf_variables(Piece(structure, sizes).coordinates(labelled=True))
+    return Program(known_of_counts(structure, variables.coordinates, None), variables)
 
 
 def _places(coordinates: Coordinates, order: IntArray) -> IntArray:
