@@ -170,6 +170,7 @@ class RbfEI(_ByChords):
     of_lcb = RbfLCB
     most_halved_whole = RbfLCB.most_halved_whole
     most_halved = RbfLCB.most_halved
+    least_seconds = RbfLCB.least_seconds
 
     def __init__(self, criterion: Criterion) -> None:
         super().__init__(criterion)

@@ -43,6 +43,7 @@ class RbfLCB(Strategy):
     # programs are larger than those of other kernels, and parts of one diameter have smaller ones
     most_halved_whole = 40
     most_halved = 8
+    least_seconds = 4.0  # boxes are halved, and sparse graphs listed
 
     def __init__(self, criterion: Criterion) -> None:
         super().__init__(criterion)
