@@ -6,6 +6,6 @@
 `statistics`, `markdown_tables` and `figures` make what the documents show.
 
 The other modules with a ``main`` measure one thing each: ``python -m benchmarks.speed``,
-``engine``, ``large_spaces``, ``many_observations``, ``molecule_sampling``, ``study_overhead``, and
-``reference`` for the best values known.
+``dask_proofs``, ``engine``, ``large_spaces``, ``many_observations``, ``molecule_sampling``,
+``scale``, ``study_overhead``, and ``reference`` for the best values known.
 """

@@ -1,4 +1,4 @@
-"""Where the checkout is. Modules of `benchmarks` can only be imported from there."""
+"""Path of the checkout. Modules of `benchmarks` can only be imported from there."""
 
 from pathlib import Path
 

@@ -35,14 +35,14 @@ def main() -> None:
     """Run the paper's experiments; make their tables and figures.
 
     Results are JSON lines, one per replication. A run can be stopped at any time: the same command
-    goes on where it was.
+    continues it.
     """
 
 
 @main.command("list")
 @explained
 def list_() -> None:
-    """Name the experiments and what each takes."""
+    """List the experiments and their budgets."""
     from .experiments import experiment_names, get_experiment
 
     for name in experiment_names():
@@ -60,7 +60,7 @@ def list_() -> None:
 def _size(plan: Plan) -> str:
     return (
         f"{plan.replications} on {len(plan.problems)} problems, "
-        f"{plan.n_iterations} iterations, {plan.time_limit:g} s a proposal"
+        f"{plan.n_iterations} iterations, {plan.time_limit:g} s per proposal"
     )
 
 
@@ -75,9 +75,9 @@ def _size(plan: Plan) -> str:
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds per proposal.")
 @click.option(
     "--search",
-    type=click.Choice(["weak", "local", "thorough", "exact"]),
-    help="How BoGrape looks for a proposal: 2,500, 50,000 or 150,000 evaluations of a local "
-    "search, which do not depend on the load, or a proof within the time limit (the default).",
+    type=click.Choice(["weak", "medium", "local", "thorough", "exact"]),
+    help="How BoGrape looks for a proposal: 2,500, 10,000, 50,000 or 150,000 evaluations of a "
+    "local search, whatever the load, or a proof within the time limit (the default).",
 )
 @jobs_option
 @click.option("--data", type=click.Path(exists=True, file_okay=False), help="Folder of QM7, QM9.")
@@ -99,7 +99,7 @@ def run(
     dask: str | None,
     out: Path,
 ) -> None:
-    """Run what EXPERIMENT still lacks, by default with the paper's protocol.
+    """Run the missing replications of EXPERIMENT, by default with the paper's protocol.
 
     All replications of one seed run before the next seed begins, so that what is there is balanced
     at any time. Each runs in a process of its own, with its share of the cores.
@@ -230,7 +230,7 @@ def fill(document: Path, out: Path) -> None:
 def quick(jobs: int, out: Path | None) -> None:
     """Run every experiment in a tiny form, tables and figures included (three minutes at most).
 
-    It shows that everything works here; the numbers mean nothing.
+    This only shows that everything works; the numbers are meaningless.
     """
     from .experiments import experiment_names, get_experiment
 

@@ -1,4 +1,4 @@
-"""How long a proof takes: the exact engine over kernels and sizes (``make bench-engine``).
+"""Time per proof: the exact engine over kernels and sizes (``make bench-engine``).
 
 Three kinds of instances:
 
@@ -11,7 +11,7 @@ Three kinds of instances:
 
 Each instance runs in a process of its own, so that its peak memory (workers included) can be told.
 Results are appended to ``engine.jsonl`` and ``trajectory-proofs.jsonl``, one line per solve; a
-stopped run goes on where it was. ``python -m benchmarks fill docs/benchmarks.md`` makes the tables.
+stopped run continues there. ``python -m benchmarks fill docs/benchmarks.md`` makes the tables.
 
 Columns of the tables: seconds (median and worst) until the proposal is returned, share proved
 optimal, gap when the time limit came first (median and worst, in standard deviations of the

@@ -56,7 +56,7 @@ def molecule_table(records: Sequence[Record]) -> str:
 
 
 def scip_table(records: Sequence[Record]) -> str:
-    """SCIP beside the exact engine, one row per instance."""
+    """SCIP against the exact engine, one row per instance."""
     header = ["kernel", "N", "seed", "limit (s)", "exact (s)"]
     header += ["SCIP, published form", "SCIP, weight space"]
     rows = []
@@ -107,7 +107,7 @@ def _proved(own: Sequence[Record]) -> str:
 
 
 def _search_words(own: Sequence[Record]) -> str:
-    """How often local search alone found the value, and how far off it was at worst."""
+    """Number of values found by local search alone, and its largest error."""
     off = [(r["search_value"] - r["value"]) / r["scale"] for r in own]
     hits = f"{sum(x <= 1e-6 for x in off)}/{len(own)}"
     return hits if max(off) <= 1e-6 else f"{hits}, worst {max(off):.2g} sd off"

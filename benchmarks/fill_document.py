@@ -1,4 +1,4 @@
-"""Documents whose tables are made by programs: prose is written by hand, the rest between marks."""
+"""Documents with generated tables: everything between the marks is replaced."""
 
 from __future__ import annotations
 

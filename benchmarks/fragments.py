@@ -1,4 +1,4 @@
-"""Counts of fragments: what the Tanimoto process and the random forest see of a graph.
+"""Counts of fragments: the features of the Tanimoto process and the random forest.
 
 Of a molecule, Morgan's fragments of radius up to 3; of any other graph, labels and, for each pair
 of labels and each distance, the number of pairs of nodes.

@@ -1,8 +1,8 @@
 """Time and memory of proposals in large spaces: ``python -m benchmarks.large_spaces``.
 
 A proposal has a time limit. It should return within two seconds after it and take no more than two
-gigabytes, for every space of up to 100 nodes and 20 labels; what it could not do in time it says in
-its status, or in an error. Each case runs in a process of its own. The memory is that of this
+gigabytes, for every space of up to 100 nodes and 20 labels; its status, or an error, says whether
+it was finished. Each case runs in a process of its own. The memory is that of this
 process and all it started, over what it had before the proposal, sampled every 20 ms. Give parts of
 names to run only some of the cases.
 """
@@ -80,7 +80,7 @@ _HEURISTICS: tuple[Method, ...] = ("search", "evolve", "sample")
 
 
 def cases() -> Iterator[Case]:
-    """All that is measured."""
+    """All measurements."""
     labelled: tuple[KernelName, ...] = ("sp", "esp")
     for kernel in KERNELS:
         for acquisition in ("lcb", "ei"):
@@ -231,7 +231,7 @@ def run(case: Case) -> None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one case took."""
+    """Measurement of one case."""
 
     seconds_over: float  # the limit; infinite if it was given up
     n_bytes: int
@@ -239,7 +239,7 @@ class Outcome:
 
     @property
     def kept(self) -> bool:
-        """Whether the case kept its time and its memory."""
+        """True if the case kept its time and its memory."""
         known = self.ended not in ("given up", "died", "MemoryError")
         return known and self.seconds_over <= MOST_SECONDS_OVER and self.n_bytes <= MOST_BYTES
 

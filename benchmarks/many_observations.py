@@ -1,4 +1,4 @@
-"""What one ``ask``, and one fit, cost with thousands of observations.
+"""Cost of one ``ask``, and of one fit, with thousands of observations.
 
     python -m benchmarks.many_observations [--kernels ssp esp] [--sizes 1000 10000]
     python -m benchmarks.many_observations --fits [--out docs/results/many-observations.jsonl]

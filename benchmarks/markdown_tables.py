@@ -204,7 +204,7 @@ def cost_table(runs: Grid) -> str:
 
 
 def _budget(record: Record) -> str:
-    """What a proposal may take: evaluations of a local search, or seconds for a proof."""
+    """Limits of a proposal: evaluations of a local search, or seconds for a proof."""
     if "n_evaluations" in record:
         return f"{record['n_evaluations']:,} evaluations"
     is_proof = any(status != "heuristic" for status in record.get("status", ()))

@@ -1,4 +1,4 @@
-"""How fast random molecules are made, and how different they are.
+"""Speed and diversity of random molecules.
 
     python -m benchmarks.molecule_sampling
 
@@ -19,7 +19,7 @@ TARGET_SIMILARITY = 0.12
 
 @dataclass(frozen=True)
 class Sampling:
-    """What sampling one space twice gave."""
+    """Result of sampling one space twice."""
 
     seconds: float
     similarity: float

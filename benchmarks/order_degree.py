@@ -85,7 +85,7 @@ def distances_of(graph: Graph) -> int:
 
 
 def largest_error(gp: GraphGP, n: int) -> float:
-    """How far the mean can be from the average distance, for any connected graph of the order.
+    """Error of the mean against the average distance, for any connected graph of the order.
 
     Both are linear in the counts ``D_s``, the ordered pairs at distance s, which are 0..n(n-1) each
     and n for s = 0. The labels of an unlabelled graph are a constant.

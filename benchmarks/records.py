@@ -32,7 +32,7 @@ _PACKAGES = ("bogrape", "numpy", "scipy", "ortools", "grakel")
 
 
 def key(record: Record) -> Key:
-    """What tells the lines of a file apart: problem, method and seed."""
+    """Key of the lines of a file: problem, method and seed."""
     return record["problem"], record["method"], record["seed"]
 
 

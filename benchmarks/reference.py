@@ -220,7 +220,7 @@ def lines(
     n_random: int,
     known: Sequence[dict[str, Any]] = (),
 ) -> Iterable[dict[str, Any]]:
-    """What the command prints: one record per problem and seed."""
+    """Output of the command: one record per problem and seed."""
     for name in names:
         for seed in seeds:
             start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""How many SMILES texts become a graph and come back as the same canonical SMILES.
+"""Share of SMILES that come back from a graph as the same canonical SMILES.
 
     python -m benchmarks.smiles_round_trip --qm9 qm9.csv.gz --output docs/results/smiles.json
 
@@ -53,7 +53,7 @@ def druglike(n: int = N_DRUGLIKE) -> list[str]:
 
 
 def round_trips(texts: Iterable[str], *, aromatic: bool) -> dict[str, Any]:
-    """What became of the texts: counts, reasons, and every text that came back as another."""
+    """Results: counts, reasons, and every SMILES that came back as another."""
     from rdkit import Chem
 
     from bogrape.errors import InvalidInputError

@@ -65,7 +65,7 @@ class Runs:
         return np.array([record["seconds"] for record in self.records])
 
     def column(self, name: str) -> list[list[Any]]:
-        """What is recorded for every proposal, by replication; empty where there is nothing."""
+        """A recorded quantity of every proposal, by replication; empty if there is none."""
         return [record.get(name, []) for record in self.records]
 
     def of_seeds(self, seeds: Iterable[int]) -> Runs:
@@ -82,7 +82,7 @@ class Runs:
 
 
 def is_bogrape(method: str) -> bool:
-    """Whether a method is one of ours: a kernel of the package with or without further words."""
+    """True if a method is one of ours: a kernel of the package with or without further words."""
     return method.replace(":", "-").split("-")[0] in (*KERNELS, RBF.name)
 
 
@@ -141,7 +141,7 @@ def common(runs: Mapping[tuple[str, str], Runs]) -> dict[tuple[str, str], Runs]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How often one method ended below another, and how likely that is by chance."""
+    """Number of wins of one method over another, and its probability by chance."""
 
     wins: int
     ties: int
@@ -186,7 +186,7 @@ def compare_runs(ours: Runs, theirs: Runs) -> tuple[Comparison, Comparison] | No
 
 @dataclass(frozen=True)
 class Scale:
-    """What is known of a problem with one seed: random sampling's mean result, and the best."""
+    """Known values of a problem with one seed: mean of random sampling, and the best."""
 
     random: float
     best: float

@@ -108,7 +108,7 @@ def run(seed: int) -> dict[str, Any]:
 
 
 def summary() -> str:
-    """What the runs show, as lines of text."""
+    """Summary of the runs, as lines of text."""
     runs = [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
     kinds = {"all it depends on": 0, "all but triangles": 1}
     return "\n".join(

@@ -1,4 +1,4 @@
-"""What asking and telling cost besides the proposal itself, in a study of 1000 trials.
+"""Cost of asking and telling, without the proposal itself, in a study of 1000 trials.
 
     python -m benchmarks.study_overhead
 

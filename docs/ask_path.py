@@ -1,4 +1,4 @@
-"""The way of one ``study.ask()`` through the files of the package: traced, drawn, written down.
+"""The path of one ``study.ask()`` through the files of the package: traced, drawn, written down.
 
     python docs/ask_path.py                      # trace this checkout; rewrite the page
     python docs/ask_path.py --before OLD/src     # trace another checkout as "before", too
@@ -282,17 +282,17 @@ def _short(words: str, most: int) -> str:
 # -- the page -----------------------------------------------------------------------------------
 
 _INTRODUCTION = """\
-# The way of one `ask()`
+# The path of one `ask()`
 
-`study.ask()` with the kernel SSP and LCB, as in the paper, in a space of graphs with eight nodes
-and two labels, traced as it runs: every file of the package in which a function is called, in the
-order of the first call, in the process that asks and in the workers that it starts. This page and
-its pictures are written by `python docs/ask_path.py`; the reason for a hop is the first line of the
-docstring of the function that is called.
+This page traces `study.ask()` with the kernel SSP and LCB, as in the paper, in a space of graphs
+with eight nodes and two labels. It lists every file of the package in which a function is called,
+in the order of the first call, in the process that asks and in its workers.
+`python docs/ask_path.py` writes this page and its pictures; the reason for a call is the first line
+of the docstring of the called function.
 
-Imports go in one direction (`lint-imports`). A call goes *up* when the file that is called imports
-the one that calls it. Such calls reach what was handed down: a callback, or an object behind a
-protocol or a base class.
+Imports go in one direction (`lint-imports`). A call goes *up* if the called file imports
+the calling one. Such calls go through objects that were passed down: a callback, or an object
+behind a protocol or a base class.
 """
 
 
@@ -302,11 +302,11 @@ def page(before: Sequence[Call], after: Sequence[Call]) -> str:
     counts = [_sizes(calls) for calls in (before, after)]
     for name in counts[0]:
         parts.append(f"| {name} | {counts[0][name]} | {counts[1][name]} |")
-    parts += ["", "## After", "", "![the way of one ask](ask-path.svg)", ""]
+    parts += ["", "## After", "", "![the path of one ask](ask-path.svg)", ""]
     parts += _table(after)
     parts += ["", "Files by folder: " + _listed(rooms(after)) + ".", ""]
     parts += ["Calls upward: " + (_upward(after) or "none") + ".", ""]
-    parts += ["## Before", "", "![the way of one ask, before](ask-path-before.svg)", ""]
+    parts += ["## Before", "", "![the path of one ask, before](ask-path-before.svg)", ""]
     parts += ["Files by folder: " + _listed(rooms(before)) + ".", ""]
     parts += ["Calls upward: " + (_upward(before) or "none") + ".", ""]
     return "\n".join(parts)

@@ -32,10 +32,14 @@ html_title = "BoGrape"
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_favicon = "_static/favicon.svg"
+html_favicon = html_logo = "_static/favicon.svg"
 html_show_sourcelink = False
 html_copy_source = False
-html_theme_options = {"navigation_with_keys": True}
+html_theme_options = {
+    "navigation_with_keys": True,
+    "light_css_variables": {"color-brand-primary": "#6d28d9", "color-brand-content": "#6d28d9"},
+    "dark_css_variables": {"color-brand-primary": "#a78bfa", "color-brand-content": "#a78bfa"},
+}
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
 

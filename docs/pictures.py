@@ -1,7 +1,8 @@
 """Draw the pictures of the README and of the concept pages: ``python docs/pictures.py``.
 
 ``python docs/pictures.py front`` also repeats the runs behind the README's picture (minutes) and
-writes their values to ``docs/results/front.jsonl``; without it, that file is read.
+writes their values to ``docs/results/front.jsonl``; without it, that file is read. Names of
+problems after ``front`` repeat the runs of these only.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -19,8 +22,18 @@ import networkx as nx
 import numpy as np
 
 from bogrape import Graph, GraphSpace, minimize
-from bogrape.constraints import DegreeRange, ForbiddenAdjacency
-from bogrape.molecules import draw
+from bogrape.constraints import CycleRange, DegreeRange, ForbiddenAdjacency
+from bogrape.molecules import (
+    ForbiddenSubstructure,
+    LargestRing,
+    NoAdjacentHeteroatoms,
+    SmallestRing,
+    draw,
+    molecule_space,
+    objectives,
+    scaffold,
+    to_smiles,
+)
 from bogrape.problems import get_problem
 from bogrape.report.draw import draw_graph
 
@@ -32,11 +45,49 @@ IMAGES = HERE / "images"
 DATA = HERE / "results" / "front.jsonl"
 INK, ACCENT, GREY = "#1F2937", "#7C3AED", "#94A3B8"
 
-PROBLEMS = (
-    ("qm7-10", "a molecule", "energy of a QM7 network"),
-    ("network-10", "a communication network", "latency, fragility and price"),
-    ("cell-7", "a neural-network cell", "validation error"),
-)
+
+@dataclass(frozen=True)
+class Shown:
+    """A column of the README's picture; ``sign`` is -1 if its objective is minus the axis."""
+
+    name: str
+    title: str
+    axis: str
+    space: GraphSpace
+    objective: Callable[[Graph], float]
+    sign: int = 1
+
+
+def pyridines() -> Shown:
+    """Drug-like molecules on a pyridine ring."""
+    rules = [
+        scaffold("c1ccncc1", keep_rings=True),
+        NoAdjacentHeteroatoms(),
+        SmallestRing(5),
+        LargestRing(6),
+        CycleRange(maximum=2),
+        ForbiddenSubstructure("[F,O,N]-C-[F,O,N]"),
+    ]
+    space = molecule_space(("C", "N", "O", "F"), n_atoms=(10, 16), rules=rules)
+    title, axis = "a drug-like molecule", "QED (larger is better)"
+    return Shown("pyridines", title, axis, space, lambda g: -objectives.qed(to_smiles(g)), -1)
+
+
+def known(name: str, title: str, axis: str) -> Shown:
+    """One of `bogrape.problems`."""
+    problem = get_problem(name, seed=1)
+    return Shown(name, title, axis, problem.space, problem.objective)
+
+
+def problems() -> list[Shown]:
+    """The columns of the picture."""
+    return [
+        pyridines(),
+        known("network-10", "a communication network", "latency, fragility and price"),
+        known("cell-7", "a neural-network cell", "validation error"),
+    ]
+
+
 N_INITIAL, N_PROPOSALS, N_RANDOM = 10, 30, 20
 
 
@@ -49,72 +100,78 @@ def save(figure: Any, name: str) -> None:
     print(f"wrote {IMAGES / name}: {(IMAGES / name).stat().st_size // 1000} kB")
 
 
-def run_front() -> None:
+def run_front(names: Sequence[str]) -> None:
     """One study per problem, and random sampling with the same number of evaluations."""
     head = ["git", "rev-parse", "--short", "HEAD"]
     commit = subprocess.check_output(head, cwd=HERE, text=True).strip()
-    lines = []
-    for name, _, _ in PROBLEMS:
-        problem = get_problem(name, seed=1)
+    lines = {line["problem"]: line for line in map(json.loads, DATA.read_text().splitlines())}
+    for shown in problems():
+        if names and shown.name not in names:
+            continue
         study = minimize(
-            problem.objective,
-            problem.space,
+            shown.objective,
+            shown.space,
             n_iterations=N_PROPOSALS,
             n_initial=N_INITIAL,
             method="search",
             n_evaluations=30_000,
-            time_limit=30,
+            time_limit=60,
             seed=1,
             progress=False,
         )
         n = N_INITIAL + N_PROPOSALS
         random = [
-            [problem.objective(graph) for graph in problem.space.sample(n, seed=100 + i)]
+            [shown.objective(graph) for graph in shown.space.sample(n, seed=100 + i)]
             for i in range(N_RANDOM)
         ]
-        lines.append(
-            {
-                "problem": name,
-                "seed": 1,
-                "commit": commit,
-                "values": [trial.value for trial in study.trials],
-                "best": study.best.graph.to_json(),
-                "random": random,
-            }
-        )
-        print(name, study.best.value, np.min(random, axis=1).mean())
-    DATA.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        lines[shown.name] = {
+            "problem": shown.name,
+            "seed": 1,
+            "commit": commit,
+            "values": [trial.value for trial in study.trials],
+            "best": study.best.graph.to_json(),
+            "random": random,
+        }
+        print(shown.name, study.best.value, np.min(random, axis=1).mean())
+    ordered = [lines[shown.name] for shown in problems()]
+    DATA.write_text("".join(json.dumps(line) + "\n" for line in ordered))
 
 
 def front() -> None:
     """Three best graphs, and how they were found."""
-    figure, axes = plt.subplots(2, 3, figsize=(11, 5.2), height_ratios=[1.25, 1])
-    for line, (name, title, what), (top, bottom) in zip(
-        map(json.loads, DATA.read_text().splitlines()), PROBLEMS, axes.T, strict=True
+    figure, axes = plt.subplots(2, 3, figsize=(11, 6.2), height_ratios=[1.7, 1])
+    for line, shown, (top, bottom) in zip(
+        map(json.loads, DATA.read_text().splitlines()), problems(), axes.T, strict=True
     ):
-        problem = get_problem(name, seed=1)
+        assert line["problem"] == shown.name
         graph = Graph.from_json(line["best"])
-        top.set_title(title, color=INK, fontsize=12, fontweight="bold")
-        if name.startswith("qm7"):
-            picture = draw([problem.space.identity(graph)], columns=1)
+        if shown.sign < 0:
+            picture = draw([shown.space.identity(graph)], columns=1, size=700)
             top.imshow(plt.imread(BytesIO(picture)))
             top.axis("off")
         else:
-            draw_graph(graph, top, label_names=problem.space.label_names)
-            top.set_title(title, color=INK, fontsize=12, fontweight="bold")
-        best = np.minimum.accumulate(line["values"])
-        random = np.minimum.accumulate(line["random"], axis=1)
+            draw_graph(graph, top, label_names=shown.space.label_names)
+        top.set_title("")
+        best = shown.sign * np.minimum.accumulate(line["values"])
+        random = shown.sign * np.minimum.accumulate(line["random"], axis=1)
         steps = np.arange(1, len(best) + 1)
+        bottom.axvline(N_INITIAL + 0.5, color=GREY, lw=0.8, ls=":")
         bottom.fill_between(
             steps, random.min(axis=0), random.max(axis=0), color=GREY, alpha=0.25, lw=0
         )
         bottom.plot(steps, random.mean(axis=0), color=GREY, label=f"random, {N_RANDOM} runs")
         bottom.plot(steps, best, color=ACCENT, lw=2.2, label="BoGrape")
         bottom.set_xlabel("evaluations")
-        bottom.set_ylabel(what, fontsize=9)
+        bottom.set_ylabel(shown.axis, fontsize=9)
         bottom.spines[["top", "right"]].set_visible(False)
-    axes[1, 0].legend(frameon=False, fontsize=9)
-    figure.tight_layout()
+    axes[1, 1].legend(frameon=False, fontsize=9)
+    figure.tight_layout(rect=(0, 0, 1, 0.95))
+    for shown, bottom in zip(
+        problems(), axes[1], strict=True
+    ):  # in one line: axes differ in height
+        box = bottom.get_position()
+        title = {"ha": "center", "color": INK, "fontsize": 13, "fontweight": "bold"}
+        figure.text((box.x0 + box.x1) / 2, 0.955, shown.title, **title)
     save(figure, "front.png")
 
 
@@ -227,8 +284,8 @@ def certificate_picture() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["front"]:
-        run_front()
+    if sys.argv[1:2] == ["front"]:
+        run_front(sys.argv[2:])
     if DATA.exists():
         front()
     space_picture()

@@ -28,13 +28,13 @@ FOLDER = "rules"  # of the pictures, beside the page
 INTRODUCTION = """\
 # Rules
 
-Every rule you can give to a `GraphSpace`, with an example and two graphs: the left one is in the
-space of the example, the right one is not. This page is written by `examples/rules_page.py` from
-the docstrings of the rules; the sentence below an example is what reports say.
+All rules for a `GraphSpace`, each with an example and two graphs: the left one is in the
+space of the example, the right one is not. `examples/rules_page.py` writes this page from
+the docstrings of the rules; reports describe a rule by the sentence below its example.
 
 A rule refers to a node by its name in a space with `nodes=[...]`, or by its number. **In a space
-without names all numberings of a graph are the same graph**, so that `RequiredEdge(0, 1)` alone
-only says "there is an edge". To speak of this very cable, name the nodes:
+without names all numberings of a graph are the same graph**, so `RequiredEdge(0, 1)` alone
+only means "there is an edge". To refer to a particular cable, name the nodes:
 
 ```python
 from bogrape import GraphSpace
@@ -46,13 +46,13 @@ assert all(space.to_networkx(graph).has_edge("core-1", "desk") for graph in spac
 ```
 
 Kernels see the labels of nodes, not their names, and of all [kernels](kernels.md) only `rbf` sees
-edge labels: two graphs that differ in nothing else get the same prediction. Where it matters which
+edge labels: two graphs that differ in nothing else get the same prediction. If it matters which
 of two sites has a cable, give them different labels.
 
-In a graph with too few nodes for the node that a rule refers to, rules that require or fix
-something fail, and rules that forbid or bound something have nothing to say.
+If a graph is too small to have a node that a rule refers to, rules that require or fix
+something are violated, and rules that forbid or bound something are satisfied.
 
-Rules [of your own](extending/own-rule.md) stand beside these in every space.
+You can also [write your own rules](extending/own-rule.md).
 
 In study files (`bogrape init`) a rule is a table:
 

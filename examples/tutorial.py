@@ -40,7 +40,7 @@ graphs[0]
 # %% [markdown]
 # ## The objective
 #
-# Normally a simulation or a measurement, here a formula: mean distance, plus the price of cables
+# Usually a simulation or a measurement; here a formula: mean distance, plus the price of cables
 # and stations. Smaller is better.
 
 # %%
@@ -59,10 +59,10 @@ values = [objective(graph) for graph in graphs]
 print([round(value, 2) for value in values])
 
 # %% [markdown]
-# ## What eight observations tell
+# ## A model of eight observations
 #
-# A Gaussian process with a shortest-path kernel predicts the value of any graph, and says how sure
-# it is.
+# A Gaussian process with a shortest-path kernel predicts the value of any graph, with its
+# uncertainty.
 
 # %%
 gp = GraphGP(kernel="sp", n_labels=space.n_labels).fit(graphs, values)
@@ -73,8 +73,8 @@ for m, s in zip(mean, std, strict=True):
 # %% [markdown]
 # ## The next graph
 #
-# `propose` finds the graph with the smallest lower confidence bound and says how good it is known
-# to be: no graph of the space lies below `bound`.
+# `propose` finds the graph with the smallest lower confidence bound and certifies it: no graph of
+# the space lies below `bound`.
 
 # %%
 proposal = propose(space, gp, exclude=graphs, time_limit=2.0)
@@ -84,8 +84,8 @@ proposal
 # %% [markdown]
 # ## The whole loop
 #
-# `minimize` does all of this again and again and keeps every trial in a file. Unless told
-# otherwise it uses the kernel `rbf`, which learns what matters, and expected improvement.
+# `minimize` repeats all of this and keeps every trial in a file. By default
+# it uses the kernel `rbf`, which learns what matters, and expected improvement.
 
 # %%
 folder = Path(tempfile.mkdtemp())
@@ -104,7 +104,7 @@ print(study.best.value)
 study
 
 # %% [markdown]
-# ## Looking at it
+# ## Figures
 #
 # Each figure is one call, and a picture in a notebook (these need `pip install 'bogrape[plots]'`).
 

@@ -151,7 +151,7 @@ class Entries:
     # -- models -------------------------------------------------------------------------------
 
     def call_gp(self, rng: random.Random) -> object:
-        names = ("kernel", "noise", "n_labels", "restarts", "seed", "alpha", "beta", "clip")
+        names = ("kernel", "noise", "n_labels", "restarts", "seed", "alpha", "beta", "clip", "cap")
         given = some(rng, names)
         if isinstance(given.get("restarts"), int):
             given["restarts"] = min(given["restarts"], 3)

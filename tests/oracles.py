@@ -299,7 +299,7 @@ def is_connected(graph: Graph, how: bool | str) -> bool:
 
 
 def rows_hold(rows: Sequence[Any], graph: Graph) -> bool:
-    """Whether some values of the helpers satisfy all rows, the other atoms being the graph's."""
+    """True if some values of the helpers satisfy all rows, the other atoms being the graph's."""
     g, length = _facts(graph)
     atoms = {atom for row in rows for atom, _ in (*row.terms, *row.when)}
     helpers = sorted((atom for atom in atoms if type(atom).__name__ == "Aux"), key=str)

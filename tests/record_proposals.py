@@ -124,7 +124,7 @@ def answered(source: Path, log: Path, *, fresh: bool) -> dict[str, Row]:
 
 
 def the_clock_had_a_say(answers: Sequence[Row]) -> bool:
-    """Whether the machine was so busy that a proof took seconds, and a longer search followed.
+    """True if the machine was so busy that a proof took seconds, and a longer search followed.
 
     What is proved is then the same, but of graphs that are tied it may have met others.
     """

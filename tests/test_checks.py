@@ -27,7 +27,7 @@ def test_integers_of_numpy_are_integers_and_come_back_as_python_s(value: int) ->
 
 
 @pytest.mark.parametrize("value", NO_INTEGERS, ids=repr)
-def test_what_is_no_integer_is_refused(value: Any) -> None:
+def test_values_that_are_not_integers_are_refused(value: Any) -> None:
     assert not is_whole(value)
     with pytest.raises(InvalidInputError, match=r"^expected k to be an integer >= 0, got "):
         whole(value, "k", 0)
@@ -42,7 +42,7 @@ def test_integers_out_of_range_are_refused_with_the_error_of_the_caller() -> Non
 
 
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda value: shown(value)[:20])
-def test_what_is_no_number_is_refused(value: Any) -> None:
+def test_values_that_are_not_numbers_are_refused(value: Any) -> None:
     assert not is_number(value)
     with pytest.raises(InvalidInputError, match=r"^expected x to be a finite number > 0, got "):
         positive(value, "x")
@@ -67,7 +67,7 @@ def test_a_duration_may_be_infinite_or_longer_than_a_float_can_say() -> None:
             seconds(wrong, "t")
 
 
-def test_a_value_is_shown_in_a_length_one_can_read_whatever_it_is() -> None:
+def test_any_value_is_shown_at_readable_length() -> None:
     class Hostile:
         def __repr__(self) -> str:
             raise RuntimeError

@@ -271,7 +271,7 @@ def test_a_graph_whose_labels_mean_something_else_is_not_learnt_from() -> None:
 # -- rules in words ---------------------------------------------------------------------------
 
 
-def test_every_rule_but_none_falls_back_to_its_name() -> None:
+def test_every_built_in_rule_describes_itself_in_words() -> None:
     kinds = list(constraints.RULES.values())
     kinds += list(pytest.importorskip("bogrape.molecules").RULES.values())
     assert [k for k in kinds if k.describe is constraints.Rule.describe] == []
@@ -356,7 +356,7 @@ def test_scripts_in_a_drawing_are_part_of_an_image() -> None:
 @pytest.mark.parametrize(
     "text", [None, b"<svg/>", "", "<svg/>", "<svg", SVG + SVG, f"<!DOCTYPE svg []>{SVG}", "<p/>"]
 )
-def test_what_is_not_a_drawing_is_refused(text: object) -> None:
+def test_invalid_drawings_are_refused(text: object) -> None:
     with pytest.raises(ValueError, match=r"expected an? "):
         embedded_svg(text, 60, "")
 
@@ -422,7 +422,7 @@ def test_an_oracle_refuses_molecules_of_another_data_set() -> None:
         oracle(molecules.from_smiles("CO", "qm9"))
 
 
-def test_a_graph_that_names_other_elements_is_not_taken_for_another_molecule() -> None:
+def test_a_graph_with_other_element_names_is_refused() -> None:
     molecules = pytest.importorskip("bogrape.molecules")
     graph = molecules.from_smiles("CCl", ("C", "Cl"))
     assert molecules.to_smiles(graph) == "CCl"

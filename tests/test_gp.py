@@ -361,6 +361,33 @@ def test_believing_a_mean_keeps_means_and_lowers_deviations(name: str, data: st.
     assert new_std[0] <= math.sqrt(1e-3) * scale * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("own_noise", [False, True])
+@pytest.mark.parametrize("name", ["ssp", "sp", "essp", "esp", "rbf"])
+@settings(max_examples=10)
+@given(data=st.data())
+def test_what_is_believed_is_added_as_if_it_had_always_been_there(
+    name: str, own_noise: bool, data: st.DataObject
+) -> None:
+    options: dict[str, Any] = {"directed": False, "n_features": 1}
+    graphs, values = data.draw(datasets(n_nodes=(1, 5), n_labels=2, **options))
+    added = data.draw(graph_lists(min_size=2, n_nodes=(1, 7), n_labels=3, **options))
+    assume(np.std(values) > 1e-3)
+    noise = np.full(len(values), 1e-2 * np.var(values)) if own_noise else None
+    gp = GraphGP(name, noise=1e-3, restarts=1).fit(graphs, values, noise=noise)  # type: ignore[arg-type]
+    believed = gp.posterior
+    for graph in added:  # one after another: each may have longer paths, or a label more
+        believed = believed.believe([graph])
+    from_scratch = type(believed)(believed.model)
+    kernel = believed.model.kernel
+    counts = count([*graphs, *added], pairs=kernel.labelled, edges=kernel.edge_labelled)
+    np.testing.assert_allclose(
+        believed.standard_mean_std(counts),
+        from_scratch.standard_mean_std(counts),
+        rtol=1e-6,
+        atol=1e-6,
+    )
+
+
 # -- what is refused --------------------------------------------------------------------------
 
 
@@ -434,9 +461,11 @@ def test_an_unfitted_process_says_so() -> None:
 
 def test_queries_unlike_the_data_are_refused() -> None:
     gp = fitted([EDGE, PATH], [1.0, 2.0])
-    with pytest.raises(InvalidInputError, match=r"must have 0 features .* got 1"):
+    with pytest.raises(InvalidInputError, match=r"with 0 features .* got 1"):
         gp.predict([Graph([[0]], features=[[1]])])
-    with pytest.raises(InvalidInputError, match="undirected as the fitted ones are, got directed"):
+    with pytest.raises(
+        InvalidInputError, match="undirected graphs like the fitted ones, got directed"
+    ):
         gp.predict([Graph([[0]], directed=True)])
     with pytest.raises(InvalidInputError, match="at least one graph, got none"):
         gp.predict([])

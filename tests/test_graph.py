@@ -330,7 +330,7 @@ NAN, INF = float("nan"), float("inf")
         (3, r"square matrix .* got shape \(\)"),
         ([[0, 1], [0, 0]], r"symmetric .* \(0, 1\) and \(1, 0\) differ; pass directed=True"),
         ([[1, 1], [1, 0]], "self-loops are not supported, got one at node 0; clear the diagonal"),
-        ([[0, 2], [2, 0]], "only 0 and 1, got 2; labels of edges go into edge_labels"),
+        ([[0, 2], [2, 0]], "only 0 and 1, got 2; pass edge labels as edge_labels"),
         ([[0, 0.5], [0.5, 0]], "only 0 and 1, got 0.5"),
         ([[0, -1], [-1, 0]], "only 0 and 1, got -1"),
         ([[0, NAN], [NAN, 0]], "only 0 and 1, got nan"),

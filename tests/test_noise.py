@@ -259,7 +259,7 @@ def test_leave_one_out_equals_predicting_from_the_others(name: str) -> None:
         assert found.std[i] == pytest.approx(math.sqrt(std[0] ** 2 + own), rel=1e-6)
 
 
-def test_what_is_known_to_be_far_off_decides_nothing() -> None:
+def test_a_value_with_a_large_known_variance_has_no_influence() -> None:
     graphs, y, _ = observed(12)
     queries = SPACE.sample(20, seed=1)
     gp = GraphGP("ssp", noise=0.01, alpha=1.0, beta=1.0, n_labels=2)
@@ -311,7 +311,7 @@ def test_equal_noise_leaves_every_bit_of_the_standardised_values(
         (["a", "b", "c"], "noise must be variances"),
     ],
 )
-def test_what_is_no_variance_is_refused(noise: Any, message: str) -> None:
+def test_values_that_are_not_variances_are_refused(noise: Any, message: str) -> None:
     graphs = SPACE.sample(3, seed=0)
     with pytest.raises(InvalidInputError, match=message):
         GraphGP().fit(graphs, [1.0, 2.0, 3.0], noise=noise)
@@ -321,4 +321,4 @@ def test_the_description_says_what_noise_was_given() -> None:
     graphs, y, noise = observed(10)
     noise[5:] = math.nan
     gp = GraphGP("ssp", restarts=1).fit(graphs, y, noise=noise)
-    assert "5 of 10 observations add the noise given with them" in gp.describe()
+    assert "5 of 10 observations have a noise of their own" in gp.describe()

@@ -33,7 +33,7 @@ def test_all_finite_values_are_standardised_to_the_last_digits(values: list[floa
 
 
 @given(ordinary, st.integers(-1000, 900))
-def test_a_power_of_two_leaves_every_bit_as_it_is(values: list[float], power: int) -> None:
+def test_scaling_by_a_power_of_two_changes_no_bit(values: list[float], power: int) -> None:
     base, other = standardise(np.array(values)), standardise(np.ldexp(values, power))
     assert (base.y == other.y).all()
     assert other.mean == math.ldexp(base.mean, power)
@@ -114,7 +114,7 @@ def _correlation(slip: float | None, clip: float | None) -> float:
 
 
 @pytest.mark.parametrize("slip", [1e6, 1e155, -1e308])
-def test_one_slip_does_not_spoil_what_is_learnt_of_the_others(slip: float) -> None:
+def test_one_outlier_does_not_spoil_predictions_of_other_graphs(slip: float) -> None:
     assert _correlation(None, STUDY_CLIP) > 0.99
     assert _correlation(slip, STUDY_CLIP) > 0.9
     assert _correlation(slip, None) < 0.5  # what clipping is for
@@ -140,3 +140,54 @@ def test_a_study_goes_on_after_an_extreme_value_and_names_it(
     assert len(proposed) == 3
     assert all(math.isfinite(t.certificate["value"]) for t in proposed)
     assert all(t.certificate["status"] == "optimal" for t in proposed)
+
+
+# -- capping --------------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.integers(-1000, 1000), min_size=5, max_size=30), st.sampled_from([0.5, 1.0, 3.0])
+)
+def test_bad_values_count_as_the_cap_and_good_ones_as_they_are(
+    whole: list[int], cap: float
+) -> None:
+    values = np.array(whole, dtype=float)
+    median = sorted(whole)[(len(whole) - 1) // 2]
+    apart = sorted(abs(value - median) for value in whole if value != median)
+    limit = median + cap * apart[(len(apart) - 1) // 2] if apart else math.inf
+    found = standardise(values, cap=cap)
+    assert found.capped == tuple(i for i, value in enumerate(whole) if value > limit)
+    expected = standardise(np.array([min(value, limit) for value in whole]))
+    assert (found.y == expected.y).all()
+    assert (found.mean, found.scale) == (expected.mean, expected.scale)
+
+
+def test_a_long_tail_of_bad_values_no_longer_hides_the_good_ones() -> None:
+    space = GraphSpace(8, labels=2)
+    graphs = space.sample(80, seed=3)
+    y = np.array([float(graph.n_edges + 3 * graph.labels.sum()) for graph in graphs])
+    tail = y > np.quantile(y, 0.8)
+    told = np.where(tail, y + 1000.0 * np.random.default_rng(0).exponential(size=len(y)), y)
+    errors = {}
+    for cap in (None, 3.0):
+        gp = GraphGP("rbf", "fit", space=space, cap=cap).fit(graphs[:40], told[:40])
+        good = [i for i in range(40, 80) if not tail[i]]
+        mean = gp.predict([graphs[i] for i in good], return_std=False)
+        errors[cap] = np.abs(mean - y[good]).mean()
+        assert (set(gp.capped) >= set(np.flatnonzero(tail[:40]))) == (cap is not None)
+    assert errors[3.0] < 0.1 * errors[None]
+
+
+def test_the_report_says_how_many_values_are_capped_and_where() -> None:
+    from bogrape.report.survey import Survey
+    from bogrape.report.words import certainty_in_words
+
+    study = Study(GraphSpace(6), n_initial=2, cap=2.0, direction="maximize")
+    for graph in study.settings.space.sample(12, seed=0, distinct=True):
+        study.add(graph, -500.0 if graph.n_edges < 6 else float(graph.n_edges))
+    survey = Survey(study)
+    bad = [trial.id for trial in study.trials if trial.value == -500.0]
+    assert bad
+    assert [trial.id for trial in survey.capped] == bad
+    assert -500 < survey.cap < 6
+    assert any(f"{len(bad)} of 12 values" in line for line in certainty_in_words(survey))

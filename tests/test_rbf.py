@@ -358,9 +358,9 @@ def test_what_the_kernel_was_not_scaled_to_is_refused() -> None:
         GraphGP("rbf", space=GraphSpace(6, labels=3)).fit(graphs, y)
     featured = GraphSpace(6, labels=3, features=1)
     gp = GraphGP("rbf").fit(featured.sample(6), y)
-    with pytest.raises(InvalidInputError, match="must have no edge labels as the fitted ones"):
+    with pytest.raises(InvalidInputError, match="without edge labels like the fitted ones"):
         gp.predict(graphs)
-    with pytest.raises(InvalidInputError, match="must have 1 features"):
+    with pytest.raises(InvalidInputError, match="with 1 features"):
         gp.predict(plain)
 
 
@@ -375,7 +375,7 @@ def test_it_says_what_matters_most() -> None:
     counts = count(problem(5)[0], edges=True)
     kernel = RBF(length_within_2=0.3, length_edge_labels=0.6).scaled_to(counts)
     (said,) = kernel.in_words(3)
-    assert said.startswith("What matters most to the prediction: pairs of labels within 2 steps (")
+    assert said.startswith("Most important for the prediction: pairs of labels within 2 steps (")
     assert ", then labels of edges (" in said
     assert "pairs of nodes within 1 step (" in kernel.in_words(1)[0]
     assert sum(kernel.importance().values()) == pytest.approx(1.0)
@@ -388,9 +388,9 @@ def test_a_fitted_process_describes_itself() -> None:
     graphs = space.sample(40, seed=3)
     gp = GraphGP("rbf", noise="fit", space=space).fit(graphs, [g.labels.mean() for g in graphs])
     assert gp.describe().startswith(
-        "What matters most to the prediction: numbers of nodes with each label ("
+        "Most important for the prediction: numbers of nodes with each label ("
     )
-    assert gp.describe().endswith("% is taken for noise.")
+    assert gp.describe().endswith(" of the observed values as noise.")
     assert GraphGP("ssp").fit(graphs, range(40)).describe().startswith("The kernel is ssp.")
 
 

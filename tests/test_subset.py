@@ -24,7 +24,7 @@ def counts(n: int) -> Counts:
 
 @settings(max_examples=60)
 @given(st.integers(4, 60), st.integers(5, 200), st.integers(0, 99), st.data())
-def test_the_best_the_latest_and_the_best_to_beat_are_among_so_many(
+def test_the_chosen_ones_include_the_best_the_latest_and_the_best_to_beat(
     n: int, n_all: int, seed: int, data: st.DataObject
 ) -> None:
     y = values(n_all, seed)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 # that results do not depend on what else the machine does; None is a proof by the time limit.
 SEARCHES: dict[str, int | None] = {
     "weak": 2_500,
+    "medium": 10_000,
     "local": 50_000,
     "thorough": 150_000,
     "exact": None,
@@ -39,7 +40,7 @@ SEARCHES: dict[str, int | None] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How much of an experiment is run.
+    """The part of an experiment to run.
 
     Attributes:
         problems: names of `get_problem`.
@@ -98,12 +99,12 @@ class Experiment:
     """An experiment of the paper.
 
     Attributes:
-        name: what `get_experiment` knows it by, and the name of its file of results.
-        title: a line about it.
-        source: where the paper has it.
+        name: for `get_experiment`, and the name of its file of results.
+        title: a one-line description.
+        source: its place in the paper.
         plan: the paper's protocol.
-        short: minutes instead of days; what is cut is named in the results.
-        quick: seconds, to see that everything works.
+        short: minutes instead of days; the results name the reductions.
+        quick: seconds, to check that everything works.
         settings: what a task of a method needs to know besides its key.
         run: does a task; what it returns is added to the task's record.
         tables: Markdown from its records and references (`benchmarks.statistics.joined`).
@@ -145,7 +146,7 @@ _EXPERIMENTS: dict[str, Experiment] = {}
 def register(experiment: Experiment) -> Experiment:
     """Make an experiment known."""
     if experiment.name in _EXPERIMENTS:
-        raise InvalidInputError(f"an experiment named {experiment.name!r} exists already")
+        raise InvalidInputError(f"an experiment named {experiment.name!r} already exists")
     _EXPERIMENTS[experiment.name] = experiment
     return experiment
 

@@ -1,4 +1,4 @@
-"""What experiments that compare optimisers have in common. (No experiment of its own.)"""
+"""Common parts of experiments that compare optimisers. (Not an experiment.)"""
 
 from __future__ import annotations
 

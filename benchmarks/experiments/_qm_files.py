@@ -1,4 +1,4 @@
-"""Where experiments find the QM7 and QM9 files. (No experiment of its own.)"""
+"""Paths of the QM7 and QM9 files. (Not an experiment.)"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paper's formulation as the method of a study: SCIP beside the exact engine, N ≤ 6."""
+"""The paper's formulation as the method of a study: SCIP against the exact engine, N ≤ 6."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""How well Gaussian processes predict: RMSE and MNLL of every kernel over sizes of molecules.
+r"""Accuracy of Gaussian processes: RMSE and MNLL of every kernel over sizes of molecules.
 
 The paper's two tables: 20 random molecules of N atoms to train on, 100 to test on, values by the
 network trained on QM7. With predictions :math:`m_i` and deviations :math:`s_i` of observations,
@@ -70,7 +70,7 @@ PAPER = Plan(
 
 
 def settings(plan: Plan, method: str) -> dict[str, Any]:  # noqa: ARG001
-    """How many graphs to train and to test on."""
+    """Numbers of graphs to train and to test on."""
     return {"n_train": plan.n_initial, "n_test": plan.n_iterations}
 
 
@@ -153,7 +153,7 @@ def _table(
 
 
 def figure(records: Sequence[Record], references: Sequence[Record] = ()) -> Figure:  # noqa: ARG001
-    """RMSE over replications, a violin a kernel and a panel a size, with quartiles."""
+    """RMSE over replications, one violin per kernel and one panel per size, with quartiles."""
     problems = list(dict.fromkeys(record["problem"] for record in records))
     methods = sorted({record["method"] for record in records}, key=KERNELS.index)
     drawn = new_figure(2.6 * len(problems) + 0.8, 0.26 * len(methods) + 1.1)

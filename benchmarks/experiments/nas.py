@@ -20,7 +20,7 @@ DATA_SETS = (
 )
 PLAN = Plan(
     problems=tuple(f"nas-{name}" for name in DATA_SETS),
-    methods=("random", "reg-evol", "tpe", "tanimoto-gp", "forest", "rbf", "ssp-ei"),
+    methods=("random", "reg-evol", "tpe", "tanimoto-gp", "forest", "rbf", "rbf-cap", "sp-cap"),
     replications=10,
     n_initial=10,
     n_iterations=90,

@@ -1,4 +1,4 @@
-"""``auto`` beside every single method, given the same time on real trajectories (not in the paper).
+"""``auto`` against every single method, with the same time on real trajectories (not in the paper).
 
 Methods are a method of `propose`, a kernel and an acquisition, such as ``search:rbf-ei``. ``exact``
 is another name of ``auto`` and not run. What counts is the value of the proposal: a proof is worth
@@ -80,7 +80,7 @@ def _warm_up() -> None:
 
 
 def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:  # noqa: ARG001
-    """How often each method found the best value, and how often ``auto`` found less than it."""
+    """Number of best values per method, and how often ``auto`` found a worse one."""
     limits = ", ".join(sorted({f"{record['time_limit']:g}" for record in records}))
     found: dict[tuple[str, str, int], dict[str, Record]] = {}
     for record in records:

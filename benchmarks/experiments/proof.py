@@ -1,4 +1,4 @@
-"""What a proof is worth: exact proposals beside local search alone (not in the paper)."""
+"""Value of a proof: exact proposals compared with local search alone (not in the paper)."""
 
 from __future__ import annotations
 

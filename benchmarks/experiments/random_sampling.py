@@ -1,4 +1,4 @@
-"""What random sampling reaches on average: the zero of the share of the way (not in the paper).
+"""Mean result of random sampling: the zero of the scale (not in the paper).
 
 The best of 60 random graphs differs from run to run. Its mean is computed from a hundred times as
 many graphs (`benchmarks.statistics.expected_best`), for each problem and seed.

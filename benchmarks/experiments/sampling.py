@@ -35,7 +35,7 @@ PAPER = Plan(
 
 
 def settings(plan: Plan, method: str) -> dict[str, Any]:  # noqa: ARG001
-    """How many molecules are drawn; there are no proposals, so no limit."""
+    """Number of molecules to draw; there are no proposals, so no limit."""
     return {"n_initial": plan.n_initial, "n_iterations": plan.n_iterations}
 
 

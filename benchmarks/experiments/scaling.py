@@ -1,4 +1,4 @@
-"""How one proposal scales with the number of nodes N and of observations T (not in the paper).
+"""Time per proposal against the numbers of nodes N and of observations T (not in the paper).
 
 Problems are named ``N-T``: connected graphs with N nodes and 5 labels, T random ones of which are
 observed, with the values of a random GCN. One proposal each; how close it came to a proof.

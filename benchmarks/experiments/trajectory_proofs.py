@@ -67,7 +67,7 @@ def run(task: Task) -> dict[str, Any]:
 
 
 def certificate(proposal: Proposal) -> dict[str, Any]:
-    """What is recorded of a proposal."""
+    """Recorded quantities of a proposal."""
     return {
         "status": proposal.status,
         "value": proposal.value,

@@ -30,7 +30,7 @@ Kappa = float | Callable[[int], float]
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """What an optimiser wants evaluated next.
+    """The next graph that an optimiser wants to evaluate.
 
     Attributes:
         graph: in the space, and isomorphic to no graph observed before.
@@ -74,7 +74,7 @@ class Optimiser(Protocol):
 
 @dataclass(frozen=True)
 class Settings:
-    """What an optimiser is built from.
+    """Parameters of an optimiser.
 
     Attributes:
         space: the graphs to choose from.
@@ -107,7 +107,7 @@ def register(name: str) -> Callable[[Factory], Factory]:
     def add(factory: Factory) -> Factory:
         if name in _FACTORIES:
             raise InvalidInputError(
-                f"an optimiser named {name!r} exists already; choose another name"
+                f"an optimiser named {name!r} already exists; choose another name"
             )
         _FACTORIES[name] = factory
         return factory

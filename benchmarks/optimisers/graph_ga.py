@@ -26,7 +26,7 @@ _ROUNDS = 5  # of offspring, until one is new and in the space
 
 
 def is_molecular(space: GraphSpace) -> bool:
-    """Whether graphs of the space are molecules."""
+    """True if graphs of the space are molecules."""
     return space.domain is not None and space.domain.name == "molecules"
 
 

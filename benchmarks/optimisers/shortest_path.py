@@ -33,6 +33,7 @@ class Variant:
     noise: float | Literal["fit"] = 1e-6
     improvement: bool = False  # EI, not LCB
     method: Method = "auto"
+    cap: float | None = None  # of bad values, see `GraphGP`
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,9 @@ class BoGrape:
         """Fit and propose."""
         space, variant = self.settings.space, self.variant
         n_evaluations = self.settings.n_evaluations
-        gp = GraphGP(variant.kernel, variant.noise, space=space).fit(graphs, values)
+        gp = GraphGP(variant.kernel, variant.noise, space=space, cap=variant.cap).fit(
+            graphs, values
+        )
         proposal = propose(
             space,
             gp,
@@ -84,3 +87,7 @@ for _kernel in ("ssp", "sp"):  # the paper's formulation has no rows for the exp
     register(f"{_kernel}-mip")(partial(BoGrape, Variant(kernel=_kernel, method="mip")))
 register("rbf")(partial(BoGrape, Variant(kernel="rbf", noise="fit", improvement=True)))
 register("rbf-lcb")(partial(BoGrape, Variant(kernel="rbf", noise="fit")))
+# for objectives with a long tail of bad values
+_tail = partial(Variant, noise="fit", cap=3.0)
+register("rbf-cap")(partial(BoGrape, _tail(kernel="rbf", improvement=True)))
+register("sp-cap")(partial(BoGrape, _tail(kernel="sp")))

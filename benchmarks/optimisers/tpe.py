@@ -59,7 +59,7 @@ def graph_of(space: GraphSpace, parameters: dict[str, int]) -> Graph:
 
 @dataclass(frozen=True)
 class TreeParzen:
-    """What Optuna suggests, led into the space."""
+    """The suggestion of Optuna, mapped into the space."""
 
     settings: Settings
 

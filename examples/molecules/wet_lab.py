@@ -32,7 +32,7 @@ def main(n_rounds: int = 5) -> Study:
     space = molecule_space(
         ("C", "N", "O"),
         n_atoms=(4, 7),
-        rules=[  # what nobody could make, or keep, stays out
+        rules=[  # molecules that cannot be made or are unstable
             NoAdjacentHeteroatoms(),
             ForbiddenSubstructure("[!C]-C-[!C]"),
             ForbiddenSubstructure("C=C-[!C]"),

@@ -7,6 +7,6 @@
 #SBATCH --open-mode=append
 
 # Each task proposes and evaluates graphs until the budget in study.toml is spent. A task that is
-# cut off (time limit, node failure) finishes its trial when it is submitted again: its name is the
-# same. See how far the study is, from anywhere:   bogrape status study.toml
+# stopped (time limit, node failure) finishes its trial when it is submitted again under the same
+# name. To see the progress of the study:   bogrape status study.toml
 exec bogrape run study.toml --worker "task-$SLURM_ARRAY_TASK_ID"

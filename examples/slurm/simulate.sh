@@ -1,7 +1,7 @@
 #!/bin/sh
 # Put your simulation here. It reads one graph as a line of JSON, such as
 #   {"n_nodes":3,"directed":false,"edges":[[0,1],[1,2]],"labels":[0,2,1]}
-# and the last line it prints is the value. If it fails, so does this script, and the study goes on.
+# and the last line it prints is the value. If it fails, so does this script, and the study continues.
 set -eu
 graph=$(cat)
 

@@ -1,5 +1,5 @@
 """Bayesian optimisation over graphs: a graph space and a few observations go in, the best next
-graph comes out, with a proof of how good it is."""
+graph comes out, with a proof of its quality."""
 
 from typing import Any
 

@@ -3,10 +3,10 @@ r"""Acquisition functions on the posterior mean and standard deviation; all are 
 * ``LCB(kappa)``: :math:`\mu - \kappa\sigma` with :math:`\kappa = \sqrt{\beta_t}`. The paper's three
   schedules are ``LCB(1.0)`` (its default), ``LCB(1.96)`` and ``LCB.growing(t)`` with
   :math:`\kappa_t = 3\sqrt{\tfrac12 \log(2(t+1))}`.
-* ``EI()``: minus the expected improvement below the best observed value. Far from hope that is too
-  small for a floating-point number, and its logarithm, `EI.log`, is not: proposers compare that.
+* ``EI()``: minus the expected improvement below the best observed value. It may be too small for a
+  floating-point number, so proposers compare its logarithm, `EI.log`.
 
-Any function of ``(mean, std, best)`` will do (``docs/extending/own-acquisition.md``).
+Any function of ``(mean, std, best)`` can be used (``docs/extending/own-acquisition.md``).
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ class Acquisition(Protocol):
     def __call__(self, mean: FloatArray, std: FloatArray, best: float) -> FloatArray:
         """Value of each candidate, given the best observed objective value.
 
-        A value may be infinite, for a graph never to be proposed, and never NaN.
+        A value may be infinite, which excludes the graph, but never NaN.
         """
 
 
 def is_monotone(acquisition: Acquisition) -> bool:
-    """Whether it declares that no value is below that at the lowest mean and largest deviation."""
+    """True if it declares its value to be smallest at the lowest mean and largest deviation."""
     return getattr(acquisition, "monotone", False) is True
 
 
 def checked_values(
     acquisition: Acquisition, mean: FloatArray, std: FloatArray, best: float
 ) -> FloatArray:
-    """The values of an acquisition function of your own: one per graph, none NaN or ``-inf``."""
+    """Values of a custom acquisition function: one per graph, none NaN or ``-inf``."""
     with np.errstate(all="ignore"):  # an infinite value is fine, and anything else is found below
         found = acquisition(mean, std, best)
     name = name_of(acquisition)
@@ -102,7 +102,7 @@ def name_of(acquisition: Acquisition) -> str:
 
 
 def _is_finite(value: object) -> bool:
-    """Whether it is a number that arithmetic can be done with."""
+    """True for a finite number within the range of floats."""
     try:
         return isinstance(value, (int, float)) and math.isfinite(value)
     except OverflowError:  # an integer beyond the range of floats
@@ -140,7 +140,7 @@ class LCB:
 
 @dataclass(frozen=True)
 class EI:
-    """Minus the expected improvement below ``best - xi``; a certain point improves by its gain.
+    """Minus the expected improvement below ``best - xi``; without uncertainty, minus the gain.
 
     >>> EI()(np.array([40.0]), np.array([1.0]), best=0.0)
     array([-0.])
@@ -163,9 +163,9 @@ class EI:
         return np.asarray(-np.where(certain, np.maximum(gain, 0.0), uncertain))
 
     def log(self, mean: FloatArray, std: FloatArray, best: float) -> FloatArray:
-        """Logarithm of the expected improvement, exact where that itself is too small a number.
+        """Logarithm of the expected improvement, accurate even where that underflows.
 
-        Minus infinity at a certain point that is no better.
+        Minus infinity for a point without uncertainty that is no better.
         """
         gain, u = self._gain(mean, std, best)
         with np.errstate(divide="ignore"):

@@ -1,7 +1,7 @@
-"""`Batch`: many graphs of one size as stacked arrays, for everything that must be fast.
+"""`Batch`: many graphs of one size as stacked arrays, for fast code.
 
-A `Graph` is checked, frozen and pleasant; a `Batch` is a few numpy arrays with a leading axis over
-graphs. Counts, rules and the searches work on batches, so that none of them loops over graphs.
+A `Graph` is checked, frozen and convenient; a `Batch` is a few numpy arrays with a leading axis
+over graphs. Counts, rules and the searches work on batches, so that none of them loops over graphs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .graph import Graph
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """B graphs with n nodes each; the caller vouches for the invariants `Graph` checks."""
+    """B graphs with n nodes each; the caller guarantees the invariants that `Graph` checks."""
 
     adjacency: BoolArray  # (B, n, n)
     labels: IntArray  # (B, n)
@@ -76,7 +76,7 @@ class Batch:
     def counts(
         self, n_labels: int, *, pairs: bool, edges: bool = False, deadline: float = math.inf
     ) -> Counts:
-        """The counts the kernels see: of all graphs, or of the first that there is time for."""
+        """The counts the kernels see: of all graphs, or of as many as the deadline allows."""
         edge_labels = None
         if edges:  # edges without labels count as labelled 0
             edge_labels = (
@@ -117,7 +117,7 @@ class Batch:
         )
 
     def raw(self, i: int) -> bytes:
-        """The bytes of the i-th graph as it is numbered; far cheaper than the graph."""
+        """The bytes of the i-th graph in its numbering; far cheaper than the graph."""
         parts = [self.adjacency[i], self.labels[i], self.features[i]]
         if self.edge_labels is not None:
             parts.append(self.edge_labels[i])

@@ -1,8 +1,8 @@
-"""Checks of what a caller gave: numbers, and the arrays of a graph.
+"""Checks of arguments: numbers, and the arrays of a graph.
 
-Each check returns what it looked at in its normal form, or raises an error that says what was
-expected and what came. Whoever has more to say, such as a rule with a remedy, asks `is_whole` or
-`is_number`. Checked arrays are fresh ones that cannot be written to.
+Each check returns its argument in normal form, or raises an error that says what was expected and
+what was found. Callers with their own message, such as a rule with a remedy, use `is_whole` or
+`is_number`. Checked arrays are read-only copies.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 def is_whole(value: object) -> TypeGuard[Any]:
-    """Whether it is an integer, of Python or of numpy; True and False are none."""
+    """True for an integer of Python or numpy, but not for a bool."""
     return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
 
 
 def is_number(value: object) -> TypeGuard[Any]:
-    """Whether it is a real number that a float can hold, not NaN; True and False are none."""
+    """True for a real number in the range of floats; not for NaN or a bool."""
     if not isinstance(value, Real) or isinstance(value, (bool, np.bool_)):
         return False
     try:
@@ -72,7 +72,7 @@ def seconds(value: object, what: str) -> float:
 
 
 def shown(value: object) -> str:
-    """The value for a message, cut to a length one can read."""
+    """The value as text for a message, shortened."""
     try:
         text = repr(value)
     except Exception:  # of the caller's own class, or an integer of too many digits
@@ -84,7 +84,7 @@ def shown(value: object) -> str:
 
 
 def _frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
-    """The same array, which from now on cannot be written to."""
+    """The same array, made read-only."""
     array.setflags(write=False)
     return array
 
@@ -114,8 +114,8 @@ def adjacency_matrix(adjacency: ArrayLike, directed: bool) -> BoolArray:
     odd = array[(array != 0) & (array != 1)]
     if odd.size:
         raise InvalidGraphError(
-            f"adjacency must hold only 0 and 1, got {odd[0]!s}; labels of edges go into "
-            "edge_labels, and parallel edges are not supported"
+            f"adjacency must hold only 0 and 1, got {odd[0]!s}; pass edge labels as "
+            "edge_labels; parallel edges are not supported"
         )
     matrix: BoolArray = array.astype(bool)
     loops = np.flatnonzero(matrix.diagonal())
@@ -133,13 +133,13 @@ def adjacency_matrix(adjacency: ArrayLike, directed: bool) -> BoolArray:
 
 
 def _asymmetry(matrix: NDArray[Any]) -> tuple[int, int] | None:
-    """The first place where a square matrix differs from its mirror image."""
+    """The first entry at which a square matrix is not symmetric."""
     places = np.argwhere(matrix != matrix.T)
     return (int(places[0, 0]), int(places[0, 1])) if len(places) else None
 
 
 def _not_integers(array: NDArray[Any]) -> BoolArray:
-    """Where the entries are no integers between 0 and the largest label."""
+    """Mask of entries that are not integers between 0 and the largest label."""
     return np.asarray((array != np.floor(array)) | (array < 0) | (array > LARGEST))
 
 

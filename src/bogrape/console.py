@@ -1,12 +1,12 @@
-"""Somebody who waits: what they see of it, and how they cut it short.
+"""Progress display and Ctrl-C.
 
-A *status line* says how far something has come. On a terminal it is a bar; in a notebook a line
-that is updated in place; elsewhere lines through `logging`, if the user has set it up for INFO, and
-otherwise lines on standard error, not too many of them.
+A *status line* shows progress. On a terminal it is a bar, in a notebook a line that is updated in
+place, and elsewhere lines through `logging`, if the user has configured it for INFO, or a few lines
+on standard error.
 
-Somebody who presses *Ctrl-C* while a proof is under way mostly wants what has been found, so the
-first one ends the proof and not the program. A second one within a few seconds means what it always
-means, so a loop around ``ask`` can still be stopped.
+Pressing *Ctrl-C* during a proof usually means "give me the best graph so far", so the first Ctrl-C
+stops the proof, not the program. A second one within a few seconds interrupts as usual, so a loop
+around ``ask`` can still be stopped.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def status_line(
     delay: float = 0.0,
     pause: float = 1.0,
 ) -> StatusLine:
-    """The status line that fits where we are.
+    """The status line for the current environment.
 
     Args:
         name: what makes progress.
@@ -69,7 +69,7 @@ def status_line(
 
 
 def in_notebook() -> bool:
-    """Whether we run in the kernel of a notebook: Jupyter, Colab, an editor's."""
+    """True inside the kernel of a notebook (Jupyter, Colab, an editor)."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return shell is not None and hasattr(shell, "kernel")
@@ -77,7 +77,7 @@ def in_notebook() -> bool:
 
 @final
 class _Nowhere:
-    """For those who want nothing shown, and for programs without a standard error."""
+    """Shows nothing: on request, or in programs without a standard error."""
 
     def show(self, done: int, text: str) -> None:
         pass

@@ -10,9 +10,9 @@ Notation (``docs/notation.md``):
 ``n``        ``Counts.sizes``      number of nodes
 ===========  ====================  ==============================================================
 
-Pairs without a path are never counted. Distances of a whole batch of graphs are found together by
-a breadth-first search on bit sets: row ``u`` of a graph is one machine word whose bit ``v`` says
-"v is within s steps of u", and a step ORs the rows of u's neighbours, for all graphs at once.
+Pairs without a path are never counted. Distances of a whole batch of graphs are computed together
+by a breadth-first search on bit sets: row ``u`` of a graph is one machine word whose bit ``v``
+says "v is within s steps of u", and a step ORs the rows of u's neighbours, for all graphs at once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +59,14 @@ class Counts:
         """Number of features beyond the labels."""
         return int(self.features.shape[1]) - self.n_labels
 
+    @cached_property
+    def memo(self) -> dict[Any, Any]:
+        """What has been derived from these counts and will be needed again; it stays here."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: part for name, part in self.__dict__.items() if name != "memo"}
+
     def emptied(self) -> Counts:
         """Counts of no graph, of the same kind."""
         return self.rows(np.zeros(0, dtype=np.int64))
@@ -86,7 +95,7 @@ class Counts:
 
     @property
     def n_edge_labels(self) -> int:
-        """The largest edge label there is room for; 0 where none was counted."""
+        """The largest edge label of the array; 0 if edges were not counted."""
         return 0 if self.edges is None else int(self.edges.shape[1]) - 1
 
     def padded(self, n_lengths: int, n_labels: int, n_edge_labels: int = 0) -> Counts:
@@ -116,10 +125,10 @@ def count(
     pairs: bool = True,
     edges: bool = False,
 ) -> Counts:
-    """Counts of a list of graphs, of mixed sizes if need be.
+    """Counts of a list of graphs, possibly of different sizes.
 
     Args:
-        graphs: at least one; all directed or none; all with equally many features.
+        graphs: at least one; all directed or all undirected; with equal numbers of features.
         n_labels: L; by default one more than the largest label present.
         pairs: whether to split the counts by labels (SP and ESP need it; it costs a factor).
         edges: whether to count edges by their labels, too; those without labels count as 0.
@@ -171,7 +180,7 @@ def _edge_labels(graph: Graph) -> IntArray:
 
 
 def n_given(graphs: object) -> int:
-    """Number of graphs in what should be a list of them; one graph alone is a common slip."""
+    """Length of a list of graphs; a single graph instead of a list is a common mistake."""
     if isinstance(graphs, Graph) or not isinstance(graphs, (Sequence, np.ndarray)):
         got = "one Graph; put it in a list" if isinstance(graphs, Graph) else type(graphs).__name__
         raise InvalidInputError(f"expected a list of graphs, got {got}")
@@ -196,7 +205,7 @@ def concatenate(first: Counts, second: Counts) -> Counts:
 
 
 def aligned(left: Counts, right: Counts) -> tuple[Counts, Counts]:
-    """The same counts with equally many lengths and labels: zeros where there was nothing.
+    """The same counts, padded with zeros to equal numbers of lengths and labels.
 
     >>> edge, path = Graph([[0, 1], [1, 0]]), Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
     >>> [c.lengths.tolist() for c in aligned(count([edge]), count([path]))]
@@ -223,8 +232,9 @@ def count_batch(
 
     With ``edge_labels``, ``(B, n, n)``, edges are counted by their labels, too.
 
-    This is the hot loop of everything: nothing in it loops over graphs or pairs of nodes. Past the
-    deadline (a `time.monotonic` value) the rest of the graphs is left out; the first few are not.
+    This is the hot loop of the package: nothing in it loops over graphs or pairs of nodes. After
+    the deadline (a `time.monotonic` value) the remaining graphs are left out, except for the first
+    few.
     """
     n_graphs, n = labels.shape
     if labels.max(initial=0) >= n_labels:
@@ -269,8 +279,8 @@ def _count_edges(
     largest = int(of_edges.max(initial=0))
     if largest > MOST_EDGE_LABELS:
         raise InvalidInputError(
-            f"edges can be counted by labels of at most {MOST_EDGE_LABELS}, got edge label "
-            f"{largest}; number the kinds of edges 1, 2, ..."
+            f"expected edge labels of at most {MOST_EDGE_LABELS}, got {largest}; number the kinds "
+            "of edges 1, 2, ..."
         )
     shape = (len(labels), largest + 1, n_labels, n_labels)
     ends = labels.reshape(-1)[rows], labels.reshape(-1)[graph * n + cells % n]

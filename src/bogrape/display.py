@@ -1,10 +1,8 @@
 """Display in notebooks, and safe display of strings and numbers of unknown origin.
 
-What is drawn is decided by a layer above, `bogrape.report`.
-
-``Graph._repr_html_`` and ``Study.plot`` belong to layers that may not import the report, so it is
-handed in here: ``bogrape`` registers a function that loads it when it is first needed
-(``docs/decisions/006-report-handed-in.md``).
+`bogrape.report`, a higher layer, decides how things are drawn. ``Graph._repr_html_`` and
+``Study.plot`` belong to layers that may not import the report. Instead, ``bogrape`` registers a
+function here that loads it when it is first needed (``docs/decisions/006-report-handed-in.md``).
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ def printable(text: object) -> str:
 
 
 def finite(value: object) -> float | None:
-    """The number that a stored value is; ``None`` for text, lists, infinities and the like."""
+    """The value if it is a finite number; ``None`` for text, lists, infinities and so on."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:
@@ -66,7 +64,7 @@ def gap_in_words(gap: float | None, *, of_logs: bool, digits: int = 2) -> str:
 
 
 def register(name: str, hook: Callable[[Any], Any]) -> None:
-    """Say what makes ``html`` or ``plots`` of a thing."""
+    """Register the function that makes ``html`` or ``plots``."""
     _hooks[name] = hook
 
 

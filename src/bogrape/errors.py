@@ -3,29 +3,29 @@
 ::
 
     BoGrapeError
-    ├── InvalidInputError (ValueError)   what came is not what was expected; nothing was changed
+    ├── InvalidInputError (ValueError)   the input is not as expected; nothing was changed
     │   ├── InvalidGraphError            adjacency, labels, features or edge labels are malformed
     │   ├── InvalidSpaceError            a graph space or one of its rules makes no sense
     │   ├── NotInSpaceError              a graph breaks the rules of the space it is used with
-    │   ├── ObservationsError            some observations cannot be used; says which, and why
-    │   ├── UnsupportedError             a combination this method cannot do; says which ones it can
+    │   ├── ObservationsError            some observations cannot be used; says which and why
+    │   ├── UnsupportedError             this method does not support this; says which one does
     │   │   └── MissingExtraError (ImportError)  a package is missing; says how to install it
     │   └── StudyError                   a study cannot do this now (told twice, other settings, …)
-    │       ├── BudgetSpent              a study has as many trials as were allowed
-    │       └── SettingsDiffer           a study exists, with other settings
+    │       ├── BudgetSpent              the study has used its budget of trials
+    │       └── SettingsDiffer           a study of this name exists with other settings
     ├── FitError                         the Gaussian process cannot be fitted to these data
-    ├── InfeasibleSpaceError             no graph satisfies the rules; names the rules at fault
+    ├── InfeasibleSpaceError             no graph satisfies the rules; names the contradictory ones
     ├── SearchSpaceExhausted             every graph of the space has been excluded
     ├── SamplingError                    the sampler found no graph within its budget
     ├── StorageError                     the database cannot be read or written; it was not changed
     ├── TooManyFailures                  most evaluations of the objective fail; the study stopped
-    ├── EvaluationFailed                 the objective has no value for this graph; says why
+    ├── EvaluationFailed                 the objective gave no value for this graph; says why
     ├── EvaluationNotStarted             the objective could not be called; nothing was evaluated
-    ├── SolverError                      a solver or its licence is missing, or it broke down
-    ├── WorkerError                      a worker process cannot start, or cannot be given its task
-    └── EngineError                      a solver's answer failed its re-check; never returned
+    ├── SolverError                      a solver or its licence is missing, or the solver crashed
+    ├── WorkerError                      a worker process cannot start or receive its task
+    └── EngineError                      a solver's answer failed its re-check; please report it
 
-Messages say what was expected, what came, and what to try.
+Messages say what was expected, what was found, and what to try.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class BoGrapeError(Exception):
 
 
 class InvalidInputError(BoGrapeError, ValueError):
-    """The input is not what was expected; nothing was changed."""
+    """The input is not as expected; nothing was changed."""
 
 
 class InvalidGraphError(InvalidInputError):
@@ -66,7 +66,7 @@ class ObservationsError(InvalidInputError):
         super().__init__(self.told([f"observation {i}" for i, _ in problems]))
 
     def told(self, names: Sequence[str]) -> str:
-        """The message, with the observations called by these names."""
+        """The message, with these names for the observations."""
         lines = [f"{name}: {words}" for name, (_, words) in zip(names, self.problems, strict=True)]
         head = f"{len(self.problems)} of {self.n_given} observations cannot be used; none was added"
         return "\n  ".join([head, *lines])
@@ -76,11 +76,11 @@ class ObservationsError(InvalidInputError):
 
 
 class UnsupportedError(InvalidInputError):
-    """The chosen method cannot do this; the message names what can."""
+    """The chosen method does not support this; the message names one that does."""
 
 
 class MissingExtraError(UnsupportedError, ImportError):
-    """A part of the package needs another package; the message is the line that installs it."""
+    """An optional dependency is missing; the message has the line that installs it."""
 
 
 class StudyError(InvalidInputError):
@@ -88,7 +88,7 @@ class StudyError(InvalidInputError):
 
 
 class BudgetSpent(StudyError):
-    """The study has as many trials as were allowed; nothing new is handed out."""
+    """The study has used its budget of trials; no new graph is handed out."""
 
 
 class SettingsDiffer(StudyError):
@@ -104,7 +104,7 @@ class FitError(BoGrapeError):
 
 
 class InfeasibleSpaceError(BoGrapeError):
-    """No graph satisfies the rules. ``rules`` names a smallest set that cannot hold together."""
+    """No graph satisfies the rules. ``rules`` names a minimal set of contradictory rules."""
 
     def __init__(self, message: str, rules: Sequence[str] = ()) -> None:
         super().__init__(message)
@@ -112,15 +112,22 @@ class InfeasibleSpaceError(BoGrapeError):
 
 
 class SearchSpaceExhausted(BoGrapeError):
-    """Every graph of the space has been excluded: nothing is left to propose."""
+    """Every graph of the space has been excluded: there is none to propose.
+
+    ``proposals`` holds those of a batch that were found before.
+    """
+
+    proposals: Sequence[Any] = ()
 
 
 class SamplingError(BoGrapeError):
     """The sampler found too few graphs of the space within its budget: ``found`` of them.
 
-    If it was a deadline that cut the sampler short, ``out_of_time`` is true and ``graphs`` holds
-    what had been found.
+    If a deadline stopped the sampler, ``out_of_time`` is true and ``graphs`` holds the graphs
+    found until then; ``proposals`` holds those of a batch that were found before.
     """
+
+    proposals: Sequence[Any] = ()
 
     def __init__(
         self,
@@ -137,27 +144,27 @@ class SamplingError(BoGrapeError):
 
 
 class StorageError(BoGrapeError):
-    """A database of studies cannot be read or written. What was acknowledged before is safe."""
+    """A database of studies cannot be read or written. Acknowledged trials are safe."""
 
 
 class TooManyFailures(BoGrapeError):
-    """Most evaluations of the objective fail; the study stopped, and can go on later."""
+    """Most evaluations of the objective failed, so the run stopped; it can be continued."""
 
 
 class EvaluationFailed(BoGrapeError):
-    """The objective has no value for this graph: its trial failed. The message says why."""
+    """The objective gave no value for this graph: its trial failed. The message says why."""
 
 
 class EvaluationNotStarted(BoGrapeError):
-    """An evaluation could not be started, so it says nothing about its graph.
+    """An evaluation could not be started, for reasons unrelated to its graph.
 
-    Its trial goes back to the queue and uses up neither budget nor retries. An objective of your
-    own may raise this too, for instance when a licence server does not answer.
+    Its trial goes back to the queue and uses up neither budget nor retries. Your own objective
+    may raise this too, for instance when a licence server does not answer.
     """
 
 
 class SolverError(BoGrapeError):
-    """A solver could not be used: it is missing, lacks a licence, ran out of memory or crashed.
+    """A solver cannot be used: it is missing, lacks a licence, ran out of memory or crashed.
 
     ``kind`` is one of ``missing``, ``licence``, ``size``, ``memory`` and ``failed``.
     """
@@ -168,8 +175,8 @@ class SolverError(BoGrapeError):
 
 
 class WorkerError(BoGrapeError):
-    """A process that a proof needs cannot start, load its task or send its answer; says why."""
+    """A worker process cannot start, load its task or send its answer; says why."""
 
 
 class EngineError(BoGrapeError):
-    """A solver's answer failed its re-check. It is raised, never returned."""
+    """A solver's answer failed its re-check. Such an answer is never returned."""

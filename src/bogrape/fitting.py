@@ -74,7 +74,7 @@ class Fit:
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """What is fitted: observations, a kernel, and the values that are known (else ``None``)."""
+    """A fit: observations, a kernel, and the given hyperparameters (otherwise ``None``)."""
 
     kernel: Kernel
     counts: Counts
@@ -114,7 +114,7 @@ class Problem:
 
     @property
     def needs_all_at_once(self) -> bool:
-        """Whether `bogrape.joint_fitting` must fit it: no decomposition serves several steps."""
+        """True if `bogrape.joint_fitting` must fit it: no decomposition serves several steps."""
         noise_differs = self.own_noise is not None and self.known["noise"] is None
         return noise_differs or bool(self.kernel.hyperparameters())
 
@@ -158,7 +158,7 @@ class Problem:
 
 
 def smallest(loss: Loss, logs: FloatArray, starts: list[FloatArray]) -> tuple[FloatArray, float]:
-    """Where the loss is smallest, and how small, by gradient descent from all starting points."""
+    """Minimum of the loss and its position, by gradient descent from all starting points."""
     from scipy.optimize import minimize
 
     best, least = np.zeros(0), math.inf

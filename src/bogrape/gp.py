@@ -32,6 +32,7 @@ from .observed_values import (
 )
 from .posterior import FittedModel, Posterior, posterior_of
 from .space import GraphSpace
+from .subset import in_words as used_in_words
 from .subset import representative
 
 STUDY_CLIP = 1e3  # typical distances from the median: what a study takes for a slip
@@ -52,7 +53,7 @@ class GraphGP:
         kernel: ``"ssp"``, ``"sp"``, ``"essp"``, ``"esp"``, ``"rbf"``, or one of your own
             (`bogrape.kernels.Kernel`), itself or by the name it was registered under.
         noise: noise variance in units of the standardised observations, or ``"fit"``. All
-            observations share it; variances that are known for single ones are given to `fit`.
+            observations share it; pass known variances of single observations to `fit`.
         feature_kernel: whether to add ``beta k_F`` (labels and features of nodes). Not with
             ``"rbf"``, which compares them by itself.
         n_labels: number of labels L; by default that of the space, or one more than the largest
@@ -69,6 +70,10 @@ class GraphGP:
             (the median of the distances) are taken for the nearest value that is not so far;
             `clipped` names them. One value of 1e155 among others near 1 would else make all others
             look equal. By default every value counts as it is; studies clip at `STUDY_CLIP`.
+        cap: values that are worse (larger) than the median by more than this multiple of the
+            typical distance count as that bad and no worse; `capped` names them. Then the model
+            spends its effort on telling good graphs apart, and not bad ones from very bad ones. By
+            default every value counts as it is.
         most_observations: how many observations to make the model from at most, where the cost
             grows with their cube: for ESSP, ESP and kernels of your own, and for SP and SSP if the
             feature vector has more than `MOST_COORDINATES` coordinates. See `bogrape.subset` for
@@ -89,6 +94,7 @@ class GraphGP:
         alpha: float | None = None,
         beta: float | None = None,
         clip: float | None = None,
+        cap: float | None = None,
         most_observations: int | None = None,
     ) -> None:
         # The arguments themselves, by name: what `get_params` tells must be what was given.
@@ -97,7 +103,7 @@ class GraphGP:
         fitted = isinstance(noise, str) and noise == "fit"
         if not fitted:
             positive(noise, "noise, a variance or 'fit',")
-        for name, amount in (("alpha", alpha), ("beta", beta), ("clip", clip)):
+        for name, amount in (("alpha", alpha), ("beta", beta), ("clip", clip), ("cap", cap)):
             if amount is not None:
                 positive(amount, name)
         if n_labels is not None:
@@ -127,6 +133,7 @@ class GraphGP:
         self.restarts = whole(restarts, "restarts", 1)
         self.seed = whole(seed, "seed", 0)
         self.clip = clip
+        self.cap = cap
         self.most_observations = most_observations
         self._known = {
             "alpha": alpha,
@@ -137,7 +144,9 @@ class GraphGP:
         self._likelihood = math.nan
         self._directed = False
         self._clipped: tuple[int, ...] = ()
+        self._capped: tuple[int, ...] = ()
         self._used = np.zeros(0, dtype=np.int64)
+        self._n_observations = 0
 
     def fit(
         self,
@@ -174,7 +183,7 @@ class GraphGP:
         """
         values = checked_observations(graphs, y)
         known_noise = checked_noise(noise, len(values))
-        standard = standardise(values, self.clip, known_noise)
+        standard = standardise(values, self.clip, known_noise, self.cap)
         own_noise = None
         if known_noise is not None:
             own_noise = standardised_noise(known_noise, standard.scale)
@@ -215,8 +224,8 @@ class GraphGP:
                 posterior = posterior_of(replace(model, smoothed=smoothed))
         self._posterior, self._likelihood = posterior, fit.log_likelihood
         self._directed = graphs[0].directed
-        self._clipped = standard.clipped
-        self._used = used
+        self._clipped, self._capped = standard.clipped, standard.capped
+        self._used, self._n_observations = used, len(values)
         return self
 
     def _count(self, graphs: Sequence[Graph], n_labels: int | None) -> Counts:
@@ -317,6 +326,11 @@ class GraphGP:
         return self._clipped
 
     @property
+    def capped(self) -> tuple[int, ...]:
+        """Positions of the observations that count as less bad than they are (``cap``)."""
+        return self._capped
+
+    @property
     def used(self) -> IntArray:
         """Positions of the observations the model is made from (``most_observations``)."""
         if self._posterior is None:
@@ -331,10 +345,16 @@ class GraphGP:
         return {"alpha": model.alpha, "beta": model.beta, "noise": model.noise, **own}
 
     def describe(self) -> str:
-        """The fitted model in words: what matters most to it, and how much it takes for noise."""
+        """The fitted model in words: the most important counts, and the share of noise."""
         model = self.posterior.model
         fit = in_words(self.kernel, self.hyperparameters, model.counts.n_labels)
-        return " ".join([fit, *_own_noise_in_words(model)])
+        which = [] if len(self._used) == self._n_observations else [self.uses]
+        return " ".join([fit, *_own_noise_in_words(model), *which])
+
+    @property
+    def uses(self) -> str:
+        """How many of the observations the model is made from, and which, in one sentence."""
+        return used_in_words(len(self.used), self._n_observations)
 
     @property
     def log_likelihood(self) -> float:
@@ -352,18 +372,18 @@ class GraphGP:
         if graphs[0].directed != self._directed:
             kinds = ("undirected", "directed")
             raise InvalidInputError(
-                f"graphs must be {kinds[self._directed]} as the fitted ones are, "
+                f"expected {kinds[self._directed]} graphs like the fitted ones, "
                 f"got {kinds[not self._directed]} ones"
             )
         if queries.n_extra != model.counts.n_extra:
             raise InvalidInputError(
-                f"graphs must have {model.counts.n_extra} features as the fitted ones do, "
-                f"got {queries.n_extra}"
+                f"expected graphs with {model.counts.n_extra} features like the fitted ones, "
+                f"got {queries.n_extra} features"
             )
         if queries.n_edge_labels and not model.kernel.edge_labelled:
             raise InvalidInputError(
-                "graphs must have no edge labels as the fitted ones have none, got some with edge "
-                f"labels up to {queries.n_edge_labels}"
+                "expected graphs without edge labels like the fitted ones, got edge labels up to "
+                f"{queries.n_edge_labels}"
             )
         with threadpool_limits(1):
             mean, std = self.posterior.mean_std(queries)
@@ -382,14 +402,14 @@ def scaled_to_space(kernel: RBF, space: GraphSpace) -> RBF | None:
         graphs = space.sample(n_graphs, deadline=time.monotonic() + _TYPICAL_SECONDS)
     except SamplingError as error:
         graphs = list(error.graphs)
-        logger.info("length scales are measured by %d random graphs: %s", len(graphs), error)
+        logger.info("length scales are measured with %d random graphs: %s", len(graphs), error)
     if len(graphs) < min(n_graphs, _TYPICAL_GRAPHS // 10):
         return None
     return kernel.scaled_to(count(graphs, space.n_labels, edges=True))
 
 
 def in_words(kernel: Kernel, hyperparameters: Mapping[str, float], n_labels: int) -> str:
-    """What `GraphGP.describe` says of a fit, from what was fitted."""
+    """The text of `GraphGP.describe`."""
     own = kernel.hyperparameters()
     if isinstance(kernel, RBF) and not kernel.scales:  # it compares what it has length scales for
         groups = [group for group in kernel.groups if f"length_{group}" in hyperparameters]
@@ -401,7 +421,7 @@ def in_words(kernel: Kernel, hyperparameters: Mapping[str, float], n_labels: int
     return " ".join(
         [
             *fitted.in_words(n_labels),
-            f"Of the variance of the observed values, {noise:.2g} % is taken for noise.",
+            f"The model treats {noise:.2g} % of the variance of the observed values as noise.",
         ]
     )
 
@@ -411,6 +431,6 @@ def _own_noise_in_words(model: FittedModel) -> list[str]:
         return []
     own = model.own_noise[model.own_noise > 0]
     return [
-        f"To that, {len(own)} of {len(model.y)} observations add the noise given with them, "
+        f"In addition, {len(own)} of {len(model.y)} observations have a noise of their own, "
         f"{100 * float(np.median(own)):.2g} % in the median."
     ]

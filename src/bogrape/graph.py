@@ -39,7 +39,7 @@ class Graph:
 
     Args:
         adjacency: square 0/1 matrix with an empty diagonal; symmetric unless ``directed``.
-        labels: one integer ``>= 0`` a node; all zero when left out.
+        labels: one integer ``>= 0`` per node; all zero when left out.
         features: ``n_nodes`` rows of 0/1 values beyond the label; none when left out.
         directed: whether ``adjacency[u, v]`` is an arc from ``u`` to ``v``.
         edge_labels: matrix of integers, ``>= 1`` exactly where there is an edge; ``None`` for none.
@@ -130,7 +130,7 @@ class Graph:
 
     @property
     def directed(self) -> bool:
-        """Whether edges have a direction."""
+        """True if edges have a direction."""
         return self._directed
 
     @property
@@ -150,7 +150,7 @@ class Graph:
 
     @property
     def _names(self) -> dict[str, Any]:
-        """What is known of names, as JSON can hold it."""
+        """The known names, as JSON-compatible data."""
         known = {"label_names": self._label_names, "domain": self._domain}
         return {key: value for key, value in known.items() if value is not None}
 

@@ -71,20 +71,20 @@ def _all_or_none(values: list[Any], what: str) -> list[Any] | None:
 
 
 def _read_names(text: object) -> dict[str, Any]:
-    """What `to_networkx` wrote about names."""
+    """The names that `to_networkx` wrote."""
     try:
         names = json.loads(text)  # type: ignore[arg-type]
     except (ValueError, TypeError, RecursionError):
         names = None
     if not isinstance(names, dict) or not set(names) <= {"label_names", "domain"}:
         raise InvalidGraphError(
-            f"graph attribute {NAMES!r} must be what Graph.to_networkx wrote, got {text!r:.100}"
+            f"graph attribute {NAMES!r} must be as Graph.to_networkx writes it, got {text!r:.100}"
         )
     return names
 
 
 def _refuse_lost_attributes(graph: Any, edge_label: str, ignore: Sequence[str]) -> None:
-    """Attributes that a `Graph` has no place for must be left out on purpose."""
+    """Raise if an attribute that a `Graph` cannot store is neither read nor ignored."""
     if isinstance(ignore, str):
         raise InvalidGraphError(
             f"ignore must be a list of attributes, got {ignore!r}; try [{ignore!r}]"
@@ -103,7 +103,7 @@ def _refuse_lost_attributes(graph: Any, edge_label: str, ignore: Sequence[str]) 
         if where == "node":
             keep = "only 'label' (an integer) and 'features' (0/1 values) are read"
         raise InvalidGraphError(
-            f"{where} attribute {name!r} would be lost: a Graph has no place for it; {keep}, "
+            f"{where} attribute {name!r} would be lost: a Graph cannot store it; {keep}, "
             f"ignore=[{name!r}] leaves it out"
         )
 

@@ -26,7 +26,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from .arrays import FloatArray, IntArray
-from .counts import Counts, aligned
+from .counts import Counts
 from .errors import InvalidInputError
 
 N_NEAR = 4  # lengths s = 0, 1, 2, 3 have a group each
@@ -58,7 +58,7 @@ def groups_of(counts: Counts) -> tuple[str, ...]:
 
 
 def divisors(counts: Counts, group: str) -> IntArray:
-    """What the counts of each graph are divided by: n for features, and else the square of n."""
+    """Divisor of the counts of each graph: n for features, otherwise the square of n."""
     return counts.sizes if group == "features" else counts.sizes**2
 
 
@@ -105,21 +105,36 @@ def _path_counts(within: IntArray, group: str) -> IntArray:
 def squared_distances(left: Counts, right: Counts, groups: Iterable[str]) -> dict[str, FloatArray]:
     """For each group the squared distances of all graphs on the left from all on the right."""
     groups = tuple(groups)
-    left, right = aligned(left, right)
-    ours, theirs = group_counts(left, groups), group_counts(right, groups)
+    # as many labels; of lengths only those are compared that both have: beyond, one side is zero
+    n_labels = max(left.n_labels, right.n_labels)
+    n_edge_labels = max(left.n_edge_labels, right.n_edge_labels)
+    left, right = (part.padded(0, n_labels, n_edge_labels) for part in (left, right))
+    missing = [group for group in groups if group not in right.memo]
+    right.memo.update(_rows(right, missing))  # searches compare with the same graphs all the time
+    ours = _rows(left, groups)
     return {
-        group: _squares(ours[group], divisors(left, group), theirs[group], divisors(right, group))
+        group: _squares(
+            ours[group], divisors(left, group), right.memo[group], divisors(right, group)
+        )
         for group in groups
     }
 
 
-def _squares(a: IntArray, n_a: IntArray, b: IntArray, n_b: IntArray) -> FloatArray:
-    """``|a / n_a - b / n_b|^2`` for rows of whole numbers."""
-    first, second = a.astype(float), b.astype(float)
-    of_first = np.einsum("ij,ij->i", first, first)[:, None]
-    of_second = np.einsum("ij,ij->i", second, second)
+_Rows = tuple[FloatArray, FloatArray]  # whole numbers, and the square of the length of each row
+
+
+def _rows(counts: Counts, groups: Iterable[str]) -> dict[str, _Rows]:
+    found = {name: rows.astype(float) for name, rows in group_counts(counts, groups).items()}
+    return {name: (rows, np.einsum("ij,ij->i", rows, rows)) for name, rows in found.items()}
+
+
+def _squares(a: _Rows, n_a: IntArray, b: _Rows, n_b: IntArray) -> FloatArray:
+    """``|a / n_a - b / n_b|^2``; the shorter rows go on with zeros."""
+    (first, of_first), (second, of_second) = a, b
+    of_first = of_first[:, None]
+    width = min(first.shape[1], second.shape[1])
     # exact: whole numbers far below 2^53, in whatever order they are added
-    twice = first @ second.T
+    twice = first[:, :width] @ second[:, :width].T
     twice *= -2.0
     u, w = n_a.astype(float)[:, None], n_b.astype(float)
     rounded = None

@@ -14,7 +14,7 @@ _PATH = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 
 
 def is_import_path(text: object) -> bool:
-    """Whether a text reads ``package.module:name``."""
+    """True if a text reads ``package.module:name``."""
     return isinstance(text, str) and _PATH.fullmatch(text) is not None
 
 

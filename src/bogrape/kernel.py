@@ -58,7 +58,7 @@ class Kernel(ABC):
 
     @property
     def edge_labelled(self) -> bool:
-        """Whether it reads ``Counts.edges``."""
+        """True if it reads ``Counts.edges``."""
         return False
 
     @abstractmethod

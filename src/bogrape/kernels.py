@@ -99,17 +99,17 @@ _OWN: dict[str, Kernel] = {}
 
 
 def is_published(kernel: Kernel) -> TypeGuard[GraphKernel]:
-    """Whether it is one of the paper's four, about which methods know more than a `Kernel` says."""
+    """True if it is one of the paper's four, about which methods know more than a `Kernel` says."""
     return type(kernel) is GraphKernel
 
 
 def is_linear(kernel: Kernel) -> TypeGuard[GraphKernel]:
-    """Whether it is SSP or SP: an inner product of the finite vectors ``kernel.features``."""
+    """True if it is SSP or SP: an inner product of the finite vectors ``kernel.features``."""
     return is_published(kernel) and not kernel.exponential
 
 
 def is_built_in(kernel: Kernel) -> bool:
-    """Whether it is a kernel of this package, which needs no checks."""
+    """True if it is a kernel of this package, which needs no checks."""
     return is_published(kernel) or type(kernel) is RBF
 
 

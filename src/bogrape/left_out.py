@@ -17,8 +17,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from .arrays import FloatArray
+from .kernels import is_linear
 from .observed_values import evened, standardise
-from .posterior import FittedModel
+from .posterior import FittedModel, WeightPosterior
 
 _INTERVAL = 1.96  # standard deviations on either side that hold 95 % of a normal distribution
 _CHANCE = 0.01  # how often luck alone may look like knowledge, or like bad calibration
@@ -29,33 +30,50 @@ FEWEST = 5  # observations below which nothing is said
 
 @final
 class Inverse:
-    """The inverse covariance of the observations of a fitted model, noise included."""
+    r"""The inverse covariance of the observations of a fitted model, noise included.
+
+    By the eigenvectors of the T×T matrix or, where a linear kernel has d < T coordinates, by those
+    d of them that are not zero, of which the rows of ``z = U diag(s) V'`` tell,
+
+    .. math:: K^{-1} = \tfrac1v \bigl(I - U\, \tfrac{s^2}{s^2+v}\, U^\top\bigr) ,
+
+    in memory that grows with T and not with its square.
+    """
 
     def __init__(self, model: FittedModel) -> None:
         noise, factors = evened(model.variances)
+        rows = WeightPosterior(model).features(model.counts) if is_linear(model.kernel) else None
         with threadpool_limits(1):
-            scaled = model.cross(model.counts) * np.outer(factors, factors)
-            values, vectors = np.linalg.eigh(scaled)
+            if rows is None or rows.shape[1] >= len(rows):
+                scaled = model.cross(model.counts) * np.outer(factors, factors)
+                values, vectors = np.linalg.eigh(scaled)
+                self._beyond = np.zeros(len(factors))
+                self._inverse = 1.0 / (np.maximum(values, 0.0) + noise)
+            else:
+                vectors, s, _ = np.linalg.svd(rows * factors[:, None], full_matrices=False)
+                self._beyond = factors**2 / noise
+                self._inverse = -(s**2) / ((s**2 + noise) * noise)
         self._vectors = factors[:, None] * vectors
-        self._inverse = 1.0 / (np.maximum(values, 0.0) + noise)
         self.model = model
 
     @property
     def diagonal(self) -> FloatArray:
         """``[K^-1]_ii``."""
-        return np.asarray(self._vectors**2 @ self._inverse)
+        return np.asarray(self._beyond + self._vectors**2 @ self._inverse)
 
     def __matmul__(self, right: FloatArray) -> FloatArray:
         """``K^-1`` times a vector."""
-        return np.asarray(self._vectors @ (self._inverse * (self._vectors.T @ right)))
+        within = self._vectors @ (self._inverse * (self._vectors.T @ right))
+        return np.asarray(self._beyond * right + within)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeaveOneOut:
-    """Each observation as predicted from all others, noise included.
+    """Predictions of each observation from all others, noise included.
 
     Kept in standardised units, in which nothing overflows; ``observed``, ``mean``, ``std`` and the
-    errors are in the user's. An observation that the model sees clipped appears so here too.
+    errors are in the user's. An observation that the model sees clipped or capped
+    appears so here too.
     """
 
     y: FloatArray
@@ -84,7 +102,7 @@ class LeaveOneOut:
     def of_predictions(
         cls, values: FloatArray, mean: FloatArray, std: FloatArray, sign: float
     ) -> LeaveOneOut:
-        """From predictions that were made before the values were known, in the user's units."""
+        """From predictions made before the values were known, in the user's units."""
         standard = standardise(sign * values)
         mu, sigma = (sign * mean - standard.mean) / standard.scale, std / standard.scale
         sigma = np.maximum(sigma, _ROUNDING)
@@ -140,7 +158,7 @@ class LeaveOneOut:
 
     @property
     def beats_the_mean(self) -> bool:
-        """Whether the squared error is smaller than that of predicting the mean."""
+        """True if the squared error is smaller than that of predicting the mean."""
         return float(np.mean((self.mu - self.y) ** 2)) < float(np.var(self.y))
 
     @property
@@ -169,7 +187,7 @@ class LeaveOneOut:
 
     @property
     def knows_something(self) -> bool:
-        """Whether predictions beat the mean, by more than chance explains.
+        """True if predictions beat the mean, by more than chance explains.
 
         They do if their squared error is smaller than that of the mean, and if their correlation
         with the observed values is positive by a one-sided t-test.
@@ -185,7 +203,7 @@ class LeaveOneOut:
 
     @property
     def too_narrow(self) -> bool:
-        """Whether fewer observations lie inside their 95 % intervals than chance explains."""
+        """True if fewer observations lie inside their 95 % intervals than chance explains."""
         from scipy.special import bdtr
 
         n = len(self.mu)

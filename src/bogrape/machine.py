@@ -1,4 +1,4 @@
-"""What workers may take of the machine: its cores, and a share of a modest amount of memory.
+"""Resources of workers: the cores, and a share of a modest amount of memory.
 
 A proof that runs out of memory should cost the proof, and never the machine or the process that
 asked for it.
@@ -42,5 +42,5 @@ def solver_megabytes() -> int:
 
 
 def most_bytes() -> int:
-    """What one worker may take, beyond what it has when it starts."""
+    """Memory of one worker, beyond what it uses at its start."""
     return max(_LEAST_BYTES, _ALL_BYTES // n_cores())

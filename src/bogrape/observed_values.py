@@ -91,18 +91,25 @@ class Standardised:
     mean: float
     scale: float
     clipped: tuple[int, ...] = ()  # which values lay too far out and were replaced
+    capped: tuple[int, ...] = ()  # which values were so bad that the cap was taken for them
 
 
 def standardise(
-    values: FloatArray, clip: float | None = None, noise: FloatArray | None = None
+    values: FloatArray,
+    clip: float | None = None,
+    noise: FloatArray | None = None,
+    cap: float | None = None,
 ) -> Standardised:
-    """Finite values in standardised units; with ``clip``, far ones are replaced first.
+    """Finite values in standardised units; far ones (``clip``) and bad ones (``cap``) are replaced.
 
     With ``noise``, variances of the values, mean and deviation are weighted (`_weights`).
     """
     clipped: tuple[int, ...] = ()
+    capped: tuple[int, ...] = ()
     if clip is not None:
         values, clipped = _clipped(values, clip)
+    if cap is not None:
+        values, capped = _capped(values, cap)
     exponent = math.frexp(float(np.abs(values).max()))[1]
     scaled = np.ldexp(values, -exponent)  # none is larger than one
     start = float(scaled[0])
@@ -115,13 +122,13 @@ def standardise(
     middle = math.fsum(weights * apart) / total
     mean = math.ldexp(start + middle, exponent)
     if values.min() == values.max():
-        return Standardised(np.zeros(len(values)), mean, 1.0, clipped)
+        return Standardised(np.zeros(len(values)), mean, 1.0, clipped, capped)
     centred = apart - middle
     deviation = math.sqrt(math.fsum(weights * centred**2) / total)
     y = np.round(np.ldexp(centred / deviation, _PLACES))
     # not zero, though values may differ by less than a number can say
     scale = max(math.ldexp(deviation, exponent), math.ulp(0.0))
-    return Standardised(np.ldexp(y, -_PLACES), mean, scale, clipped)
+    return Standardised(np.ldexp(y, -_PLACES), mean, scale, clipped, capped)
 
 
 def _weights(values: FloatArray, noise: FloatArray) -> FloatArray:
@@ -154,6 +161,24 @@ def _clipped(values: FloatArray, clip: float) -> tuple[FloatArray, tuple[int, ..
     far = distance > clip * _lower_median(distance[distance > 0])
     kept = values[~far]
     return np.clip(values, kept.min(), kept.max()), tuple(map(int, np.flatnonzero(far)))
+
+
+def _capped(values: FloatArray, cap: float) -> tuple[FloatArray, tuple[int, ...]]:
+    """Bad (large) values replaced by the cap: the median plus ``cap`` times the typical distance.
+
+    Values are minimised, and how bad the bad ones are is of no interest; but one that is far worse
+    than all others decides where zero is, and what a deviation. Good values stay as they are.
+    """
+    if len(values) < _LEAST_TO_CLIP:
+        return values, ()
+    median = _lower_median(values)
+    with np.errstate(over="ignore"):  # an infinite distance is a large one
+        distance = np.abs(values - median)
+        if not distance.any():
+            return values, ()
+        limit = median + cap * _lower_median(distance[distance > 0])
+    bad = values > limit
+    return np.where(bad, limit, values), tuple(map(int, np.flatnonzero(bad)))
 
 
 def _lower_median(values: FloatArray) -> float:

@@ -1,4 +1,4 @@
-"""`minimize`: the whole loop. `run`: the same for a study that exists.
+"""`minimize`: the whole loop. `run`: the same for an existing study.
 
 Evaluations are refilled as they finish. One at a time, each proposal knows all values. With
 ``n_parallel > 1`` proposals are computed in another process (`bogrape.study.ahead`), so that
@@ -79,7 +79,7 @@ def minimize(
         n_iterations: evaluations after the initial ones.
         n_initial: evaluations of the initial design.
         storage: ``None`` for memory, or a database URL such as ``"sqlite:///study.db"``. A study
-            that is there already goes on where it stopped.
+            that already exists continues where it stopped.
         name: of the study in its storage.
         executor: where evaluations run. ``None`` for this process; ``"process"`` for a killable
             process each; ``"dask://host:port"`` or a Dask client; ``"slurm"`` or a submitit
@@ -93,10 +93,10 @@ def minimize(
         progress: whether to show progress: a bar on a terminal, a line in a notebook, lines
             elsewhere (through `logging` if it is set up for INFO, or on standard error).
         stop_when: a number: stop once `Study.regret_bound` promises, with confidence 0.95, that no
-            graph is better than the best by more than that, in your units; not while the model is
-            seen to be badly calibrated. Or a function that is given the study after every
-            evaluation and says whether to stop: for instance when the expected improvement that is
-            left (``study.trials[-1].certificate``) or a budget of your own is used up.
+            graph is better than the best by more than that, in your units; never while the model is
+            visibly miscalibrated. Or a function that gets the study after every
+            evaluation and returns True to stop, for instance when the expected improvement
+            (``study.trials[-1].certificate``) is small or your own budget is used up.
         settings: of the study: ``kernel``, ``seed``, ``time_limit`` for one proposal, and all
             others that `StudySettings` describes; or ``preset="paper"`` for those of the BoGrape
             paper (kernel SSP, ``LCB(1.0)``, noise 1e-6) as far as they are not given.
@@ -212,7 +212,7 @@ class _Loop:
     durations: list[float] = field(default_factory=list)  # seconds of evaluations
 
     def fill(self) -> bool:
-        """Start evaluations in all free places and prepare the next; ``False`` at the end."""
+        """Start evaluations in all free slots and prepare the next; ``False`` at the end."""
         while True:
             if self.is_enough:  # what is ready stays pending, for when the study goes on
                 self.ready.clear()
@@ -243,7 +243,7 @@ class _Loop:
         return finished
 
     def record(self, number: int, outcome: Outcome) -> Trial:
-        """Tell the study what became of an evaluation; returns what became of the trial."""
+        """Record the outcome of an evaluation in the study; returns the updated trial."""
         trial = self.running.pop(number)
         if outcome.is_started and outcome.seconds is not None:
             self.durations.append(outcome.seconds)
@@ -273,7 +273,7 @@ class _Loop:
         return {*self.running, *(trial.id for trial in self.ready)}
 
     def _wants_another(self) -> bool:
-        """Whether one more trial should be found now."""
+        """True if another trial should be planned now."""
         if self.is_used_up or self._is_proposing:
             return False
         held = self._held
@@ -285,7 +285,7 @@ class _Loop:
         return _n_spent(self.study.trials, held, self.worker) < self.n_trials
 
     def _n_ahead(self) -> int:
-        """Number of trials to have ready: as many as places become free during one proposal.
+        """Number of trials to prepare: as many as slots become free during one proposal.
 
         None if proposals are so quick that knowing one value more is worth the wait.
         """
@@ -323,7 +323,7 @@ class _Loop:
         return fresh[0] if fresh else None
 
     def _used_up(self, error: BudgetSpent | SearchSpaceExhausted) -> None:
-        """Nothing more can be handed out. That other workers were quicker is no news."""
+        """Stop handing out graphs; only an exhausted space is worth a warning."""
         self.is_used_up = True
         if isinstance(error, SearchSpaceExhausted):
             logger.warning("%s", error)
@@ -360,7 +360,7 @@ def _n_spent(trials: tuple[Trial, ...], held: Collection[int], worker: str) -> i
 
 
 class _Outcomes:
-    """Counts how evaluations end, stops a run that makes no sense, and sums up at the end."""
+    """Counts outcomes of evaluations, stops hopeless runs, and summarises at the end."""
 
     def __init__(self, max_failure_share: float) -> None:
         self._max_share = max_failure_share
@@ -400,7 +400,7 @@ class _Outcomes:
         )
 
     def summarise(self) -> None:
-        """Say how many evaluations failed, whether or not progress was shown."""
+        """Report the number of failed evaluations, whether or not progress was shown."""
         for is_started, what in (
             (True, f"of {self._n_started} evaluations failed"),
             (False, "evaluations could not be started and were tried again"),

@@ -15,6 +15,9 @@ of their own, ``noise I`` is a diagonal matrix; scaled rows bring it back to thi
           \sigma^2 = \|z - VV^\top z\|^2
                      + \sum_k \tfrac{\text{noise}}{s_k^2+\text{noise}} (V_k^\top z)^2 .
 
+Believed graphs are added to what is there: rows to the Cholesky factor in :math:`O(T^2)` each, rows
+to the triangle of Z in weight space.
+
 Nothing in the second form is larger than one, and its size does not grow with T; with
 ``noise = 1e-6`` the first has entries near a million (``docs/decisions/002-weight-space.md``).
 """
@@ -220,7 +223,22 @@ class FunctionPosterior:
 
     def believe(self, graphs: Sequence[Graph]) -> FunctionPosterior:
         """The posterior after observing each graph at its present mean."""
-        return FunctionPosterior(_believed(self, graphs))
+        from scipy.linalg import cho_solve, solve_triangular
+
+        model, n = _believed(self, graphs), len(self._factor)
+        added = np.arange(n, len(model.y))
+        rows = model.cross(model.counts.rows(added))
+        beside = solve_triangular(self._factor, rows[:, :n].T, lower=True, check_finite=False).T
+        below = rows[:, n:] + np.diag(model.variances[added]) - beside @ beside.T
+        try:
+            below = np.linalg.cholesky(below)
+        except np.linalg.LinAlgError:  # rounding: the same graph again, nearly without noise
+            return FunctionPosterior(model)
+        out = copy(self)
+        out._model = model
+        out._factor = np.block([[self._factor, np.zeros((n, len(added)))], [beside, below]])
+        out._weights = cho_solve((out._factor, True), model.y)
+        return out
 
 
 class WeightPosterior:
@@ -242,10 +260,15 @@ class WeightPosterior:
         self._kernel = model.kernel
         self.path_shape: tuple[int, ...] = self._kernel.features(model.counts).shape[1:]
         noise, factors = evened(model.variances)
-        z, y = self.features(model.counts) * factors[:, None], model.y * factors
+        self._noise = noise
+        self._solve(self.features(model.counts) * factors[:, None], model.y * factors)
+
+    def _solve(self, z: FloatArray, y: FloatArray) -> None:
+        """Basis, shrinkage and weights, from rows that all have the same noise."""
         if len(z) > z.shape[1]:  # many observations: their inner products are all that counts
             triangle = triangular_factor(z, y)
             z, y = triangle[:-1, :-1], triangle[:-1, -1]
+        self._rows, noise = (z, y), self._noise
         u, s, vt = np.linalg.svd(z, full_matrices=False)
         keep = s > s[0] * 1e-12 if s[0] > 0 else np.zeros(len(s), dtype=bool)
         u, s, vt = u[:, keep], s[keep], vt[keep]
@@ -300,11 +323,34 @@ class WeightPosterior:
         """The weights and their covariance, without the observed graphs; nothing can be added."""
         out = copy(self)
         out._model = replace(self._model, counts=self._model.counts.emptied())
+        out._rows = (np.zeros((0, 0)), np.zeros(0))
         return out
 
     def believe(self, graphs: Sequence[Graph]) -> WeightPosterior:
         """The posterior after observing each graph at its present mean."""
-        return WeightPosterior(_believed(self, graphs))
+        model, n = _believed(self, graphs), len(self._model.y)
+        if model.counts.n_labels > self._model.counts.n_labels:
+            return WeightPosterior(model)  # there are more coordinates of every kind
+        added = model.counts.rows(np.arange(n, len(model.y)))
+        out = copy(self)
+        out._model = model
+        longest = zip(self.path_shape, self._kernel.features(added).shape[1:], strict=True)
+        out.path_shape = tuple(max(pair) for pair in longest)
+        factors = np.sqrt(self._noise / model.variances[n:])
+        z, y = self._rows
+        z = np.concatenate(
+            [self._widened(z, out.path_shape), out.features(added) * factors[:, None]]
+        )
+        out._solve(z, np.concatenate([y, model.y[n:] * factors]))
+        return out
+
+    def _widened(self, z: FloatArray, path_shape: tuple[int, ...]) -> FloatArray:
+        """The same rows with zeros for longer paths."""
+        n_paths = math.prod(self.path_shape)
+        paths = np.zeros((len(z), *path_shape))
+        here = tuple(slice(size) for size in self.path_shape)
+        paths[(slice(None), *here)] = z[:, :n_paths].reshape(len(z), *self.path_shape)
+        return np.concatenate([paths.reshape(len(z), -1), z[:, n_paths:]], axis=1)
 
 
 def posterior_of(model: FittedModel) -> Posterior:

@@ -1,4 +1,4 @@
-"""What a running study says about a trial that came back."""
+"""Progress messages about the trials of a running study."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class RBF(Kernel):
 
     @property
     def edge_labelled(self) -> bool:
-        """Whether it reads ``Counts.edges``."""
+        """True if it reads ``Counts.edges``."""
         return "edge_labels" in self.groups
 
     @property
@@ -85,7 +85,7 @@ class RBF(Kernel):
 
     @property
     def weights(self) -> dict[str, float]:
-        """What the squared distances in each group count in the exponent: ``1 / (v l^2)``."""
+        """Factors of the squared distances in the exponent: ``1 / (v l^2)``."""
         return {group: 1.0 / (v * self.lengths[group] ** 2) for group, v in self.scales}
 
     def squares(self, left: Counts, right: Counts) -> dict[str, FloatArray]:
@@ -149,7 +149,7 @@ class RBF(Kernel):
         others = "".join(
             f", then {word}" if i == 0 else f", {word}" for i, word in enumerate(words[1:])
         )
-        return [f"What matters most to the prediction: {words[0]}{others}."]
+        return [f"Most important for the prediction: {words[0]}{others}."]
 
     def importance(self) -> dict[str, float]:
         """The share of each group in what tells two typical graphs apart, the largest first."""

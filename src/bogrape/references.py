@@ -89,7 +89,7 @@ def resolve(data: Any, what: str) -> Any:
 
 
 def _lookup(module: str, name: str) -> Any:
-    """What a module that is loaded calls by a name; ``None`` if nothing."""
+    """The attribute of a loaded module; ``None`` if there is none."""
     found: Any = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)

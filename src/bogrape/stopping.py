@@ -1,4 +1,4 @@
-"""When a run has found enough: a regret bound that is small, or a rule of the user's own."""
+"""When to stop a run: a small regret bound, or a rule of your own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ StopWhen = float | Callable[[Study], bool]
 
 @final
 class Enough:
-    """Whether a study may stop, asked after every evaluation."""
+    """Decides after every evaluation whether a study may stop."""
 
     def __init__(self, study: Study, stop_when: StopWhen | None) -> None:
         self._study = study
@@ -41,7 +41,7 @@ class Enough:
             self._below = float(stop_when)
 
     def is_reached(self) -> bool:
-        """Whether the rule says so now; a regret counts once the initial design is evaluated."""
+        """True if the rule says so now; a regret counts once the initial design is evaluated."""
         if self._rule is not None:
             said = bool(self._rule(self._study))
             if said:

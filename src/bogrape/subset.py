@@ -1,10 +1,10 @@
 """Selection of observations for the model when there are too many.
 
 The cost of kernels without a finite feature vector grows with the cube of the observations, and a
-few of them say nearly all. Of n observations a quarter are the best ones, since proposals are
-decided among graphs like them; a quarter are the latest, so that what has just been learnt always
-counts; the rest fill the space: one after another, the one farthest from all chosen before it. The
-choice depends on the observations and their order only.
+few of them carry most of the information. Of n observations a quarter are the best ones, since
+proposals are similar to them; a quarter are the latest, so that new information is always
+used; the rest cover the space: one after another, the one farthest from all chosen before it. The
+choice depends only on the observations and their order.
 """
 
 from __future__ import annotations
@@ -44,6 +44,20 @@ def representative(
     points = _coordinates(counts)
     chosen[candidates[_spread(points[candidates], points[chosen], n_left)]] = True
     return np.flatnonzero(chosen)
+
+
+def in_words(n_used: int, n_observations: int) -> str:
+    """One sentence on how many observations a model is made from, and which.
+
+    >>> in_words(1000, 10_000)[:52]
+    'The model uses 1,000 of 10,000 observations: a quart'
+    """
+    if n_used >= n_observations:
+        return f"The model uses all {n_observations:,} observations."
+    return (
+        f"The model uses {n_used:,} of {n_observations:,} observations: a quarter of these are the "
+        "best ones, a quarter the latest, and the others fill the space."
+    )
 
 
 def _spread(points: FloatArray, taken: FloatArray, n: int) -> IntArray:

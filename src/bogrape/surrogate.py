@@ -1,4 +1,4 @@
-"""Surrogates of your own: anything that fits observed graphs and predicts others.
+"""Custom surrogates: any model that fits observed graphs and predicts others.
 
 A surrogate has ``fit(graphs, y)`` and ``predict(graphs) -> (mean, std)``: a random forest, an
 ensemble of graph neural networks, a scikit-learn pipeline (`RegressorSurrogate`). One whose ``fit``
@@ -39,7 +39,7 @@ class Surrogate(Protocol):
     """
 
     def fit(self, graphs: Sequence[Graph], y: FloatArray) -> object:
-        """Learn from observations, and from nothing that was learnt before."""
+        """Fit the observations, discarding anything learnt before."""
 
     def predict(self, graphs: Sequence[Graph]) -> tuple[ArrayLike, ArrayLike]:
         """Mean and standard deviation of the objective, one number each per graph."""
@@ -71,8 +71,8 @@ def _takes_noise(surrogate: Surrogate) -> bool:
 @cache
 def _say_noise_is_unused(name: str) -> None:
     logger.warning(
-        "the surrogate %s does not see the noise that is known of some values: its fit has no "
-        "parameter noise, a list of variances with NaN where they are unknown",
+        "the surrogate %s ignores the known noise of some values: its fit has no parameter noise, "
+        "a list of variances with NaN where they are unknown",
         name,
     )
 
@@ -86,7 +86,7 @@ def _no_surrogate(thing: object) -> InvalidInputError:
 
 @dataclass(frozen=True, eq=False)
 class FittedSurrogate:
-    """A surrogate of your own together with the observations it was fitted to.
+    """A custom surrogate together with the observations it was fitted to.
 
     Make one with `FittedSurrogate.fit`, or from a surrogate that is fitted already.
     """
@@ -164,7 +164,7 @@ class FittedSurrogate:
         return mean, std
 
     def believe(self, graphs: Sequence[Graph]) -> FittedSurrogate:
-        """The surrogate after observing each graph at its present mean: another one is fitted."""
+        """A surrogate fitted with each graph observed at its current mean."""
         mean, _ = self.predict(graphs)
         beaten = self.to_beat
         if beaten is not None:

@@ -1,4 +1,4 @@
-"""`Trial`: one graph on its way from proposal to value.
+"""`Trial`: one evaluation of a graph, from proposal to value.
 
 ::
 
@@ -34,7 +34,7 @@ UNDER = "asked_under"  # in the details: rules of this suggestion only
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """One graph of a study and all that is known about it.
+    """One graph of a study with all its data.
 
     Attributes:
         id: number within the study, 0, 1, 2, ...
@@ -97,7 +97,7 @@ class Trial:
 
     @property
     def is_finished(self) -> bool:
-        """Whether its state is final."""
+        """True if its state is final."""
         return self.state in ("complete", "failed")
 
     @property
@@ -169,7 +169,7 @@ class Trial:
 
 
 def _prediction(data: object) -> tuple[float, float] | None:
-    """Mean and deviation out of a certificate, which may hold anything."""
+    """Mean and deviation from a certificate, or ``None`` if it is malformed."""
     if not isinstance(data, Mapping):
         return None
     mean, std = display.finite(data.get("mean")), display.finite(data.get("std"))
@@ -188,7 +188,7 @@ def observed_noise(trials: Iterable[Trial]) -> list[float]:
 
 
 def now() -> str:
-    """The present time as trials record it."""
+    """The current time in the format of trials."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 

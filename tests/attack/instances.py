@@ -61,7 +61,7 @@ class Instance:
 
     @property
     def cut_off(self) -> bool:
-        """Whether the clock is meant to end it early."""
+        """True if the clock is meant to end it early."""
         return self.time_limit < ENOUGH
 
 

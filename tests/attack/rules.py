@@ -34,13 +34,13 @@ class Names:
 
 
 def holds(rule: RuleText, graph: Plain, names: Names) -> bool:
-    """Whether the graph satisfies the rule."""
+    """True if the graph satisfies the rule."""
     name, arguments = rule
     return _RULES[name](arguments, graph, names)
 
 
 def names_nodes(rule: RuleText) -> bool:
-    """Whether the rule can tell one node from another."""
+    """True if the rule can tell one node from another."""
     name, arguments = rule
     if name == "DegreeRange":
         return arguments.get("node") is not None
@@ -325,7 +325,7 @@ class PlainSpace:
     names: Names
 
     def contains(self, graph: Plain) -> bool:
-        """Whether a graph of this kind is in the space, numbered as it is."""
+        """True if a graph of this kind is in the space, numbered as it is."""
         return (
             graph.n in self.sizes
             and self._is_connected(graph)

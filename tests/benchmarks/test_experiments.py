@@ -118,7 +118,7 @@ def test_a_search_counted_in_evaluations_replaces_the_time_limit_of_ours_and_of_
 def test_names_that_do_not_exist_or_exist_twice_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="synthetic"):
         get_experiment("synthetik")
-    with pytest.raises(InvalidInputError, match="exists already"):
+    with pytest.raises(InvalidInputError, match="already exists"):
         register(get_experiment("synthetic"))
     with pytest.raises(InvalidInputError, match="replications"):
         Plan(problems=("gcn-10",), methods=("random",), replications=0)
@@ -240,7 +240,7 @@ def test_the_gap_recorded_is_the_one_computed_from_the_other_columns(tmp_path: P
     np.testing.assert_allclose(recorded, computed, atol=1e-5)  # records have eight digits
 
 
-def test_scaling_shows_gaps_in_standard_deviations_and_none_of_another_unit() -> None:
+def test_scaling_shows_gaps_in_standard_deviations_only() -> None:
     experiment = get_experiment("scaling")
     (task,) = experiment.tasks(
         Plan(problems=("20-10",), methods=("ssp",), replications=1, time_limit=0.3)

@@ -186,7 +186,7 @@ def test_unknown_and_double_names_are_refused() -> None:
     with pytest.raises(InvalidInputError, match=r"unknown optimiser 'ranodm'.*wl-evol"):
         get_optimiser("ranodm", SPACE)
 
-    with pytest.raises(InvalidInputError, match="exists already"):
+    with pytest.raises(InvalidInputError, match="already exists"):
         register("random")(RandomOptimiser)
 
 

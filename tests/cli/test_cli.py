@@ -91,7 +91,7 @@ def test_init_writes_a_study_file_that_is_understood_and_overwrites_nothing(
     file = read_study_file(path)
     assert file.n_trials == 30
     assert file.command == "python3 objective.py"
-    assert "exists already" in call("init", path, code=2).stderr
+    assert "already exists" in call("init", path, code=2).stderr
     assert path.read_text(encoding="utf-8") == before
     uncommented = before.replace("# features", "features").replace("# noise", "noise")
     path.write_text(uncommented.replace("# memory_limit", "memory_limit"), encoding="utf-8")
@@ -348,7 +348,7 @@ def test_settings_are_changed_by_editing_the_study_file(
     rule = '[[space.rules]]\nrule = "NumberOfEdges"\nmaximum = 6\n[search]\nkernel = "sp"'
     path = write(**{"[search]": rule})
     told = call("run", path, code=2).stderr
-    assert "made with other settings (space, kernel)" in told
+    assert "created with other settings (space, kernel)" in told
     assert "bogrape change" in told
     assert "from trial 3 on: space, kernel changed" in call("change", path).output
     call("run", path, "--quiet")
@@ -366,7 +366,7 @@ def test_settings_of_the_command_line_go_before_those_of_the_file(
     settings = Study.load(url, "test").settings
     assert (settings.restarts, settings.alpha) == (2, 1.5)
     told = call("ask", path, code=2).stderr
-    assert "made with other settings (alpha, restarts)" in told
+    assert "created with other settings (alpha, restarts)" in told
     assert "alpha changed" in call("change", path, "--set", "restarts=2").output
     assert Study.load(url, "test").settings.alpha is None
     assert "did you mean 'restarts'" in call("ask", path, "--set", "restart=2", code=2).stderr
@@ -475,7 +475,11 @@ def test_changed_settings_end_with_2(write: Callable[..., Path]) -> None:
         ("sqlite:///study.db", "mysql://x/y", "storage must be a URL"),
         ('"sqlite:///study.db"', "5", "storage must be a string"),
         ("[search]", "[search]\nkernel = 'wl'", "kernel"),
-        ("[search]", "[search]\nkappa = 1\nacquisition = 'ei'", "belongs to acquisition = 'lcb'"),
+        (
+            "[search]",
+            "[search]\nkappa = 1\nacquisition = 'ei'",
+            "applies to acquisition = 'lcb' only",
+        ),
         ("n_iterations = 2", "n_iterations = -2", "n_iterations to be an integer"),
         ("[search]", "[[space.rules]]\nrule = 'NoSuch'\n[search]", "name of a rule"),
         ("[search]", "[[space.rules]]\nrule = 'DegreeRange'\nmax = 3\n[search]", "parameters"),

@@ -27,7 +27,7 @@ def run(output: Path, **options: int) -> tuple[demo.DemoResult, list[str]]:
 def test_the_demo_says_what_it_does_compares_with_random_sampling_and_draws(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     result, lines = run(tmp_path / "demo.png")
-    assert lines[0].startswith("BoGrape looks for the graph with the smallest value")
+    assert lines[0].startswith("BoGrape searches for the graph with the smallest value")
     assert len(result.values) == 5
     assert result.random.shape == (4, 5)
     assert result.best.value == result.values.min()

@@ -431,7 +431,7 @@ def test_flows_and_cuts_say_the_same(rule: Rule, monkeypatch: pytest.MonkeyPatch
 
 
 def _some_helpers_satisfy(rows: list[Any], graph: Graph) -> bool:
-    """Whether a solver finds values of the helpers; there are too many to try them all."""
+    """True if a solver finds values of the helpers; there are too many to try them all."""
     model = cp_model.CpModel()
     variables: dict[Any, Any] = {}
     for row in rows:

@@ -254,7 +254,7 @@ def test_an_error_in_a_rule_is_raised_out_of_a_listing(monkeypatch: pytest.Monke
 
 
 def test_a_rule_that_changes_the_meaning_of_another_is_refused_where_it_is_written() -> None:
-    with pytest.raises(InvalidSpaceError, match=r"derives from NumberOfEdges.*Even\(Rule\)"):
+    with pytest.raises(InvalidSpaceError, match=r"derived from NumberOfEdges.*Even\(Rule\)"):
 
         class Even(NumberOfEdges):
             def holds(self, graph: Graph) -> bool:

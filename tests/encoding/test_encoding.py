@@ -77,7 +77,7 @@ def _structure(space: GraphSpace, bound: list[Any], n: int) -> Structure:
 
 
 def _admits(encoding: GraphEncoding, graph: Graph) -> bool:
-    """Whether the encoding holds with the graph's values, helpers of rules being free."""
+    """True if the encoding holds with the graph's values, helpers of rules being free."""
     if not _decided_rightly(encoding, graph):
         return False
     for variable, value in encoding.lift(graph).items():
@@ -90,7 +90,7 @@ def _admits(encoding: GraphEncoding, graph: Graph) -> bool:
 
 
 def _decided_rightly(encoding: GraphEncoding, graph: Graph) -> bool:
-    """Whether what the encoding decides without a variable is so in the graph."""
+    """True if what the encoding decides without a variable is so in the graph."""
     distance = graph.distances()
     for u, v in encoding.ordered_pairs():
         for s in range(1, graph.n_nodes):
@@ -304,7 +304,7 @@ def test_a_limit_cuts_the_list_short(limit: int) -> None:
     assert all(space.contains(graph) for graph in found)
 
 
-def test_a_list_that_time_cuts_short_is_never_taken_for_complete() -> None:
+def test_a_list_cut_short_by_time_never_counts_as_complete() -> None:
     import time
 
     from bogrape.encoding.enumeration import enumerate_graphs

@@ -112,7 +112,7 @@ def test_an_exception_is_a_failure_with_its_message() -> None:
     [math.nan, math.inf, -math.inf, None, "1.5", b"2", 1j, True, [1.0], np.ones(1), {}, 10**400],
     ids=str,
 )
-def test_what_is_not_a_finite_number_is_a_failure(value: Any) -> None:
+def test_a_value_that_is_not_a_finite_number_is_a_failure(value: Any) -> None:
     outcome = outcome_of(lambda _: value)
     assert outcome.kind == "not a value"
     assert outcome.reason is not None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import igraph
+import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse
@@ -10,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bogrape import Graph
-from bogrape.errors import InvalidGraphError
+from bogrape.errors import InvalidGraphError, InvalidInputError
 from bogrape.integrations.igraph import from_igraph, to_igraph
 from bogrape.integrations.sparse import from_sparse, to_sparse
 
@@ -83,3 +86,9 @@ def test_weights_of_sparse_matrices_are_not_dropped() -> None:
         from_sparse(scipy.sparse.csr_array([[0, 1]]))
     with pytest.raises(InvalidGraphError, match="expected a sparse matrix"):
         from_sparse([[0, 1], [1, 0]])
+
+
+@pytest.mark.parametrize("convert", [to_igraph, to_sparse])
+def test_graphs_of_others_are_refused_with_the_way_to_convert_them(convert: Any) -> None:
+    with pytest.raises(InvalidInputError, match="convert networkx graphs with"):
+        convert(nx.path_graph(3))

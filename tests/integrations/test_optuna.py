@@ -22,6 +22,7 @@ from bogrape.constraints import DegreeRange, NumberOfEdges
 from bogrape.errors import InvalidInputError, NotInSpaceError, UnsupportedError
 from bogrape.integrations.optuna import (
     BoGrapeSampler,
+    SQLiteStorage,
     graph_of,
     history,
     parameters_of,
@@ -133,13 +134,13 @@ def test_the_study_stops_when_all_graphs_were_tried(caplog: pytest.LogCaptureFix
 # -- in company -----------------------------------------------------------------------------------
 
 
-def test_threads_share_a_sampler_and_no_graph_comes_twice() -> None:
+def test_threads_share_a_sampler_and_no_graph_is_suggested_twice() -> None:
     study = optuna.create_study(sampler=BoGrapeSampler(SPACE, **QUICK))
     study.optimize(objective, n_trials=16, n_jobs=4)
     assert len(set(keys(study))) == 16
 
 
-def test_samplers_with_one_seed_race_and_no_graph_comes_twice() -> None:
+def test_samplers_with_one_seed_race_and_no_graph_is_suggested_twice() -> None:
     """Each thread has a sampler of its own, as processes have: only the storage is shared."""
     first = optuna.create_study(sampler=BoGrapeSampler(SPACE, **{**QUICK, "n_initial": 20}))
     barrier, errors = threading.Barrier(4), []
@@ -207,19 +208,20 @@ def test_a_trial_that_died_while_its_graph_was_suggested_is_tried_again() -> Non
     assert len(set(keys(study))) == 7
 
 
+GRACE_SECONDS = 30
+
 WORKER = """
 import sys, time
 import optuna
 sys.path.insert(0, {folder!r})
-from test_optuna import QUICK, SPACES, BoGrapeSampler, suggest_graph, value
+from test_optuna import QUICK, SPACES, BoGrapeSampler, SQLiteStorage, suggest_graph, value
 optuna.logging.set_verbosity(optuna.logging.WARNING)
-url, most, space = sys.argv[1], int(sys.argv[2]), SPACES[sys.argv[5]]
-storage = optuna.storages.RDBStorage(
-    url,
+path, most, space = sys.argv[1], int(sys.argv[2]), SPACES[sys.argv[5]]
+storage = SQLiteStorage(
+    path,
     heartbeat_interval=1,
-    grace_period=30,
+    grace_period={grace},
     heartbeat_stale_trial_callback=optuna.storages.RetryHeartbeatStaleTrialCallback(),
-    engine_kwargs={{"connect_args": {{"timeout": 60}}}},
 )
 sampler = BoGrapeSampler(space, seed=int(sys.argv[3]), **{{**QUICK, "n_initial": 6}})
 study = optuna.create_study(
@@ -235,15 +237,14 @@ study.optimize(slowly, callbacks=[enough])
 
 
 def start(
-    storage: str, most: int, seed: int = 0, pause: float = 0.0, space: str = "small"
+    path: Path, most: int, seed: int = 0, pause: float = 0.0, space: str = "small"
 ) -> subprocess.Popen[bytes]:
-    code = WORKER.format(folder=str(Path(__file__).parent))
-    command = [sys.executable, "-W", "ignore", "-c", code, storage, str(most), str(seed)]
+    code = WORKER.format(folder=str(Path(__file__).parent), grace=GRACE_SECONDS)
+    command = [sys.executable, "-W", "ignore", "-c", code, str(path), str(most), str(seed)]
     return subprocess.Popen([*command, str(pause), space])
 
 
-def check_parallel_study(storage: str, most: int, space: GraphSpace) -> None:
-    study = optuna.load_study(study_name="s", storage=storage)
+def check_parallel_study(study: optuna.Study, most: int, space: GraphSpace) -> None:
     complete = study.get_trials(states=[optuna.trial.TrialState.COMPLETE])
     assert len(complete) >= most
     graphs = [graph_of(trial) for trial in complete]
@@ -253,34 +254,66 @@ def check_parallel_study(storage: str, most: int, space: GraphSpace) -> None:
     assert len(set(keys(study, space))) == len(complete)
 
 
-def test_two_processes_share_a_database_and_no_graph_comes_twice(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path}/study.db"
-    optuna.create_study(study_name="s", storage=storage)
-    workers = [start(storage, 10) for _ in range(2)]  # with one seed
+def test_two_processes_share_a_database_and_no_graph_is_suggested_twice(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    study = optuna.create_study(study_name="s", storage=SQLiteStorage(path))
+    workers = [start(path, 10) for _ in range(2)]  # with one seed
     assert [worker.wait(100) for worker in workers] == [0, 0]
-    check_parallel_study(storage, 10, SMALL)
+    check_parallel_study(study, 10, SMALL)
+
+
+def test_a_waiting_trial_in_a_sqlite_file_is_taken_once(tmp_path: Path) -> None:
+    """Optuna alone reads that a trial waits, and then takes it, without a lock in between."""
+    path, n = tmp_path / "study.db", 20
+    first = optuna.create_study(study_name="s", storage=SQLiteStorage(path))
+    for k in range(n):
+        first.enqueue_trial({"x": k})
+    barrier, taken = threading.Barrier(4), list[int]()
+
+    def take() -> None:
+        storage = pickle.loads(pickle.dumps(SQLiteStorage(path)))  # as other processes have it
+        study = optuna.load_study(study_name="s", storage=storage)
+        for _ in range(n // 4):
+            barrier.wait(60)
+            taken.append(study.ask().number)
+
+    threads = [threading.Thread(target=take) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(taken) == list(range(n))
+    with pytest.raises(InvalidInputError, match="path of a SQLite file"):
+        SQLiteStorage("postgresql://here/study")
+    with pytest.raises(InvalidInputError, match="there is no folder"):
+        SQLiteStorage(tmp_path / "not there" / "study.db")
 
 
 @pytest.mark.deep
 def test_two_hundred_trials_in_four_processes_that_are_killed_and_resumed(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path}/study.db"
-    study = optuna.create_study(study_name="s", storage=storage)
-    workers = [start(storage, 200, seed, 0.2, "usual") for seed in (0, 0, 1, 2)]
+    path = tmp_path / "study.db"
+    study = optuna.create_study(study_name="s", storage=SQLiteStorage(path))
+    workers = [start(path, 200, seed, 0.2, "usual") for seed in (0, 0, 1, 2)]
     try:
-        kill_and_resume(workers, study, storage)
+        kill_and_resume(workers, study, path)
     finally:
         for worker in workers:
             worker.kill()
             worker.wait()
-    check_parallel_study(storage, 200, SPACE)
+    time.sleep(GRACE_SECONDS + 2)  # by now every process that was killed counts as dead
+    assert start(path, 210, 7, 0.0, "usual").wait(600) == 0
+    check_parallel_study(study, 210, SPACE)
+    for trial in study.get_trials(states=[optuna.trial.TrialState.RUNNING]):
+        assert not trial.params  # killed before the first heartbeat, which came before the graph
+        assert "bogrape" not in trial.system_attrs
     failed = study.get_trials(states=[optuna.trial.TrialState.FAIL])
     assert failed  # of the processes that were killed; their graphs were tried again
     tried = {number for t in study.trials for number in t.system_attrs.get("retry_history", [])}
-    assert {trial.number for trial in failed if trial.params} <= tried
+    assert {trial.number for trial in failed} <= tried
 
 
 def kill_and_resume(
-    workers: list[subprocess.Popen[bytes]], study: optuna.Study, storage: str
+    workers: list[subprocess.Popen[bytes]], study: optuna.Study, path: Path
 ) -> None:
     """Kill workers and start others in their place; wait for these to finish."""
     n_killed = 0
@@ -293,7 +326,7 @@ def kill_and_resume(
         os.kill(victim.pid, signal.SIGKILL)
         assert victim.wait() == -signal.SIGKILL
         n_killed += 1
-        workers.append(start(storage, 200, n_killed, 0.2, "usual"))
+        workers.append(start(path, 200, n_killed, 0.2, "usual"))
     assert [worker.wait(3000) for worker in workers] == [0, 0, 0, 0]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -61,3 +62,23 @@ def test_missing_and_impossible_values_are_named() -> None:
         parameters.graph({**values, "node 0": "N"})
     with pytest.raises(InvalidInputError, match="must be a GraphSpace"):
         GraphParameters("space")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("aromatic", [False, True])
+def test_features_that_a_rule_derives_are_no_parameters(aromatic: bool) -> None:
+    pytest.importorskip("rdkit")
+    from bogrape.molecules import molecule_space
+
+    space = molecule_space(("C", "N", "O"), (3, 6), aromatic=aromatic)
+    parameters = GraphParameters(space)
+    assert len(parameters.choices) == 1 + 6 + 15
+    for graph in space.sample(12, seed=1, distinct=True):
+        assert parameters.graph(parameters.of(graph)) == graph
+    # what other samplers choose is read as well, whether a molecule comes of it or not
+    rng = np.random.default_rng(0)
+    made = []
+    for n in rng.integers(3, 7, size=40).tolist():
+        choices = parameters.choices_at(n)
+        values = {name: known[rng.integers(len(known))] for name, known in choices.items()}
+        made.append(parameters.graph({**values, "n_nodes": n}))
+    assert {space.contains(graph) for graph in made} == {True, False}

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bogrape import Graph, GraphSpace
-from bogrape.errors import InvalidGraphError
+from bogrape.errors import InvalidGraphError, InvalidInputError
 
 from strategies import any_graphs
 
@@ -105,3 +105,8 @@ def test_data_from_elsewhere_is_read_or_refused() -> None:
         from_pyg([1])
     with pytest.raises(InvalidGraphError, match="expected a Batch"):
         from_pyg_batch([1])
+
+
+def test_only_graphs_of_bogrape_are_converted() -> None:
+    with pytest.raises(InvalidInputError, match=r"got builtins\.str"):
+        to_pyg("CCO")  # type: ignore[arg-type]

@@ -84,7 +84,7 @@ def test_scores_are_those_that_the_package_guacamol_gave(
 
 
 @pytest.mark.parametrize("task", TARGETS)
-def test_what_is_looked_for_scores_one(task: str) -> None:
+def test_the_target_of_a_task_scores_one(task: str) -> None:
     assert TASKS[task].score(TARGETS[task]) == pytest.approx(1.0)
 
 

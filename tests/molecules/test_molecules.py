@@ -128,7 +128,7 @@ def test_features_are_those_of_the_paper() -> None:
     assert graph.labels.tolist() == [0, 0, 1]
 
 
-def test_labels_of_another_data_set_are_not_taken_for_other_elements() -> None:
+def test_labels_of_another_data_set_are_refused() -> None:
     graph = from_smiles("CF", "qm9")
     assert to_smiles(graph) == to_smiles(graph, molecule_space("qm9", 2)) == "CF"
     with pytest.raises(InvalidInputError, match="valences"):

@@ -141,7 +141,7 @@ def test_the_example_decorates_a_scaffold(tmp_path: Path) -> None:
         ('scaffold = "CCCCCCCCC"', "nodes 0..4, got node 8"),
         ('scaffold = "CCF"', "'F'"),
         ('scaffold = "CC"\nkeep_rings = "yes"', "keep_rings to be True or False, got 'yes'"),
-        ("keep_rings = true", "keep_rings belongs to a scaffold"),
+        ("keep_rings = true", "keep_rings applies to a scaffold only"),
         ("bounds = 1", "bounds to be True or False"),
         ('scafold = "CC"', "unknown key 'scafold'; did you mean 'scaffold'?"),
     ],

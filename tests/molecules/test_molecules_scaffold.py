@@ -48,7 +48,7 @@ def kekulised(mol: Chem.Mol) -> Chem.Mol:
 
 
 def keeps_rings(mol: Chem.Mol, part: Chem.Mol, place: tuple[int, ...]) -> bool:
-    """Whether the rings of a fragment that lies there are as they were, by RDKit's perception."""
+    """True if the rings of a fragment that lies there are as they were, by RDKit's perception."""
     ring_atoms = {place[v] for ring in part.GetRingInfo().AtomRings() for v in ring}
     aromatic = [place[atom.GetIdx()] for atom in part.GetAtoms() if atom.GetIsAromatic()]
     for ring in mol.GetRingInfo().AtomRings():

@@ -29,7 +29,7 @@ def test_a_geometry_has_all_hydrogens_and_bonds_of_the_right_length() -> None:
 
 
 def test_a_molecule_without_a_geometry_fails_with_its_name() -> None:
-    with pytest.raises(EvaluationFailed, match="C1CC#1: RDKit finds no geometry"):
+    with pytest.raises(EvaluationFailed, match="C1CC#1: RDKit found no geometry"):
         geometry("C1CC#1")
 
 
@@ -41,7 +41,7 @@ def test_a_calculation_that_breaks_down_is_a_failed_evaluation(
             raise RuntimeError("SCF not converged in 250 cycles")
 
     monkeypatch.setattr(xtb, "_tblite", lambda: (Broken(), None))
-    with pytest.raises(EvaluationFailed, match="CCCCCCC: GFN2-xTB fails: SCF not converged"):
+    with pytest.raises(EvaluationFailed, match="CCCCCCC: GFN2-xTB failed: SCF not converged"):
         xtb_property("CCCCCCC", "gap")
 
 

@@ -69,7 +69,7 @@ def test_a_configuration_whose_voltage_collapses_fails() -> None:
         problem.objective(far)
 
 
-def test_what_is_no_spanning_tree_is_refused_before_any_power_flow() -> None:
+def test_a_graph_that_is_not_a_spanning_tree_is_refused_before_any_power_flow() -> None:
     for opened in ((*AS_BUILT, 1), AS_BUILT[1:]):  # in two parts; with a cycle
         with pytest.raises(NotInSpaceError):
             Losses()(configuration(opened))

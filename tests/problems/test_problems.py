@@ -293,7 +293,7 @@ def test_a_bad_seed_is_refused(seed: Any) -> None:
 
 def test_a_name_can_be_registered_once_only() -> None:
     problem_names()
-    with pytest.raises(InvalidInputError, match="exists already"):
+    with pytest.raises(InvalidInputError, match="already exists"):
         register("gcn-10")(lambda seed: get_problem("gcn-20", seed))
 
 

@@ -178,11 +178,11 @@ def test_goals_are_read_back_from_plain_data(name: str) -> None:
         (lambda: Goals({"a": "maximize", "b": Linear(0, 1)}), "takes desirabilities"),
         (lambda: Goals({"a": "maximize", "b": Linear(0, 1)}, "sum"), "maximised or minimised"),
         (lambda: Goals({"a": "maximize", "b": "minimize"}, "product"), "combine must be one of"),
-        (lambda: Goals({"a": Maximize(2), "b": "minimize"}), "weights say nothing"),
+        (lambda: Goals({"a": Maximize(2), "b": "minimize"}), "weights have no effect"),
         (lambda: Goals({"a": "maximize", "b": "minimize"}, None, {"a": 1}), "a number for each"),
         (
             lambda: Goals({"a": "maximize", "b": "minimize"}, "sum", {"a": 1, "b": 2}),
-            "belongs to combine='pareto'",
+            "applies to combine='pareto' only",
         ),
         (lambda: Gaussian(1, 0), "std > 0"),
         (lambda: Gaussian(math.nan, 1), "finite number"),

@@ -57,7 +57,7 @@ def test_the_brute_force_finds_as_many_graphs_as_there_are(
         assert len(space.everything()) == number
 
 
-def test_with_names_every_numbered_graph_is_one_of_its_own() -> None:
+def test_with_names_every_numbering_is_a_different_graph() -> None:
     space = PlainSpace(Kind(), range(4, 5), True, (), Names(tuple("abcd")))
     assert len(space.everything()) == 38  # A001187: connected labelled graphs
 

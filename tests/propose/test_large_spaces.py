@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 
 import bogrape.counts
 from benchmarks.large_spaces import Case, cases, measure
-from bogrape import LCB, GraphGP, GraphSpace, propose
+from bogrape import EI, LCB, GraphGP, GraphSpace, propose
 from bogrape.batch import Batch
 from bogrape.constraints import CycleRange, DegreeRange, DiameterRange, NumberOfEdges, TwoConnected
 from bogrape.encoding import contradiction
@@ -40,7 +41,7 @@ from bogrape.propose.exact.proof.piece import Open, Piece
 from bogrape.propose.exact.proof.strategies import linear
 from bogrape.propose.jobs import pool as worker
 from bogrape.propose.local import search as local_search
-from bogrape.propose.local.chains import landmarks
+from bogrape.propose.local.chains import _MANY_NODES, Chains, landmarks
 from bogrape.propose.local.moves import REWIRE, MoveTable
 from bogrape.propose.local.search import break_tie, find_any, search
 from bogrape.propose.proposal import Request
@@ -579,3 +580,41 @@ def test_proposals_of_100_nodes_and_20_labels_keep_time_and_memory(kernel: str) 
 def test_every_case_of_the_benchmark_has_a_name_of_its_own() -> None:
     names = [case.name for case in cases()]
     assert len(set(names)) == len(names) > 30
+
+
+# -- what the search of large graphs finds -------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "sp"])
+def test_few_rounds_of_search_find_better_large_graphs_than_random_ones(kernel: Any) -> None:
+    space = GraphSpace(42, labels=3)
+    graphs = space.sample(15, seed=0)
+    gp = GraphGP(kernel, noise=1e-3, space=space, restarts=1)
+    gp.fit(graphs, [g.n_edges / 42 + float(np.cos(g.labels).mean()) for g in graphs])
+    acquisition = EI() if kernel == "rbf" else LCB(1.0)
+    objective = Criterion(space, gp.posterior, acquisition)
+    found = search(objective, n_evaluations=6000, seed=1)  # a dozen rounds
+    assert found.value < objective.of_batch(Batch.of(space.sample(300, seed=9))).min() - 0.1
+
+
+def test_moves_that_are_made_together_are_the_improving_ones() -> None:
+    space = GraphSpace(_MANY_NODES, labels=2)
+    graphs = space.sample(4, seed=3)
+    gp = GraphGP("ssp", noise=1e-3, restarts=1)
+    gp.fit(graphs, [float(g.n_edges) for g in graphs])
+    objective = Criterion(space, gp.posterior, LCB(0.0))
+    chains = Chains(objective, _MANY_NODES, np.random.default_rng(0), graphs, np.inf)
+    chains._score = objective.of_batch(chains._current)
+    n = len(chains._current)
+    moves = chains._moves.draw(n * 10, np.random.default_rng(1)).reshape(n, 10)
+    scores = np.full((n, 10), np.inf)
+    scores[:, 3], scores[:, 7], scores[0, 5] = -1e3, -2e3, -3e3  # said to improve
+    (two,) = chains._made_together(moves, scores)
+    rng = np.random.default_rng(2)
+    first, second = np.full(n, 7), np.full(n, 3)
+    first[0], second[0] = 5, 7
+    expected = chains._current
+    for which in (first, second):
+        expected = chains._moves.apply(expected, moves[np.arange(n), which], rng)
+    assert (two.adjacency == expected.adjacency).all()
+    assert (two.labels == expected.labels).all()

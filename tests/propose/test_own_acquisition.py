@@ -110,7 +110,7 @@ def test_the_bound_of_a_monotone_one_is_below_all_values(
 # -- what is declared -----------------------------------------------------------------------------
 
 
-def test_what_is_declared_monotone_and_is_not_is_refused() -> None:
+def test_a_wrong_declaration_of_monotonicity_is_refused() -> None:
     for space in (GraphSpace(4, labels=2), GraphSpace(12, labels=3)):
         for kernel in ("ssp", "sp"):
             with pytest.raises(InvalidInputError, match="declares monotone = True, but its value"):

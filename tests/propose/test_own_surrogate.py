@@ -72,7 +72,8 @@ def test_search_finds_the_optimum_that_listing_proves() -> None:
 def test_a_program_of_rows_is_refused() -> None:
     space = GraphSpace(4)
     with pytest.raises(
-        UnsupportedError, match="surrogate of your own or several properties, which have no rows"
+        UnsupportedError,
+        match="surrogate of your own or several properties, which it cannot encode",
     ):
         propose(space, fitted(space), method="mip")
 
@@ -115,7 +116,7 @@ def test_a_surrogate_that_sees_how_nodes_are_numbered_is_refused() -> None:
 
     space = GraphSpace(5)
     for method in ("auto", "search"):
-        with pytest.raises(InvalidInputError, match="however the nodes of a graph are numbered"):
+        with pytest.raises(InvalidInputError, match="numbering of a graph's nodes"):
             propose(space, fitted(space, surrogate=Constant(first_degree)), method=method)  # type: ignore[call-overload]
 
 
@@ -136,7 +137,7 @@ def test_a_surrogate_that_changes_its_mind_is_refused() -> None:
         return rng.normal(size=len(graphs)), np.ones(len(graphs))
 
     space = GraphSpace(5)
-    with pytest.raises(InvalidInputError, match="same prediction whenever it is"):
+    with pytest.raises(InvalidInputError, match="depend neither on earlier calls"):
         propose(space, fitted(space, surrogate=Constant(noise)))
 
 
@@ -225,7 +226,7 @@ def test_a_bare_surrogate_will_do_for_one_graph_with_lcb() -> None:
 
 
 @pytest.mark.parametrize("thing", [None, 3, Neighbours, object()])
-def test_what_is_no_surrogate_is_refused(thing: Any) -> None:
+def test_a_value_that_is_not_a_surrogate_is_refused(thing: Any) -> None:
     with pytest.raises(InvalidInputError, match="expected a fitted GraphGP, its posterior, or"):
         propose(GraphSpace(4), thing)
 

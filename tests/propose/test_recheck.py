@@ -100,7 +100,7 @@ def test_a_graph_outside_the_space_is_caught(
 
 
 @pytest.mark.parametrize("thing", [None, "a graph", (1, 2)], ids=str)
-def test_what_is_no_proposal_is_caught(
+def test_a_result_that_is_not_a_proposal_is_caught(
     thing: Any, gp: GraphGP, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for lie in (lambda *_: thing, lambda proposal, *_: replace(proposal, graph=thing)):

@@ -76,7 +76,7 @@ def _both(task: SolvePiece, monkeypatch: pytest.MonkeyPatch) -> tuple[Answer, An
 
 
 def assert_alike_if_finished(task: SolvePiece, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether both solves were finished; then they must have found the same."""
+    """True if both solves were finished; then they must have found the same."""
     usual, plain = _both(task, monkeypatch)
     if not (usual.proved and plain.proved):
         return False

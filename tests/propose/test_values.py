@@ -291,7 +291,7 @@ def test_a_wrong_value_or_bound_is_caught_in_all_units(
 
 
 @pytest.mark.parametrize("kind", ["outlier", "constant"])
-def test_a_proved_optimum_has_no_gap_whatever_the_data(kind: str) -> None:
+def test_a_proved_optimum_has_no_gap_for_any_data(kind: str) -> None:
     space = SPACES["sp"]
     proposal = propose(space, fitted(space, "sp", kind), method="exact", time_limit=60)
     assert proposal.status == "optimal"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import re
 import typing
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -48,9 +49,14 @@ def test_the_best_trial_is_a_picture_with_its_value() -> None:
 
 def test_a_proposed_trial_shows_its_prediction_beside_the_acquisition_value() -> None:
     study = study_of(SPACE, 3)
-    for html in (html_of(proposed(study)), html_of(TrialList([study.trials[-1]]))):
-        assert "predicted 0.50 ± 0.12" in html
-        assert "acquisition −1.25" in html
+    whole = html_of(proposed(study))
+    card = html_of(TrialList([study.trials[-1]]))
+    assert "predicted 0.50 ± 0.12" in card
+    assert "acquisition −1.25" in card
+    table = re.sub(r"<[^>]*>", " ", whole)  # each name stands once, in its row
+    assert re.search(r"predicted\s+0\.50 ± 0\.12", table)
+    assert re.search(r"acquisition\s+−1\.25", table)
+    assert table.count("predicted") == 1
 
 
 def test_a_batch_is_shown_as_pictures() -> None:

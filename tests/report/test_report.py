@@ -71,7 +71,7 @@ class References(HTMLParser):
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_every_study_gives_a_sound_page_that_needs_nothing_else(name: str) -> None:
+def test_every_study_gives_a_valid_self_contained_page(name: str) -> None:
     page = page_of(name)
     root = parsed(page)
     ids = [element.get("id") for element in root.iter() if element.get("id")]
@@ -355,7 +355,7 @@ def test_study_plot_gives_every_figure_to_notebooks(tmp_path: Path) -> None:
 
 
 def test_a_figure_that_needs_more_observations_says_how_many() -> None:
-    with pytest.raises(StudyError, match="needs 1 evaluated graphs, and there are 0"):
+    with pytest.raises(StudyError, match="needs 1 evaluated graphs; there are 0"):
         STUDIES["no trials"]().plot.convergence()
     with pytest.raises(StudyError, match="come with proposals"):
         STUDIES["one trial"]().plot.certificates()
@@ -465,10 +465,10 @@ def test_observations_outside_the_space_are_marked_and_never_called_the_best() -
     assert "3 of these outside the space, which only train the model" in page
 
 
-def test_changed_settings_are_told_with_the_trial_they_begin_from() -> None:
+def test_changed_settings_are_listed_with_their_first_trial() -> None:
     study = Study(GraphSpace(5, labels=2), preset="paper")
     study.add(study.space.sample(1)[0], 1.0)
-    assert "were changed on the way" not in report_html(study)
+    assert "were changed during the study" not in report_html(study)
     study.change(kernel="sp", acquisition="ei", add_rules=[constraints.NumberOfEdges(maximum=8)])
     page = report_html(study)
     for part in ("From trial 1 on:", "kernel from ssp to sp", "rules added", "lcb to ei"):

@@ -204,7 +204,7 @@ def test_the_command_line_shows_reasons_without_terminal_sequences(tmp_path: Pat
 
 def test_the_report_says_that_edge_labels_are_not_seen_and_that_is_true() -> None:
     study = STUDIES["bonds"]()
-    assert "The model cannot see the labels of edges" in report_html(study)
+    assert "The model does not see the labels of edges" in report_html(study)
     graphs, values = study.dataset
     gp = GraphGP("sp", n_labels=3).fit(graphs, values)
     first = graphs[0]
@@ -218,7 +218,7 @@ def test_the_report_says_that_edge_labels_are_not_seen_and_that_is_true() -> Non
 
 def test_nothing_is_said_about_edge_labels_where_there_are_none() -> None:
     assert blind_spot(Survey(STUDIES["ten trials"]())) is None
-    assert "cannot see the labels" not in report_html(STUDIES["ten trials"]())
+    assert "does not see the labels" not in report_html(STUDIES["ten trials"]())
 
 
 def test_the_prediction_of_a_trial_is_none_unless_both_numbers_are_there() -> None:

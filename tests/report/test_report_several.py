@@ -63,7 +63,7 @@ def test_the_report_is_sound_and_names_every_property(study: Study) -> None:
         assert f'<button type="button">{name}</button>' in page
     if goals.is_pareto:
         assert "<h3>The Pareto front</h3>" in page
-        assert "Growth of the front" in page
+        assert "Growth of the Pareto front" in page
         marked = page.count('<tr class="best">')
         assert marked == len(study.pareto_front)
     else:

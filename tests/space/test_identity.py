@@ -64,7 +64,7 @@ def _fitted(graphs: list[Graph]) -> GraphGP:
     return GraphGP("sp").fit(graphs, [float(graph.n_edges) for graph in graphs])
 
 
-def test_a_study_never_hands_out_what_is_the_same_as_a_trial() -> None:
+def test_a_study_never_hands_out_a_graph_identical_to_a_trial() -> None:
     study = Study(SPACE, n_initial=3, method="search", n_evaluations=2000)
     for _ in range(N_DIFFERENT):
         trial = study.ask()

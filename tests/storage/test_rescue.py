@@ -63,7 +63,7 @@ def cli(*arguments: Any) -> str:
     return result.output
 
 
-def test_a_sound_file_comes_out_whole(file: Path, original: Path) -> None:
+def test_an_intact_file_is_recovered_completely(file: Path, original: Path) -> None:
     before = file.read_bytes()
     study = only(rescue(file))
     assert study.trials == written(original)
@@ -167,8 +167,8 @@ def test_trials_outlive_the_settings_of_their_study(file: Path, tmp_path: Path) 
 def test_nothing_is_overwritten_and_foreign_files_are_refused(file: Path, tmp_path: Path) -> None:
     (tmp_path / "there.jsonl").write_text("mine", encoding="ascii")
     for arguments, words, code in (
-        ((file, tmp_path / "there.jsonl"), "exists already", 2),
-        ((HERE / "oracles.py", tmp_path / "x.db"), "no trial can be read", 3),
+        ((file, tmp_path / "there.jsonl"), "already exists", 2),
+        ((HERE / "oracles.py", tmp_path / "x.db"), "no readable trial found", 3),
         ((tmp_path / "missing.db", tmp_path / "x.db"), "cannot be read", 3),
         ((file, tmp_path / "x.txt"), "cannot tell the format", 2),
         ((file, tmp_path / "x.jsonl", "--name", "other"), "no study 'other'", 2),

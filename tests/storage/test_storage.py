@@ -129,7 +129,9 @@ def test_a_file_with_a_block_of_noise_is_refused_untouched_or_read_rightly(
 
 def test_a_flipped_digit_of_a_value_is_noticed(file: Path) -> None:
     change(file, "UPDATE bogrape_trials SET value = value + 1 WHERE number = 3")
-    assert_refused_untouched(file, "trial 3 in the database is damaged: its checksum does not fit")
+    assert_refused_untouched(
+        file, "trial 3 in the database is damaged: its checksum does not match"
+    )
 
 
 @pytest.mark.parametrize(
@@ -166,7 +168,7 @@ def test_a_directory_and_a_missing_directory_are_refused(tmp_path: Path) -> None
         open_storage(url(tmp_path / "missing" / "study.db"))
 
 
-def test_loading_what_is_not_there_makes_no_file(tmp_path: Path) -> None:
+def test_loading_a_missing_study_creates_no_file(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="there is no storage"):
         load(tmp_path / "typo.db")
     assert not list(tmp_path.iterdir())

@@ -169,7 +169,7 @@ def test_a_process_that_dies_is_replaced_by_this_one(
         assert not ahead.start()
 
 
-def test_places_are_filled_and_values_told_while_a_proposal_is_computed(
+def test_slots_are_filled_and_values_told_while_a_proposal_is_computed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Evaluations of 2 s in three places: one becomes free every 0.7 s. A proposal takes 0.4 s.

@@ -32,7 +32,7 @@ RULES: list[list[Rule]] = [
 
 
 def edited(graph: Graph, edits: int) -> list[Graph]:
-    """All graphs that at most so many edits of edges and of two labels lead to."""
+    """All graphs within this number of edits of edges and of two labels."""
     n = graph.n_nodes
     places: list[Any] = [*itertools.combinations(range(n), 2), *range(n)]
     out = []

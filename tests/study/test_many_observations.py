@@ -19,6 +19,7 @@ from bogrape.constraints import NumberOfEdges
 from bogrape.counts import count
 from bogrape.errors import InvalidInputError
 from bogrape.gp import STUDY_CLIP, STUDY_OBSERVATIONS, GraphGP
+from bogrape.left_out import Inverse
 from bogrape.posterior import FunctionPosterior, WeightPosterior
 from bogrape.propose import propose
 from bogrape.propose.criterion import Criterion
@@ -144,6 +145,30 @@ def test_a_condensed_posterior_says_the_same_and_is_small(name: Any, acquisition
         assert len(small.model.counts) == 0
 
 
+def test_the_model_says_which_observations_it_is_made_from() -> None:
+    graphs, y = map(list, zip(*observations(60), strict=True))
+    gp = GraphGP("rbf", most_observations=MOST, noise="fit").fit(graphs, y)
+    assert gp.describe().endswith(
+        f"The model uses {MOST} of 60 observations: a quarter of these are the best ones, a "
+        "quarter the latest, and the others fill the space."
+    )
+    assert "observations:" not in GraphGP("ssp", most_observations=MOST).fit(graphs, y).describe()
+
+
+@pytest.mark.parametrize("own_noise", [False, True])
+@pytest.mark.parametrize("name", ["ssp", "sp"])
+def test_leaving_out_one_of_many_needs_no_square_matrix_and_gives_the_same(
+    name: Any, own_noise: bool
+) -> None:
+    graphs, y = map(list, zip(*observations(100), strict=True))
+    noise = np.random.default_rng(0).uniform(0.01, 0.1, len(y)) if own_noise else None
+    model = GraphGP(name, n_labels=2, noise=1e-2).fit(graphs, y, noise=noise).posterior.model
+    inverse, truth = Inverse(model), np.linalg.inv(model.covariance())
+    assert inverse._vectors.shape[1] < len(y)
+    np.testing.assert_allclose(inverse.diagonal, np.diag(truth), rtol=1e-6)
+    np.testing.assert_allclose(inverse @ model.y, truth @ model.y, rtol=1e-5, atol=1e-6)
+
+
 # -- the study --------------------------------------------------------------------------------
 
 
@@ -153,7 +178,7 @@ def test_a_study_says_how_many_observations_it_uses(caplog: pytest.LogCaptureFix
         trials = [study.ask(), study.ask()]
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 1
-    assert f"60 observations; from here on its model is made from {MOST}" in said[0]
+    assert f"60 observations; from now on its model uses {MOST}" in said[0]
     for trial in trials:
         assert (trial.certificate["n_observations"], trial.certificate["n_used"]) == (60, MOST)
 
@@ -166,6 +191,14 @@ def test_a_study_with_few_observations_uses_and_says_nothing_else(
     assert STUDY_OBSERVATIONS > 30
     assert (certificate["n_observations"], certificate["n_used"]) == (30, 30)
     assert not caplog.records
+
+
+def test_the_report_says_which_observations_are_in_the_models() -> None:
+    from bogrape.report import report_html
+
+    study = study_of(60)
+    study.tell(study.ask(), 1.0)
+    assert f"The model uses {MOST} of 60 observations: a quarter of these" in report_html(study)
 
 
 def test_predictions_come_from_the_same_model_as_proposals() -> None:

@@ -206,7 +206,7 @@ def test_a_surrogate_of_your_own_is_given_the_noise_if_it_takes_it(
     np.testing.assert_array_equal(Remembers.seen[0], [0.25, math.nan, 0.0, math.nan])
     with caplog.at_level(logging.WARNING):
         told(surrogate=Ignores).ask()
-    assert "Ignores does not see the noise" in caplog.text
+    assert "Ignores ignores the known noise" in caplog.text
 
 
 # -- command line -----------------------------------------------------------------------------

@@ -33,6 +33,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "beta": {"beta": 0.25, "kernel": "sp"},
     "restarts": {"restarts": 2},
     "clip": {"clip": None},
+    "cap": {"cap": 3.0},
     "most_observations": {"most_observations": 40},
     "acquisition": {"acquisition": EI(0.5)},
     "method": {"method": "search"},
@@ -54,7 +55,7 @@ each = pytest.mark.parametrize("name", OTHER)
 OF_THE_CALL = {
     GraphGP.__init__: {"self", "n_labels", "space"},
     GraphGP.fit: {"self", "graphs", "y", "to_beat", "start"},
-    propose: {"space", "gp", "exclude", "n", "pending", "starts", "stop", "watch"},
+    propose: {"space", "gp", "exclude", "n", "pending", "starts", "stop", "watch", "client"},
 }
 # The settings of a study made before it could choose the others, as they lie in databases.
 FIRST = {
@@ -282,8 +283,8 @@ def test_a_study_names_the_nearest_argument(wrong: dict[str, Any], near: str) ->
         ({"n_evaluations": 0}, "expected n_evaluations to be an integer >= 1, got 0"),
         ({"preset": "papr"}, "unknown preset 'papr'; choose one of paper, or None"),
         ({"preset": ["paper"]}, "unknown preset"),
-        ({"solver": "scip"}, "solver is a choice of method 'mip', got 'scip' with method 'auto'"),
-        ({"options": {}, "method": "exact"}, "options is a choice of method 'mip'"),
+        ({"solver": "scip"}, "solver applies to method 'mip' only, got 'scip' with method 'auto'"),
+        ({"options": {}, "method": "exact"}, "options applies to method 'mip' only"),
         ({"options": {"gap": 1, "gab": 2}, "method": "mip"}, "unknown option 'gab'"),
         ({"options": {"memory": float("inf")}, "method": "mip"}, "memory to be megabytes > 0"),
         ({"options": {"write": 3}, "method": "mip"}, "write to be a path or None, got 3"),
@@ -305,7 +306,7 @@ def test_what_makes_no_sense_is_refused_before_anything_is_asked(
 def test_propose_refuses_choices_that_the_method_would_not_look_at() -> None:
     graphs = SPACE.sample(3, distinct=True)
     gp = GraphGP().fit(graphs, [1.0, 2.0, 3.0])
-    with pytest.raises(InvalidInputError, match="solver is a choice of method 'mip'"):
+    with pytest.raises(InvalidInputError, match="solver applies to method 'mip' only"):
         propose(SPACE, gp, method="search", solver="scip")
 
 
@@ -368,6 +369,7 @@ positive = st.floats(1e-6, 1e6)
             "beta": positive | st.none(),
             "restarts": st.integers(1, 9),
             "clip": positive | st.none(),
+            "cap": positive | st.none(),
             "most_observations": st.integers(4, 9999) | st.none(),
             "acquisition": st.builds(LCB, positive) | st.builds(EI, positive) | st.just("ei"),
             "method": st.sampled_from(["auto", "search"]),
@@ -387,3 +389,8 @@ def test_settings_come_back_from_json_as_they_were(chosen: dict[str, Any]) -> No
     text = json.dumps(settings.to_dict(), allow_nan=False)
     assert StudySettings.from_dict(json.loads(text)) == settings
     assert settings.differences(StudySettings.from_dict(json.loads(text))) == []
+
+
+def test_a_cap_is_refused_with_several_properties_where_large_may_be_good() -> None:
+    with pytest.raises(InvalidInputError, match="cap is for studies of one value"):
+        StudySettings(space=SPACE, cap=3.0, **PROPERTIES)

@@ -135,7 +135,7 @@ def test_a_study_of_one_value_takes_no_properties() -> None:
     study = Study(SPACE, n_initial=2)
     with pytest.raises(InvalidInputError, match="got the values of 2 properties"):
         study.tell(study.ask(), {"edges": 1.0, "path": 2.0})  # type: ignore[arg-type]
-    with pytest.raises(StudyError, match="belongs to studies of several properties"):
+    with pytest.raises(StudyError, match="needs several properties"):
         _ = study.pareto_front
 
 
@@ -469,7 +469,7 @@ def test_a_changed_digit_of_a_property_is_noticed(tmp_path: Path) -> None:
     connection.execute("UPDATE bogrape_trials SET properties = replace(properties, '7', '8')")
     connection.commit()
     connection.close()
-    with pytest.raises(StorageError, match="checksum does not fit"):
+    with pytest.raises(StorageError, match="checksum does not match"):
         Study.load(f"sqlite:///{path}")
 
 

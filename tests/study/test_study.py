@@ -351,7 +351,7 @@ def test_a_failed_trial_is_tried_again_on_request_and_keeps_its_history() -> Non
     ]
     assert (complete.reason, complete.evaluation_seconds) == (None, 4.0)
     for other in (complete, study.ask()):
-        with pytest.raises(StudyError, match="only failed ones are tried again"):
+        with pytest.raises(StudyError, match="only failed trials can be retried"):
             study.retry(other)
 
 

@@ -67,7 +67,7 @@ def test_a_batch_that_comes_out_short_says_why(caplog: pytest.LogCaptureFixture)
     with caplog.at_level(logging.WARNING, "bogrape"):
         batch = study.ask(10)
     assert len(batch) == 2  # type: ignore[arg-type]  # a path and a star
-    assert "2 of 10 graphs can be had" in caplog.text
+    assert "found only 2 of 10 graphs" in caplog.text
 
 
 # -- stopping ---------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ def test_a_report_says_what_matters_and_claims_no_blind_spot() -> None:
     assert "labels of edges" in said
     page = report_html(study)
     assert said.replace("'", "&#x27;") in page
-    assert "The model cannot see" not in page
+    assert "The model does not see" not in page
     assert any(effect.exchange.kind == "edge label" for effect in survey.effects)
 
 
@@ -103,7 +103,7 @@ def test_a_report_of_paper_kernels_says_nothing_of_length_scales() -> None:
     study = Study(SPACE, kernel="esp", noise="fit")
     graphs = SPACE.sample(20, seed=2, distinct=True)
     study.add_all([(g, float(g.n_edges)) for g in graphs])
-    assert "matters most to the prediction" not in report_html(study)
+    assert "Most important for the prediction" not in report_html(study)
 
 
 def test_other_settings_in_a_report_include_it() -> None:

@@ -114,7 +114,7 @@ def test_every_answer_carries_the_policy(url: str) -> None:
         assert "onclick" not in page
 
 
-def test_without_the_token_nobody_gets_in(url: str) -> None:
+def test_access_without_the_token_is_denied(url: str) -> None:
     token = "a-long-enough-token"
     place = Place(host="0.0.0.0")
     bearer = {"authorization": f"Bearer {token}"}

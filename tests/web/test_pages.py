@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from click.testing import CliRunner
 from bogrape import Study
 from bogrape.cli import main
 from bogrape.web.drawn import editor_data, graph_of
+from bogrape.web.tradeoff import _Axis
 
 from web_cases import SPACE, client, mark, new_study, send
 
@@ -93,7 +95,7 @@ def test_a_file_is_shown_first_and_every_bad_row_named(url: str, web: Any) -> No
     )
     page = text_of(answer.text)
     assert "2 rows can be used" in page
-    assert "1 of them from outside the space" in page
+    assert "1 of them outside the space" in page
     assert page.count("cannot be used") == 2
     assert "only trains the model" in page
     assert "expected a number as value, got 'x'" in page
@@ -141,11 +143,32 @@ def test_a_form_says_what_it_means_and_where_it_contradicts_itself(url: str, web
     odd = web.post(
         "/new/check", data={**form, "counts": "what", "n_min": "many"}, headers=headers
     ).text
-    assert "counts" in odd
+    assert "<strong>Numbers of labels</strong>: expected a label" in odd
+    assert "<strong>Smallest size</strong>: expected a number" in odd
     made = send(web, "/new", {**form, "direction": "maximize", "n_initial": "5"})
     assert made.status_code == 200
     assert Study.load(url, "circuits").settings.n_initial == 5
     assert send(web, "/new", form).status_code == 409
+
+
+def test_parts_of_graphs_are_pinned_and_forbidden_for_one_request(url: str, web: Any) -> None:
+    form = {"n": "2", "counts": "a 2 2", "apart": "a a", "edges_min": "6"}
+    assert send(web, "/studies/one/ask", {**form, "apart": "a"}).status_code == 422
+    assert send(web, "/studies/one/ask", {**form, "edges_max": "2"}).status_code == 422
+    assert send(web, "/studies/one/ask", form).status_code == 200
+    for _ in range(300):
+        trials = Study.load(url, "one").trials
+        if len(trials) == 2:
+            break
+        time.sleep(0.1)
+    assert len(trials) == 2
+    for trial in trials:
+        of_a = trial.graph.labels == 0
+        assert of_a.sum() == 2
+        assert not trial.graph.adjacency[of_a][:, of_a].any()
+        assert trial.graph.n_edges >= 6
+    page = text_of(web.get(f"/studies/one/trials/{trials[0].id}").text)
+    assert "It was asked for under further rules" in page
 
 
 def test_molecules_by_form_text_and_drawing(url: str, web: Any) -> None:
@@ -156,7 +179,7 @@ def test_molecules_by_form_text_and_drawing(url: str, web: Any) -> None:
     }  # fmt: skip
     headers = {"x-part": "1", "x-csrf-token": mark(web)}
     bad = web.post("/new/check", data={**form, "required": "C(("}, headers=headers).text
-    assert "required" in bad
+    assert "<strong>Must contain</strong>" in bad
     assert send(web, "/new", form).status_code == 200
     wrong = send(web, "/studies/furans/candidate", {"how": "written", "text": "C1CC"})
     assert wrong.status_code == 422
@@ -196,7 +219,8 @@ def test_events_tell_of_changes_from_anywhere(url: str) -> None:
         live.start()
         events = live.stream("one")
         found = [await anext(events)]
-        await asyncio.sleep(1.2)
+        # the page may be older than the first look at the study
+        found.append(await asyncio.wait_for(anext(events), 10))
         other = Study.load(url, "one")
         await asyncio.to_thread(other.ask)
         found.append(await asyncio.wait_for(anext(events), 10))
@@ -209,6 +233,7 @@ def test_events_tell_of_changes_from_anywhere(url: str) -> None:
     events = asyncio.run(watch())
     assert [event.split("event: ")[1].split("\n")[0] for event in events] == [
         "hello",
+        "change",
         "change",
         "job",
     ]
@@ -253,9 +278,104 @@ def test_several_properties_are_told_in_part_and_shown_as_a_trade_off(
         assert page.count('class="front"') == 2
         assert page.count('class="dot"') == 1
         assert "none of these is beaten in every property" in text_of(page)
-        assert "2 on the front" in text_of(web.get("/").text)
-        assert web.get("/studies/one/figures").status_code == 200
+        assert "On the front 2 graphs" in text_of(web.get("/").text)
+        figures = text_of(web.get("/studies/one/figures").text)
+        assert "The trade-off" in figures
+        assert "Growth of the Pareto front" in figures
         assert "cost" in web.get("/studies/one/export/csv").text
     trials = Study.load(url, "one").trials
     assert trials[1].noises == {"cost": 0.25}
     assert trials[0].values == {"strength": 2.0, "cost": 9.0}
+
+
+@pytest.fixture
+def wishes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A server with a study of two properties and three trials that wait for results."""
+    monkeypatch.setenv("BOGRAPE_STATE", str(tmp_path / "state"))
+    url = new_study(tmp_path, properties={"strength": "maximize", "cost": "minimize"})
+    Study.load(url, "one").ask(3)
+    with client(url) as web:
+        yield url, web
+
+
+def test_several_properties_are_pasted_in_their_order(wishes: tuple[str, Any]) -> None:
+    url, web = wishes
+    bad = send(web, "/studies/one/paste", {"lines": "0 1.5\n1 2 3\n2 - -\n9 1 1"})
+    assert bad.status_code == 422
+    for words in ("line 1", "trial, strength, cost", "line 3", "trial 9 does not exist"):
+        assert words in bad.text
+    assert "line 2" not in bad.text
+    assert all(trial.state == "pending" for trial in Study.load(url, "one").trials)
+    assert send(web, "/studies/one/paste", {"lines": "0 1.5 -\n1 2 3"}).status_code == 200
+    # what is known already may be repeated, not replaced
+    assert send(web, "/studies/one/paste", {"lines": "1 2 3\n0 - 4"}).status_code == 200
+    again = send(web, "/studies/one/paste", {"lines": "1 2 5"})
+    assert "trial 1 has strength, cost already" in html.unescape(again.text)
+    trials = Study.load(url, "one").trials
+    assert [trial.values for trial in trials] == [
+        {"strength": 1.5, "cost": 4.0},
+        {"strength": 2.0, "cost": 3.0},
+        {},
+    ]
+
+
+def test_a_file_of_several_properties_is_imported(wishes: tuple[str, Any]) -> None:
+    url, web = wishes
+    graphs = [
+        '"' + graph.to_json().replace('"', '""') + '"'
+        for graph in SPACE.sample(3, seed=4, distinct=True)
+    ]
+    rows = [f"{graphs[0]},1.5,3", f"{graphs[1]},2,", f"{graphs[2]},much,1"]
+    answer = web.post(
+        "/studies/one/upload",
+        data={"csrf": mark(web)},
+        files={"file": ("data.csv", "\n".join(["graph,strength,cost", *rows]).encode())},
+    )
+    assert "2 rows can be used" in text_of(answer.text)
+    assert "strength 1.5, cost 3" in text_of(answer.text)
+    found = re.search(r'name="upload" value="([^"]+)"', answer.text)
+    assert found is not None
+    assert send(web, "/studies/one/confirm", {"upload": found[1]}).status_code == 200
+    added = [trial for trial in Study.load(url, "one").trials if trial.origin == "added"]
+    assert [trial.values for trial in added] == [{"strength": 1.5, "cost": 3.0}, {"strength": 2.0}]
+
+
+def test_a_study_of_several_properties_is_made_by_form(url: str, web: Any) -> None:
+    form = {"name": "both", "kind": "graphs", "n_min": "4", "n_max": "5"}
+    headers = {"x-part": "1", "x-csrf-token": mark(web)}
+    for wrong in ("yield", "yield most", "yield largest", "a largest\na smallest"):
+        shown = web.post("/new/check", data={**form, "properties": wrong}, headers=headers).text
+        assert "<strong>Properties</strong>" in shown
+    wanted = "yield 2 largest\ncost: smallest"
+    assert send(web, "/new", {**form, "properties": wanted}).status_code == 200
+    goals = Study.load(url, "both").settings.goals
+    assert goals is not None
+    assert goals.names == ("yield 2", "cost")
+    assert "Pareto front of yield 2 (maximize) and cost (minimize)" in text_of(
+        web.get("/studies/both").text
+    )
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(0.0, 1.0), (-3.2, 17.9), (5.0, 5.0), (1e-300, 2e-300), (-1e308, 1e308), (1e9, 1e9 + 1e-6)],
+)
+def test_ticks_are_few_and_lie_inside(low: float, high: float) -> None:
+    axis = _Axis([low, high], 60.0, 580.0)
+    ticks = axis.ticks()
+    assert 1 <= len(ticks) <= 8
+    assert all(60.0 - 1e-6 <= at <= 580.0 + 1e-6 for at, _ in ticks)
+    assert len({text for _, text in ticks}) == len(ticks) or high - low <= 1e-5
+
+
+def test_notebooks_of_several_properties_run(wishes: tuple[str, Any]) -> None:
+    url, web = wishes
+    send(web, "/studies/one/paste", {"lines": "0 1.5 3\n1 2 4\n2 1 5"})
+    notebook = web.get("/studies/one/export/ipynb").json()
+    cells = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
+    names: dict[str, Any] = {}
+    exec("\n".join(cells[:-1]), names)  # the last one asks
+    assert [t.values for t in names["study"].trials] == [
+        t.values for t in Study.load(url, "one").trials
+    ]
+    assert "study.pareto_front" in cells

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from bogrape import Study
+from bogrape import GraphSpace, Study
 
 pytest.importorskip("starlette")
 pytest.importorskip("rdkit")
@@ -74,17 +74,29 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
     process.wait(30)
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def open_browser(profile: Path) -> Any:
     from selenium.webdriver.chrome.service import Service
 
     options = webdriver.ChromeOptions()
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     options.binary_location = CHROMIUM
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(DRIVER))
     driver.set_script_timeout(120)
+    return driver
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    driver = open_browser(tmp_path_factory.mktemp("profile"))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def another(tmp_path: Path) -> Iterator[Any]:
+    driver = open_browser(tmp_path)
     yield driver
     driver.quit()
 
@@ -241,8 +253,7 @@ def test_a_chemists_week(
     chemist.write("#n-n_initial", "3")
     chemist.write("#n-time_limit", "4")
     chemist.write("#n-counts", "O 5 3")
-    chemist.says("counts")
-    chemist.wait("document.querySelector('#check .bad') !== null", "a contradiction")
+    chemist.says("O: at least 5 and at most 3")
     chemist.look("contradiction")
     chemist.write("#n-counts", "O 1 2")
     chemist.wait("document.querySelectorAll('.samples img').length === 6", "samples")
@@ -324,3 +335,72 @@ def test_a_chemists_week(
     for kind, holds in (("csv", b"1.75"), ("sdf", b"$$$$"), ("ipynb", b"nbformat"), ("json", b"{")):
         path = f"{base}/studies/{study}/export/{kind}".replace(" ", "%20")
         assert holds in urllib.request.urlopen(path, timeout=60).read()
+
+
+def test_two_people_see_what_the_other_does_without_reloading(
+    browser: Any, another: Any, server: tuple[str, Path]
+) -> None:
+    base, folder = server
+    goals = {"yield": "maximize", "cost": "minimize"}
+    study = Study(
+        GraphSpace(nodes=("hub", "desk", "lab", "store")),
+        f"sqlite:///{folder}/study.db",
+        "shared",
+        n_initial=4,
+        properties=goals,
+    )
+    first, second = (trial.id for trial in study.ask(2))  # type: ignore[union-attr]
+    ann = Chemist(browser, base, 1440, "light")
+    bob = Chemist(another, base, 390, "dark")
+    for person, name in ((ann, "Ann"), (bob, "Bob")):
+        person.browser.get_log("browser")
+        person.browser.get_log("performance")
+        person.go("/")
+        person.write("#person", name)
+        person.leave(".person button")
+        person.go("/studies/shared")
+
+    # the list of studies follows, too
+    bob.go("/")
+    study.comment(first, "looks expensive")  # by a script, somewhere else
+    study.add(study.space.sample(1, seed=3)[0], {"yield": 0.5, "cost": 5.0})
+    bob.wait("document.querySelector('#studies').innerText.includes('1 done · 2 running')", "it")
+    bob.go("/studies/shared")
+
+    # Ann's request, with a part pinned and one forbidden, appears at Bob's
+    ann.press("form[action$='/ask'] summary")
+    ann.write("#required", "hub, lab")
+    ann.write("#forbidden", "desk store")
+    ann.press("form[action$='/ask'] button")
+    bob.wait("document.querySelectorAll('#pending .card').length === 3", "Ann's suggestion")
+    asked = Study.load(study.storage, "shared").trials[-1]
+    assert asked.graph.adjacency[0, 2]
+    assert not asked.graph.adjacency[1, 3]
+
+    # what Bob is typing survives Ann's result, which Bob sees
+    bob.write(f"#v{second}-1", "2.5")
+    ann.write(f"#v{first}-1", "1.5")
+    ann.write(f"#v{first}-2", "4")
+    ann.leave(f"#pending-{first} form.tell button")
+    bob.wait("document.querySelector('#best').innerText.includes('yield 1.5, cost 4')", "a result")
+    typed = another.execute_script(f"return document.getElementById('v{second}-1').value")
+    assert typed == "2.5"
+    bob.write(f"#v{second}-2", "3")
+    bob.leave(f"#pending-{second} form.tell button")
+    ann.wait("document.querySelectorAll('.tradeoff circle').length === 3", "the trade-off")
+    ann.look("tradeoff")
+    bob.look("tradeoff")
+    ann.press("#figures a")
+    ann.wait("document.querySelectorAll('#figures svg').length >= 2", "figures")
+    ann.look("figures-of-several")
+
+    # a comment, with who made it
+    for person in (ann, bob):
+        person.go(f"/studies/shared/trials/{second}")
+    ann.write("#text", "cheaper than <b>thought</b>")
+    ann.leave("#comments button")
+    bob.says("cheaper than <b>thought</b>")
+    bob.says("Bob told the value")
+    bob.look("trial-of-several")
+    for person in (ann, bob):
+        person.quiet()

@@ -1,4 +1,4 @@
-"""Study files: TOML to checked, frozen values. Unknown keys are mistakes, and are said to be."""
+"""Study files: TOML to checked, frozen values. Unknown keys are errors."""
 
 from __future__ import annotations
 
@@ -66,26 +66,26 @@ class StudyFile:
 
     @property
     def n_trials(self) -> int:
-        """Evaluations in all."""
+        """Total number of evaluations."""
         return self.settings.n_initial + self.n_iterations
 
     def open(self) -> Study:
-        """The study, made if it does not exist yet."""
+        """The study, created if it does not exist yet."""
         try:
             return Study.open(self.storage, self.name, self.settings, given=self.given)
         except SettingsDiffer as error:
             raise StudyError(
-                f"{self.path}: the study was made with other settings ({', '.join(error.names)}); "
-                f"continue with those of the file by 'bogrape change {self.path}', or give "
-                "the study another name"
+                f"{self.path}: the study was created with other settings "
+                f"({', '.join(error.names)}); run 'bogrape change {self.path}' to continue with "
+                "those of the file, or give the study another name"
             ) from None
 
     def change(self, study: Study) -> None:
-        """Let a study go on with what the file says; what it does not say stays."""
+        """Continue a study with the settings of the file; it keeps those the file does not name."""
         study.adopt(self.settings.as_made(study.settings, self.given))
 
     def load(self) -> Study:
-        """The study as it was made; an error if it does not exist yet."""
+        """The existing study; an error if there is none yet."""
         database = self.storage.removeprefix(_SQLITE).partition("?")[0]
         if self.storage.startswith(_SQLITE) and not os.path.lexists(database):
             raise StudyError(f"{self.path}: the study has not been started; try 'bogrape run'")
@@ -132,8 +132,8 @@ def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
     if "properties" in data:
         if "direction" in data:
             raise InvalidInputError(
-                "a study file has a direction or [properties], each of which says what is wanted, "
-                "got both"
+                "expected a direction or [properties] in the study file, got both; each property "
+                "has a direction or goal of its own"
             )
         settings["properties"] = data["properties"]
     command, function = objective.get("command"), objective.get("function")
@@ -147,7 +147,7 @@ def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
         raise InvalidInputError(
             f"[objective] command must be a string or a list, got {command!r:.100}"
         )
-    import_from(path.parent)  # for a domain that lies beside it
+    import_from(path.parent)  # for a domain defined beside it
     space = _space(data, path)
     slurm = evaluation.get("slurm", {})
     if not isinstance(slurm, dict):
@@ -172,7 +172,7 @@ def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
 
 
 def _given(instead: Sequence[str]) -> dict[str, Any]:
-    """Settings of the command line, each ``name=value``; a value that is no TOML is a text."""
+    """Settings of the command line, each ``name=value``; a value that is not TOML is a string."""
     out: dict[str, Any] = {}
     for text in instead:
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -198,7 +198,7 @@ def _space(data: dict[str, Any], path: Path) -> GraphSpace:
     folder = str(path.parent.resolve())
     own = any(isinstance(rule, dict) and ":" in str(rule.get("rule")) for rule in rules)
     if own and folder not in sys.path:
-        sys.path.append(folder)  # a module beside the file is found, and stands in for no other
+        sys.path.append(folder)  # finds a module beside the file, and shadows no other
     made = tuple(map(rule_from_dict, rules))
     if molecular:
         return _molecules(space, made)
@@ -211,7 +211,7 @@ def _space(data: dict[str, Any], path: Path) -> GraphSpace:
 
 
 def _molecules(space: dict[str, Any], rules: tuple[Rule, ...]) -> GraphSpace:
-    """``molecule_space(...)`` with ``rules=[scaffold(...), ...]``, as one writes it in Python."""
+    """``molecule_space(...)`` with ``rules=[scaffold(...), ...]``, as in Python."""
     from .. import molecules  # late: it needs an extra, and says so itself where that is missing
 
     if "scaffold" in space:
@@ -220,7 +220,7 @@ def _molecules(space: dict[str, Any], rules: tuple[Rule, ...]) -> GraphSpace:
         rules = (fixed, *rules)
     elif "keep_rings" in space:
         raise InvalidInputError(
-            "[space] keep_rings belongs to a scaffold; try scaffold = '*c1ccccc1' beside it"
+            "[space] keep_rings applies to a scaffold only; add one, as in scaffold = '*c1ccccc1'"
         )
     n_atoms = space.get("n_atoms", 10)
     size = tuple(n_atoms) if isinstance(n_atoms, list) else n_atoms
@@ -234,12 +234,12 @@ def _molecules(space: dict[str, Any], rules: tuple[Rule, ...]) -> GraphSpace:
 
 
 def _acquisition(search: dict[str, Any]) -> dict[str, Any]:
-    """The acquisition, if there is one: by its name, or by ``kappa`` or ``xi``, which have one."""
+    """The acquisition, if given: by name, or implied by ``kappa`` or ``xi``."""
     for key, owner in (("kappa", "lcb"), ("xi", "ei")):
         if key in search and search.get("acquisition", owner) != owner:
-            raise InvalidInputError(f"[search] {key} belongs to acquisition = '{owner}'")
+            raise InvalidInputError(f"[search] {key} applies to acquisition = '{owner}' only")
     if "kappa" in search and "xi" in search:
-        raise InvalidInputError("[search] must have kappa (of lcb) or xi (of ei), got both")
+        raise InvalidInputError("expected kappa (for lcb) or xi (for ei) in [search], got both")
     if "kappa" in search:
         return {"acquisition": LCB(search["kappa"])}
     if "xi" in search:
@@ -248,7 +248,7 @@ def _acquisition(search: dict[str, Any]) -> dict[str, Any]:
 
 
 def _storage(url: Any, path: Path) -> str:
-    """The URL with the path of a SQLite file taken from where the study file is."""
+    """The URL, with the path of a SQLite file resolved relative to the study file."""
     text = _text(url, "storage")
     if not text.startswith(_SQLITE):
         return text

@@ -80,10 +80,10 @@ def run(
     problem = get_problem("gcn-10", seed)
     budget = n_initial + n_iterations
     for line in (
-        "BoGrape looks for the graph with the smallest value of an unknown function.",
+        "BoGrape searches for the graph with the smallest value of an unknown function.",
         "  space      connected graphs with 10 nodes, each with one of 5 labels",
         f"  function   a graph neural network (GCN) with random weights, seed {seed}",
-        f"  budget     {n_initial} graphs spread over the space, then {n_iterations} proposals",
+        f"  budget     {n_initial} initial graphs, then {n_iterations} proposals",
         "",
     ):
         echo(line)

@@ -33,10 +33,10 @@ from .under import near_graph, rule_of_text
 _EXIT_CODES = """\b
 Exit codes:
   0    done
-  1    any other error, for instance a fit that is impossible
-  2    wrong usage, study file or input, or not possible now
+  1    any other error, for instance a model that cannot be fitted
+  2    invalid usage, study file or input, or not possible now
   3    the database cannot be read or written
-  4    no graph is left to propose, or none satisfies the rules
+  4    no graph left to propose, or none satisfies the rules
   5    most evaluations failed, so the study stopped
   6    evaluations could not be started
   130  interrupted (143 by SIGTERM); run again to continue
@@ -62,7 +62,7 @@ noise_option = click.option(
     multiple=True,
     metavar="VARIANCE",
     help="Variance of the value, if known: its standard deviation squared. Of a property, "
-    "NAME=VARIANCE, as often as need be.",
+    "NAME=VARIANCE; may be repeated.",
 )
 
 
@@ -85,7 +85,7 @@ def init(path: Path) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise InvalidInputError(f"{str(path)!r} exists already; give another name") from None
+        raise InvalidInputError(f"{str(path)!r} already exists; choose another name") from None
     except OSError as error:
         raise InvalidInputError(f"cannot write {str(path)!r}: {error}") from None
     click.echo(f"wrote {path}; adapt it, then start the study with: bogrape run {path}")
@@ -101,7 +101,7 @@ def init(path: Path) -> None:
     "--stop-below",
     type=click.FloatRange(0),
     metavar="REGRET",
-    help="Stop once no graph is better than the best by more than this, by the model and a proof.",
+    help="Stop once the model and a proof show that no graph beats the best by more than this.",
 )
 @click.option(
     "--retry-failed", is_flag=True, help="Evaluate failed trials again before any others."
@@ -159,7 +159,9 @@ def run(
 @main.command()
 @study_argument
 @click.option("-n", "n", type=click.IntRange(1), default=1, help="How many graphs.")
-@click.option("--worker", help="Your name: after a restart, it returns your unfinished trials.")
+@click.option(
+    "--worker", help="Your name; after a restart, your unfinished trials are returned first."
+)
 @click.option(
     "--time-limit",
     type=click.FloatRange(0, min_open=True),
@@ -174,7 +176,9 @@ def run(
 @click.option(
     "--near-trial", metavar="TRIAL", type=click.IntRange(0), help="Only graphs near this trial."
 )
-@click.option("--edits", type=click.IntRange(0), help="How many edits away at most, with --near.")
+@click.option(
+    "--edits", type=click.IntRange(0), help="Maximum number of edits, with --near or --near-trial."
+)
 @click.option(
     "--rule",
     "rules",
@@ -203,7 +207,7 @@ def ask(
 ) -> None:
     """Print the next graph to evaluate, its trial number and what the model predicts.
 
-    Ctrl-C ends a proof that takes too long: the best graph so far is printed.
+    Ctrl-C stops a proof that takes too long and prints the best graph found so far.
     """
     file = read_study_file(study_file, _with_preset(instead, preset))
     made = [rule_of_text(text) for text in rules]
@@ -233,8 +237,8 @@ def tell(
 ) -> None:
     """Record the VALUE of a TRIAL. Repeating the command changes nothing.
 
-    Several properties are given by name, as in qed=0.8 sa=2.1; those that are left out may be told
-    later. So is their noise: --noise qed=0.01.
+    Give several properties by name, as in qed=0.8 sa=2.1; the others may be told later. Give their
+    noise in the same way: --noise qed=0.01.
     """
     file = read_study_file(study_file)
     study = file.load()
@@ -262,8 +266,8 @@ def correct(
 ) -> None:
     """Replace the value of a finished TRIAL; the old one is kept in its history.
 
-    VALUE is a number, or 'none' to withdraw the old value. Of several properties, those to be
-    replaced are given by name, as in qed=0.8 sa=none; the others stay.
+    VALUE is a number, or 'none' to withdraw the old value. With several properties, name those to
+    replace, as in qed=0.8 sa=none; the others stay.
     """
     file = read_study_file(study_file)
     study = file.load()
@@ -281,8 +285,8 @@ def correct(
 def change(study_file: Path, instead: tuple[str, ...], preset: str | None, as_json: bool) -> None:
     """Continue with the settings of the edited study file, or with those of --set.
 
-    All settings of [search] but the seed may be changed, and rules may be added. Trials so far
-    stay as they are, and the change is recorded.
+    All settings of [search] except the seed may be changed, and rules may be added. Existing
+    trials are kept, and the change is recorded.
     """
     file = read_study_file(study_file, _with_preset(instead, preset))
     study = file.load()
@@ -304,7 +308,7 @@ def change(study_file: Path, instead: tuple[str, ...], preset: str | None, as_js
 @json_option
 @explained
 def fail(study_file: Path, trial: int, reason: str, as_json: bool) -> None:
-    """Record that a TRIAL gave no value, and the REASON."""
+    """Record that a TRIAL failed, with the REASON."""
     file = read_study_file(study_file)
     print_trial(file.load().fail(trial, reason), file.format, as_json)
 
@@ -315,7 +319,7 @@ def fail(study_file: Path, trial: int, reason: str, as_json: bool) -> None:
 @json_option
 @explained
 def release(study_file: Path, trial: int, as_json: bool) -> None:
-    """Give back a pending TRIAL whose worker is gone; the next ask hands it out."""
+    """Return a pending TRIAL to the queue, e.g. if its worker is gone; 'ask' hands it out again."""
     file = read_study_file(study_file)
     print_trial(file.load().release(trial), file.format, as_json)
 
@@ -337,7 +341,7 @@ def status(study_file: Path, as_json: bool) -> None:
     "--format",
     "kind",
     type=click.Choice(["csv", "jsonl"]),
-    help="Format of the file; by default taken from its name.",
+    help="Format of the file; by default inferred from its name.",
 )
 @explained
 def export(study_file: Path, output: str, kind: str | None) -> None:
@@ -360,14 +364,14 @@ def export(study_file: Path, output: str, kind: str | None) -> None:
     "--format",
     "kind",
     type=click.Choice(["csv", "jsonl"]),
-    help="Format of the file; by default taken from its name.",
+    help="Format of the file; by default inferred from its name.",
 )
 @click.option("--graph-column", help="Column of the graph (JSON, or SMILES for molecules).")
 @click.option("--value-column", default="value", show_default=True, help="Column of the value.")
-@click.option("--noise-column", help="Column of variances of the values; by default 'noise'.")
+@click.option("--noise-column", help="Column of noise variances; 'noise' by default.")
 @click.option("--preview", is_flag=True, help="Show what would be imported; change nothing.")
 @click.option("--skip-bad-rows", is_flag=True, help="Import the other rows anyway.")
-@click.option("--refuse-outside", is_flag=True, help="Treat graphs outside the space as mistakes.")
+@click.option("--refuse-outside", is_flag=True, help="Treat graphs outside the space as errors.")
 @set_option
 @preset_option
 @json_option
@@ -386,12 +390,13 @@ def import_(
     preset: str | None,
     as_json: bool,
 ) -> None:
-    """Add observations from SOURCE (.csv or .jsonl with graph and value), all or none.
+    """Add observations from SOURCE (.csv or .jsonl with graph and value): all rows or none.
 
-    Several properties are columns by their names, empty where one was not measured.
+    With several properties, SOURCE has one column per property; leave a cell empty if the property
+    was not measured.
 
-    Graphs outside the space (of other sizes, or breaking rules) train the model, and are never
-    proposed. Rows that cannot be used are all named, with their line numbers.
+    Graphs outside the space (of other sizes, or breaking rules) train the model but are never
+    proposed. Every row that cannot be used is listed with its line number.
     """
     file = read_study_file(study_file, _with_preset(instead, preset))
     rows = read_observations(

@@ -126,7 +126,7 @@ def print_status(study: Study, file: StudyFile, as_json: bool) -> None:
 
 
 def _model(study: Study) -> str | None:
-    """What mattered to the model of the last proposal; ``None`` without one, or for your own."""
+    """Description of the model of the last proposal; ``None`` without one, or for your own."""
     fitted = [trial.hyperparameters for trial in study.trials if "noise" in trial.hyperparameters]
     if study.settings.goals is not None:
         return _models(study)

@@ -26,7 +26,7 @@ from .import_folder import import_from
     show_default=True,
     help="The HTML file to write.",
 )
-@click.option("--name", help="Which study, if the database holds several.")
+@click.option("--name", help="Name of the study, if the database holds several.")
 @click.option(
     "--watch",
     "every",
@@ -34,7 +34,7 @@ from .import_folder import import_from
     is_flag=False,
     flag_value=10,
     metavar="SECONDS",
-    help="Write it again whenever the study has changed, until Ctrl-C; 10 seconds by default.",
+    help="Check for changes every SECONDS (default 10) and rewrite the report, until Ctrl-C.",
 )
 @explained
 def report(study: str, output: Path, name: str | None, every: int | None) -> None:
@@ -69,7 +69,7 @@ def _open(study: str, name: str | None) -> tuple[Study, str, Callable[[Study], b
     if study.endswith(".toml"):
         file = read_study_file(Path(study))
         if name is not None and name != file.name:
-            raise InvalidInputError(f"the study file is about {file.name!r}, not {name!r}")
+            raise InvalidInputError(f"the study file describes {file.name!r}, not {name!r}")
 
         def spent(found: Study) -> bool:
             own = (trial for trial in found.trials if trial.origin != "added")

@@ -21,7 +21,7 @@ _DATABASES = (".db", ".sqlite", ".sqlite3")
 @click.command()
 @click.argument("damaged", type=click.Path(path_type=Path))
 @click.argument("output", type=click.Path(path_type=Path))
-@click.option("--name", help="Which study, for a file that holds several.")
+@click.option("--name", help="Name of the study, if the file holds several.")
 @explained
 def rescue(damaged: Path, output: Path, name: str | None) -> None:
     """Save what can be read of DAMAGED, a SQLite file of studies, to OUTPUT.
@@ -32,7 +32,7 @@ def rescue(damaged: Path, output: Path, name: str | None) -> None:
     from ..storage.sql.rescue import write_rescued  # late: it loads SQLAlchemy
 
     if output.exists():
-        raise InvalidInputError(f"{str(output)!r} exists already; give another name")
+        raise InvalidInputError(f"{str(output)!r} already exists; choose another name")
     found = read(damaged)
     if name is not None:
         found = [study for study in found if study.name == name]

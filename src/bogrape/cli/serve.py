@@ -17,22 +17,25 @@ from .import_folder import import_from
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="Address to listen at; any other than this machine's own needs a token.",
+    help="Address to listen on; any but a loopback address requires a token.",
 )
 @click.option(
     "--token",
     envvar="BOGRAPE_TOKEN",
-    help="Lets people in. By default one is made where it is needed, and shown once.",
+    help="Token required to log in. By default one is created if needed and shown once.",
 )
-@click.option("--new-token", is_flag=True, help="Make a new token; the old one ends.")
+@click.option("--new-token", is_flag=True, help="Create a new token; the old one becomes invalid.")
 @click.option("--read-only", is_flag=True, help="Show everything, change nothing.")
-@click.option("--public-url", help="By which a proxy makes it known: https://studies.example.org")
+@click.option(
+    "--public-url",
+    help="URL under which a proxy publishes the server, e.g. https://studies.example.org",
+)
 @click.option(
     "--processes",
     type=click.IntRange(1, 64),
     default=2,
     show_default=True,
-    help="Requests for suggestions that are computed at the same time.",
+    help="Number of requests for suggestions computed at the same time.",
 )
 @explained
 def serve(

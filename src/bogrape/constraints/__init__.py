@@ -1,9 +1,9 @@
-"""Declarative rules about graphs: what a graph space may contain.
+"""Declarative rules for the graphs of a space.
 
 =====================  ========================================================================
-`NumberOfEdges`        how many edges (arcs when directed)
+`NumberOfEdges`        number of edges (arcs when directed)
 `DegreeRange`          degree of all nodes, of one node, or of the nodes of one label
-`LabelCount`           how many nodes have a label
+`LabelCount`           number of nodes with a label
 `FixedLabel`           one node has this label
 `RequiredEdge`         an edge between two named nodes
 `ForbiddenEdge`        no edge between two named nodes
@@ -17,15 +17,15 @@
 `TwoConnected`         no single node, or no single edge, whose failure cuts the graph in two
 `DisjointPaths`        a number of paths between two named nodes that share no edge
 `MaximumDistance`      the length of a shortest path between two named nodes
-`EditDistance`         how many edits away from a given graph
+`EditDistance`         number of edits between a given graph and this one
 =====================  ========================================================================
 
 A rule refers to a node by its number, or by its name in a `GraphSpace(nodes=[...])`. In a space
 without names all numberings of a graph are one graph, so such a rule only asks for *some* numbering
 that satisfies it: ``RequiredEdge(0, 1)`` alone means "there is an edge".
 
-In a graph with too few nodes for the node a rule names, rules that *require or fix* something
-fail, and rules that *forbid or bound* something have nothing to say.
+If a graph is too small to have a node that a rule names, rules that *require or fix* something are
+violated, and rules that *forbid or bound* something are satisfied.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ RULES: dict[str, type[Rule]] = {
 
 
 def identity_of(graph: Graph, rules: Iterable[Rule]) -> str:
-    """A text that tells the graph apart from all that are not the same under these rules.
+    """A text that is equal for two graphs if and only if they are the same under these rules.
 
     The first rule with an answer decides (`Rule.identify`); without one, isomorphic graphs are the
     same.

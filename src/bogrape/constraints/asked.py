@@ -1,7 +1,7 @@
-"""Answers of rules that are asked about one graph at a time, kept for when they are asked again.
+"""Cached answers of rules that check one graph at a time.
 
-Local search comes back to the same graphs over and over, and an answer in Python, through networkx
-for instance, takes longer than everything else that is done with a graph.
+Local search visits the same graphs repeatedly, and a check in Python, for instance with networkx,
+takes longer than everything else that is done with a graph.
 """
 
 from __future__ import annotations

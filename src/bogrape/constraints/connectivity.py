@@ -1,6 +1,6 @@
-"""Rules about how well nodes are connected: two-connected, disjoint paths, distance of two nodes.
+"""Rules on connectivity: two-connected graphs, disjoint paths, distance of two nodes.
 
-The public door is `bogrape.constraints`.
+Import them from `bogrape.constraints`.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class TwoConnected(_ByDemands):
 class DisjointPaths(NamedPair, _ByDemands):
     """At least ``minimum`` paths from u to v share no edge (no arc when directed).
 
-    So many edges can fail, less one, and u still reaches v.
+    If fewer than ``minimum`` edges fail, u still reaches v.
     """
 
     minimum: int = 2

@@ -193,7 +193,7 @@ class TotalCost(Rule):
         return f"All {nouns.edges} together cost at most {self.maximum:g}."
 
     def excess(self, batch: Batch) -> Excess:
-        """How far it is over budget, in mean costs of an edge: about as many edges too many."""
+        """Excess over the budget, in mean costs of an edge: about the number of surplus edges."""
         self._check_located()
         if self.edge_labels and batch.edge_labels is None:
             self.refuse("edges with labels", "edges without", "edge_labels=... in the space")

@@ -1,7 +1,7 @@
 """Rules about the parts of a graph: edges, degrees, labels and named nodes.
 
-In a graph with too few nodes for the node a rule names, rules that *require or fix* something
-fail, and rules that *forbid or bound* something have nothing to say. The public door is
+If a graph is too small to have a node that a rule names, rules that *require or fix* something are
+violated, and rules that *forbid or bound* something are satisfied. Import them from
 `bogrape.constraints`.
 """
 
@@ -203,7 +203,7 @@ class FixedLabel(Rule):
 
 @dataclass(frozen=True, repr=False)
 class NamedPair(Rule):
-    """Common ground of the rules on one pair of nodes."""
+    """Base of the rules on one pair of nodes."""
 
     node_fields: ClassVar[tuple[str, ...]] = ("u", "v")
 

@@ -155,7 +155,7 @@ class EditDistance(Rule):
         )
 
     def edits(self, batch: Batch) -> IntArray:
-        """How many places differ from those of the given graph, for graphs of its size."""
+        """Number of places that differ from the given graph, for graphs of its size."""
         self._check_direction(batch.directed)
         self._check_features(batch.features.shape[2])
         graph = self.graph

@@ -1,4 +1,4 @@
-"""Disjoint paths: how many there are, and rows that ask for a number of them.
+"""Disjoint paths: their number, and rows that require a number of them.
 
 By Menger's theorem, k edge-disjoint paths lead from s to t exactly when every set of nodes that
 holds s and not t is left by at least k edges, and exactly when a flow of k units does. Small graphs
@@ -106,7 +106,7 @@ def cut_rows(
 
 
 def residual(capacity: IntArray, source: int, sink: int, most: int) -> tuple[IntArray, IntArray]:
-    """Ford and Fulkerson for a batch: what is left of the capacities, and the flow's value.
+    """Ford–Fulkerson for a batch: residual capacities and the value of the flow.
 
     Args:
         capacity: ``(B, n, n)``.

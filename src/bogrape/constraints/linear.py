@@ -142,7 +142,7 @@ class LinearRule(Rule):
         return f"A weighted sum of {what} is {at_least_or_most(self.minimum, self.maximum)}."
 
     def excess(self, batch: Batch) -> Excess:
-        """How far the sum is outside its bounds; summed in whole numbers, so without rounding."""
+        """Distance of the sum from its bounds; integer arithmetic, so without rounding."""
         self._check_located()
         self._check_features(batch.features.shape[2])
         n, scale = batch.n_nodes, self.scale

@@ -1,4 +1,4 @@
-"""`NamedNodes`: what sets the nodes of a space with names apart from one another."""
+"""`NamedNodes`: the rule that distinguishes the nodes of a space by their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`NodeKind`: what one node of a graph can be, whatever its neighbours are."""
+"""`NodeKind`: a possible combination of label, degree and features of a node."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Rules of your own, tried on a few graphs when a space is made, so that mistakes show at once.
+"""Tests of custom rules on a few graphs when a space is created, so that mistakes show at once.
 
-A rule that contradicts itself makes searches and proofs wrong without a word: its rows may say
-something else than its meaning, or its meaning may depend on how nodes are numbered where the space
-knows no names.
+A rule that contradicts itself silently makes searches and proofs wrong: its rows may differ from
+its meaning, or its meaning may depend on the numbering of nodes although the space has no names.
 """
 
 from __future__ import annotations

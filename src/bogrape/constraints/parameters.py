@@ -1,4 +1,4 @@
-"""`Parametrised`: a frozen object that is nothing but its parameters: checked, shown, stored.
+"""`Parametrised`: a frozen object defined by its parameters, which are checked, shown and stored.
 
 Rules derive from it. A parameter is a number, a label, a node, or a tuple of such; labels and nodes
 may be given by name, and remember it once a space has made numbers of them.
@@ -49,7 +49,7 @@ class NamedNode(_Named):
 
 
 class Parametrised:
-    """What is told apart, shown and stored by its parameters."""
+    """Base of objects that are compared, shown and stored by their parameters."""
 
     package: ClassVar[str] = ""  # the part of bogrape that brings the rule, if not this one
 

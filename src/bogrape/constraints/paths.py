@@ -1,7 +1,7 @@
 """Rules about paths and cycles: diameter, number of independent cycles, no cycles at all.
 
-They are told apart from the others because they look at the whole graph: through distances, and in
-rows through the atoms ``w_uv^s``, "v is within s steps of u". The public door is `constraints`.
+They are separate because they consider the whole graph: through distances, and in rows through the
+atoms ``w_uv^s``, "v is within s steps of u". Import them from `bogrape.constraints`.
 """
 
 from __future__ import annotations

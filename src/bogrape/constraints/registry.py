@@ -1,8 +1,8 @@
-"""Rules of your own in stored studies: under which name a class is stored, and how it is found.
+"""Custom rules in stored studies: how their classes are stored and found again.
 
 A class is stored by its import path, ``module:Class``. One defined in a script or a notebook has
-none: it is stored with a note of where that was, and found again when the same script runs.
-`register_rule` makes known what cannot be found in either way.
+none: it is stored with the name of the script, and found again when the same script runs.
+`register_rule` is for classes that cannot be found in either way.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Kind = TypeVar("Kind", bound=type)
 
 
 def is_own(kind: type) -> bool:
-    """Whether the class of a rule is not one of this package's."""
+    """True if the class of a rule is not one of this package's."""
     return kind.__module__.partition(".")[0] != __name__.partition(".")[0]
 
 
@@ -44,7 +44,7 @@ def register_rule(kind: Kind) -> Kind:
 
 
 def stored_name(kind: type) -> dict[str, str]:
-    """What stored data say of the class of a rule."""
+    """Stored form of the class of a rule."""
     if kind in _stored_as:
         return dict(_stored_as[kind])
     note = {PLACE: running_script()} if kind.__module__ == _MAIN else {}
@@ -52,7 +52,7 @@ def stored_name(kind: type) -> dict[str, str]:
 
 
 def find_rule(data: Mapping[str, Any]) -> Any:
-    """What stored data name: the class of a rule, unless they were made up."""
+    """The class of a rule from its stored form."""
     path = data["rule"]
     kind = _registered.get(path) or _found(path, data.get(PLACE))
     if isinstance(kind, type):  # it goes on under the name it has, as the study compares names

@@ -1,4 +1,4 @@
-"""`Rule`: what every declarative rule about graphs has in common.
+"""`Rule`: the base of all declarative rules for graphs.
 
 A rule has ONE meaning, `Rule.excess` over a whole batch of graphs or `Rule.holds` of one graph, and
 at most ONE encoding, `Rule.rows`, that says the same to a solver. Everything else is derived from
@@ -50,10 +50,10 @@ class Rule(Parametrised):
         for base in cls.__mro__[1:]:
             if given and base is not Rule and {"holds", "excess"} & vars(base).keys():
                 raise InvalidSpaceError(
-                    f"{cls.__name__}: expected a rule that derives from Rule itself to give its "
-                    f"own meaning ({given[0]}), got one that derives from {base.__name__}, whose "
-                    "rows say something else; try class "
-                    f"{cls.__name__}(Rule), and both rules in the space"
+                    f"{cls.__name__}: a rule that defines its own meaning ({given[0]}) must "
+                    f"derive from Rule directly, got one derived from {base.__name__}, whose rows "
+                    "encode another condition; try class "
+                    f"{cls.__name__}(Rule), and add both rules to the space"
                 )
 
     # -- meaning ------------------------------------------------------------------------------
@@ -63,9 +63,9 @@ class Rule(Parametrised):
         return excess_of(self, self.holds, batch)
 
     def holds(self, graph: Graph) -> bool:
-        """Whether one graph satisfies the rule.
+        """True if one graph satisfies the rule.
 
-        A rule that gives its meaning here is asked only about graphs that are in a space otherwise.
+        A rule that defines this is asked only about graphs that satisfy the rest of the space.
         """
         if type(self).excess is Rule.excess:
             self.refuse("holds(graph) or excess(batch)", "neither", "to define one of them")
@@ -77,12 +77,12 @@ class Rule(Parametrised):
 
     @property
     def one_by_one(self) -> bool:
-        """Whether a space asks it last, about few graphs: by default, if it has `holds` only."""
+        """True if a space asks it last, about few graphs: by default, if it has `holds` only."""
         return type(self).excess is Rule.excess
 
     @property
     def encoded(self) -> bool:
-        """Whether `rows` say all that the rule means, so that solvers know it.
+        """True if `rows` express the whole rule, so that solvers know it.
 
         Otherwise every graph that a solver offers is checked. A rule whose rows merely follow from
         it, and rule out some graphs early, sets ``encoded = False``.
@@ -108,11 +108,11 @@ class Rule(Parametrised):
         return None
 
     def identity_version(self) -> str:
-        """What the texts of `identify` depend on: stored keys of another version are renewed."""
+        """Version of the texts of `identify`: stored keys of another version are recomputed."""
         return type(self).__name__
 
     def decides_helpers(self, shape: Shape) -> bool:  # noqa: ARG002
-        """Whether the rows leave one value only to each `Aux` of theirs, given the graph."""
+        """True if, given the graph, the rows determine the value of each `Aux`."""
         return True
 
     def helpers(self, graph: Graph) -> Mapping[Aux, bool]:  # noqa: ARG002
@@ -132,11 +132,11 @@ class Rule(Parametrised):
         k: int,  # noqa: ARG002
         rng: np.random.Generator,  # noqa: ARG002
     ) -> Batch | None:
-        """k random graphs likely to satisfy the rules, from a rule that knows a way; else None."""
+        """k random graphs likely to satisfy the rules, if the rule can draw them; else None."""
         return None
 
     def node_kinds(self, shape: Shape) -> tuple[NodeKind, ...] | None:  # noqa: ARG002
-        """All that a node can be, from a rule that ties features to edges; else None.
+        """All kinds of nodes, from a rule that relates features to edges; otherwise ``None``.
 
         Proofs rely on it: a node of a graph that satisfies the rule must be of one of these kinds.
         """

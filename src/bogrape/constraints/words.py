@@ -9,7 +9,7 @@ from .rule import Label, NamedLabel, NamedNode, Node, Rule
 
 
 def in_words(rules: Iterable[Rule], nouns: Nouns = GRAPHS) -> str:
-    """What rules say, one sentence after another; those without words of their own are left out."""
+    """Descriptions of rules, one sentence per rule; rules without a description are left out."""
     spoken = (rule for rule in rules if type(rule).describe is not Rule.describe)
     return " ".join(dict.fromkeys(rule.describe(nouns) for rule in spoken))
 
@@ -29,7 +29,7 @@ def at_least_or_most(low: float | None, high: float | None) -> str:
 
 
 def amount(low: int, high: int | None, one: str, many: str) -> str:
-    """How many of something, e.g. ``at most 3 edges``."""
+    """A range in words, e.g. ``at most 3 edges``."""
     span = at_least_or_most(None if low == 0 and high else low, high)
     return f"{span} {one if (low if high is None else high) == 1 else many}"
 

@@ -39,7 +39,7 @@ def new_solver(
 
 
 def has_solution(status: Any) -> bool:
-    """Whether a solve ended with a solution, proved to be the best or not."""
+    """True if a solve ended with a solution, proved to be the best or not."""
     return status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
 
 

@@ -36,7 +36,7 @@ class Structure:
 
     @property
     def decides_helpers(self) -> bool:
-        """Whether the graph decides all helpers of the rules, so that it is one solution only."""
+        """True if the graph decides all helpers of the rules, so that it is one solution only."""
         return all(rule.decides_helpers(self.shape) for rule in self.rules)
 
     def identity(self, graph: Graph) -> str:
@@ -44,17 +44,17 @@ class Structure:
         return identity_of(graph, self.rules)
 
     def allows(self, graph: Graph) -> bool:
-        """Whether the graph satisfies the rules that no model knows (`Rule.encoded`)."""
+        """True if the graph satisfies the rules that no model knows (`Rule.encoded`)."""
         return all(rule.encoded or rule.holds(graph) for rule in self.rules)
 
     @property
     def all_alike(self) -> bool:
-        """Whether no rule names any node."""
+        """True if no rule names any node."""
         return len(self.alike) == self.shape.n_nodes
 
     @property
     def acyclic(self) -> bool:
-        """Whether every graph of the structure is directed and has no cycle."""
+        """True if every graph of the structure is directed and has no cycle."""
         return self.shape.directed and Acyclic() in self.rules
 
     def by_diameter(self) -> Iterator[Structure]:

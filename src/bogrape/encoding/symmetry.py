@@ -1,4 +1,4 @@
-r"""Which copy of a graph the model keeps, where the rules treat nodes alike.
+r"""Symmetry breaking: which copy of a graph the model keeps if the rules treat nodes alike.
 
 *Undirected, one diameter δ, no rule names a node.* Call ``far(u)`` the number of nodes at distance
 δ from u. Of all ways to number the nodes keep one with
@@ -60,7 +60,7 @@ class Numbered(Protocol):
 
 
 def fixed_within(structure: Structure) -> Callable[[int, int, int], bool | None] | None:
-    """What the numbering decides of "v is within s steps of u" beforehand; ``None`` if nothing."""
+    """Values of "v is within s steps of u" implied by the numbering; ``None`` if unknown."""
     diameter = structure.diameter
     if structure.layers is not None:
         return _decided_by_layers(structure.layers)

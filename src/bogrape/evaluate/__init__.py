@@ -1,6 +1,6 @@
-"""Running the objective: in this process, in processes of its own, on an executor or a cluster.
+"""Evaluation of the objective: in this process, in child processes, on an executor or a cluster.
 
-One small protocol, `Evaluator`, and one file for each way; `make_evaluator` chooses.
+`Evaluator` is the protocol; every implementation has its own file. `make_evaluator` chooses one.
 """
 
 from .choose import make_evaluator

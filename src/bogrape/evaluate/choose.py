@@ -1,4 +1,4 @@
-"""From what a user writes as ``executor`` to an `Evaluator`."""
+"""The `Evaluator` for an ``executor`` argument."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def make_evaluator(
         return ProcessEvaluator(objective, n_parallel, time_limit, memory_limit)
     if memory_limit is not None:
         raise UnsupportedError(
-            f"memory_limit is kept by executor='process' only, not by {executor!r}; elsewhere ask "
-            "the cluster for a limit"
+            f"memory_limit is enforced by executor='process' only, not by {executor!r}; on a "
+            "cluster, set the limit in its own configuration"
         )
     if executor == "inline":
         if protected:

@@ -1,7 +1,7 @@
 """An objective that is a program: it reads the graph on standard input and prints a number.
 
 The program runs under a supervisor (`bogrape.evaluate.supervisor`) in a session of its own, so that
-it ends, with everything it has started, when it is over its time or when this process ends.
+it is killed, with all its child processes, at its time limit and when this process ends.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class CommandObjective:
         try:
             words = shlex.split(self.command) if isinstance(self.command, str) else self.command
         except ValueError as error:
-            raise InvalidInputError(f"the command cannot be understood: {error}") from None
+            raise InvalidInputError(f"the command cannot be parsed: {error}") from None
         if not words or not all(isinstance(word, str) for word in words):
             raise InvalidInputError(
                 f"command must name a program and its arguments, got {self.command!r}"
@@ -67,7 +67,7 @@ class CommandObjective:
         object.__setattr__(self, "command", tuple(words))
 
     def __call__(self, graph: Graph) -> float | Measurement | dict[str, Any]:
-        """What the program prints for the graph: a value, with its noise, or several by name."""
+        """Output of the program for the graph: a value, with its noise, or several by name."""
         import subprocess  # late: `import bogrape` need not pay for it
 
         process, report = self._start()
@@ -100,8 +100,8 @@ class CommandObjective:
             return Measurement(value, *noise) if noise else value
         except (ValueError, TypeError):  # no numbers, or more than two
             raise CommandError(
-                f"the last line {self.command[0]!r} prints must be a number, or a value and its "
-                f"noise variance, got {last!r}"
+                f"the last line printed by {self.command[0]!r} must be a number, or a value and "
+                f"its noise variance, got {last!r}"
             ) from None
 
     def _several(self, line: str) -> dict[str, Any]:
@@ -114,8 +114,8 @@ class CommandObjective:
             }
         except (ValueError, TypeError, RecursionError) as error:
             raise CommandError(
-                f"the last line {self.command[0]!r} prints must be a JSON object of values, or of "
-                f"values and noise variances, by property; got {line!r:.200} ({error})"
+                f"the last line printed by {self.command[0]!r} must be a JSON object of values, or "
+                f"of values and noise variances, by property; got {line!r:.200} ({error})"
             ) from None
 
     def _start(self) -> tuple[subprocess.Popen[str], int]:
@@ -167,7 +167,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 def _read_now(descriptor: int) -> str:
-    """What is there to read, without waiting for those who might write more."""
+    """The available output, without waiting for more."""
     os.set_blocking(descriptor, False)
     try:
         return os.read(descriptor, 1000).decode(errors="replace")

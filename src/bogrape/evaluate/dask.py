@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import InvalidInputError, UnsupportedError
+from ..dask_client import connected
 from .futures import FuturesEvaluator
 from .outcome import Objective, Outcome
-
-_CONNECT_SECONDS = 30.0
 
 
 def dask_evaluator(
@@ -22,26 +20,7 @@ def dask_evaluator(
     time_limit: float | None = None,
 ) -> FuturesEvaluator:
     """An evaluator on a Dask client, or on the scheduler at ``dask://host:port``."""
-    try:
-        import distributed
-    except ImportError:
-        raise UnsupportedError(
-            "evaluation on Dask needs the package distributed; try pip install 'bogrape[dask]'"
-        ) from None
-    connect: Any = distributed.Client  # has no types
-    own = isinstance(cluster, str)
-    if own:
-        address = cluster.removeprefix("dask://")
-        if not address or "/" in address:
-            raise InvalidInputError(f"expected dask://host:port, got {cluster!r}")
-        try:
-            client: Any = connect(f"tcp://{address}", timeout=_CONNECT_SECONDS)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise InvalidInputError(
-                f"no Dask scheduler answers at {address!r}: {str(error)[:200]}"
-            ) from None
-    else:
-        client = cluster
+    client, own = connected(cluster, "evaluation")
 
     def submit(function: Any, *arguments: Any) -> Any:
         # pure=False: the same graph evaluated twice is two evaluations, not one cached answer

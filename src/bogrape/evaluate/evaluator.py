@@ -1,4 +1,4 @@
-"""The protocol behind which evaluations run."""
+"""The protocol of evaluators."""
 
 from __future__ import annotations
 

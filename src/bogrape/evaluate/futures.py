@@ -1,6 +1,6 @@
 """Evaluation on anything with ``submit(function, *arguments)`` that returns futures.
 
-Such executors cannot stop an evaluation once it runs: over its time it is given up, not ended.
+Such executors cannot stop a running evaluation: after its time limit it is abandoned, not ended.
 """
 
 from __future__ import annotations

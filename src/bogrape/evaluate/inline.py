@@ -1,5 +1,5 @@
-"""Evaluation in the same process, one at a time. Simple and quick, and unprotected:
-a hanging or crashing objective takes the study's process with it (though not its trials)."""
+"""Evaluation in the same process, one at a time. Simple and fast, but without protection:
+an objective that hangs or crashes takes down the study's process (but not its trials)."""
 
 from __future__ import annotations
 

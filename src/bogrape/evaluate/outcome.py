@@ -1,4 +1,4 @@
-"""`Outcome`: what became of one evaluation. It has a value, or a reason why not."""
+"""`Outcome`: the result of one evaluation, a value or the reason for a failure."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Outcome:
 
     @property
     def is_value(self) -> bool:
-        """Whether there is a value to tell."""
+        """True if there is a value to tell."""
         return self.kind == "value"
 
     @property
@@ -60,7 +60,7 @@ class Outcome:
 
     @property
     def is_started(self) -> bool:
-        """Whether the objective was called at all."""
+        """True if the objective was called at all."""
         return self.kind != "not started"
 
     def to_json(self) -> str:

@@ -1,4 +1,4 @@
-"""One killable process for each evaluation, with limits on time and memory.
+"""One killable process per evaluation, with limits on time and memory.
 
 The graph reaches the process by fork, or pickled by `multiprocessing` where processes are spawned;
 the outcome comes back as JSON through a pipe. The process leads a group of its own, so that

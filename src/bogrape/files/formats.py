@@ -1,4 +1,4 @@
-"""How graphs look to the outside: JSON, or the text format of their domain, such as SMILES."""
+"""External formats of graphs: JSON, or the text format of their domain, such as SMILES."""
 
 from __future__ import annotations
 

@@ -79,7 +79,9 @@ class ShortestPathKernel(Kernel):
     ) -> torch.Tensor:
         """Values of each row with each other one, or with itself."""
         if last_dim_is_batch:
-            raise UnsupportedError("rows of counts cannot be taken apart: last_dim_is_batch=True")
+            raise UnsupportedError(
+                "last_dim_is_batch=True is not supported: a row of counts is one graph"
+            )
         if isinstance(self.kernel, RBF):
             return self._gaussian(x1, x2, diag)
         assert is_published(self.kernel)
@@ -133,7 +135,9 @@ class NodeFeatureKernel(Kernel):
     ) -> torch.Tensor:
         """Values of each row with each other one, or with itself."""
         if last_dim_is_batch:
-            raise UnsupportedError("rows of counts cannot be taken apart: last_dim_is_batch=True")
+            raise UnsupportedError(
+                "last_dim_is_batch=True is not supported: a row of counts is one graph"
+            )
         part = self.tensors.columns["features"]
         return _inner(x1[..., part] / x1[..., :1], x2[..., part] / x2[..., :1], diag) / (
             part.stop - part.start

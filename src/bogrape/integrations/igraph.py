@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import InvalidGraphError
 from ..graph import Graph
 from ..graph_readers import NAMES
+from .given import own_graph
 
 
 def to_igraph(graph: Graph) -> Any:
@@ -19,6 +20,7 @@ def to_igraph(graph: Graph) -> Any:
     """
     import igraph
 
+    graph = own_graph(graph)
     out = igraph.Graph(graph.n_nodes, graph.edges(), directed=graph.directed)
     out.vs["label"] = graph.labels.tolist()
     if graph.n_features:

@@ -3,7 +3,8 @@
 ==================  ================================================================================
 ``n_nodes``         number of nodes, where the space has graphs of several sizes
 ``node 3``          label of node 3, where nodes have labels: its name, or its number
-``node 3 bit 0``    feature 0 of node 3: 0 or 1
+``node 3 bit 0``    feature 0 of node 3: 0 or 1; absent where a rule derives the features, as
+                    that of valence does for molecules
 ``edge 3-5``        1 if there is an edge, else 0; with edge labels, the label, or 0 for no edge
 ``edge 3>5``        the same for an arc of a directed graph
 ==================  ================================================================================
@@ -21,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from ..batch import Batch
 from ..errors import InvalidInputError
 from ..graph import Graph
 from ..space import GraphSpace
@@ -72,7 +74,7 @@ class GraphParameters:
         if self.space.n_labels > 1:
             out |= {self._node(v): self._labels for v in range(n)}
         for v in range(n):
-            out |= {self._bit(v, k): (0, 1) for k in range(self.space.n_features)}
+            out |= {self._bit(v, k): (0, 1) for k in range(self._n_bits)}
         values = tuple(range(max(1, self.space.n_edge_labels) + 1))
         out |= {self._edge(u, v): values for u, v in self._pairs(n)}
         return out
@@ -86,7 +88,7 @@ class GraphParameters:
         if self.space.n_labels > 1:
             out |= {self._node(v): self._labels[k] for v, k in enumerate(graph.labels.tolist())}
         for v, bits in enumerate(graph.features.astype(int).tolist()):
-            out |= {self._bit(v, k): bit for k, bit in enumerate(bits)}
+            out |= {self._bit(v, k): bit for k, bit in enumerate(bits[: self._n_bits])}
         cells = graph.adjacency if graph.edge_labels is None else graph.edge_labels
         out |= {self._edge(u, v): int(cells[u, v]) for u, v in self._pairs(n)}
         return out
@@ -105,7 +107,8 @@ class GraphParameters:
             labels[:] = [self._labels.index(known[self._node(v)]) for v in range(n)]
         features = np.zeros((n, space.n_features), dtype=bool)
         for v in range(n):
-            features[v] = [bool(known[self._bit(v, k)]) for k in range(space.n_features)]
+            for k in range(self._n_bits):
+                features[v, k] = bool(known[self._bit(v, k)])
         cells = np.zeros((n, n), dtype=np.int64)
         for u, v in self._pairs(n):
             cells[u, v] = known[self._edge(u, v)]
@@ -113,6 +116,8 @@ class GraphParameters:
                 cells[v, u] = cells[u, v]
         edge_labels = cells if space.n_edge_labels else None
         made = Graph(cells > 0, labels, features, space.directed, edge_labels=edge_labels)
+        if self._n_bits < space.n_features:
+            made = space.derived(Batch.of([made])).graph(0)
         return space.named(made)
 
     def _given(self, values: Mapping[str, Any], name: str, choices: tuple[Value, ...]) -> Any:
@@ -126,6 +131,13 @@ class GraphParameters:
             shown = ", ".join(map(repr, choices[:6])) + (", ..." if len(choices) > 6 else "")
             raise InvalidInputError(f"parameter {name!r}: expected one of {shown}, got {value!r}")
         return value
+
+    @cached_property
+    def _n_bits(self) -> int:
+        """Number of features per node that are chosen, and not derived by a rule."""
+        if any(rule.derives_features for rule in self.space.rules):
+            return 0
+        return self.space.n_features
 
     # -- names --------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from ..arrays import BoolArray, IntArray
 from ..errors import InvalidGraphError
 from ..graph import Graph
 from ..graph_readers import NAMES
+from .given import own_graph
 from .missing import missing
 
 try:
@@ -44,6 +45,7 @@ def to_pyg(
         n_labels: number of columns of ``x`` for labels; by default as many as the graph needs.
         n_edge_labels: number of columns of ``edge_attr``, likewise.
     """
+    graph = own_graph(graph)
     labels = _columns(n_labels, int(graph.labels.max()) + 1, "n_labels")
     one_hot = np.eye(labels)[graph.labels]
     x = np.concatenate([one_hot, graph.features], axis=1)
@@ -124,7 +126,7 @@ def to_pyg_batch(
     n_edge_labels: int | None = None,
 ) -> Any:
     """A ``Batch`` of graphs, with equally many columns for all of them; see `to_pyg`."""
-    graphs = list(graphs)
+    graphs = [own_graph(graph) for graph in graphs]
     if n_labels is None:
         n_labels = max((int(graph.labels.max()) + 1 for graph in graphs), default=1)
     if n_edge_labels is None:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import InvalidGraphError
 from ..graph import Graph
+from .given import own_graph
 
 
 def to_sparse(graph: Graph) -> Any:
@@ -18,6 +19,7 @@ def to_sparse(graph: Graph) -> Any:
     """
     from scipy.sparse import csr_array
 
+    graph = own_graph(graph)
     cells = graph.adjacency if graph.edge_labels is None else graph.edge_labels
     return csr_array(cells.astype(np.int64))
 

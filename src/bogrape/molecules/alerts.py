@@ -65,7 +65,7 @@ def alert_smarts(name: str = "BRENK") -> dict[str, str]:
 
 
 def _is_one_pattern(head: bytes) -> bool:
-    """Whether an entry is one pattern that must occur, as what is stored before it says."""
+    """True if an entry is one pattern that must occur, as what is stored before it says."""
     return head.split(b"\n")[-1].startswith(b"1 0 0 ")
 
 

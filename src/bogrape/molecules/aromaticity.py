@@ -35,7 +35,7 @@ def carbons(elements: Sequence[str]) -> list[int]:
 
 
 def may_be_aromatic(labels: IntArray, kinds: IntArray, elements: Sequence[str]) -> BoolArray:
-    """Which graphs may have aromatic bonds by RDKit's model, ``(B,)``; few of the others pass.
+    """Mask ``(B,)`` of graphs that may have aromatic bonds; few false positives.
 
     All atoms of an aromatic ring take part: carbon does with a multiple bond only. What remains of
     a graph without the other atoms, and without chains, is empty unless there is such a ring.
@@ -55,7 +55,7 @@ def may_be_aromatic(labels: IntArray, kinds: IntArray, elements: Sequence[str]) 
 def agrees(
     labels: tuple[int, ...], bonds: Bonds, hydrogens: tuple[int, ...], elements: tuple[str, ...]
 ) -> bool:
-    """Whether RDKit, given this molecule, calls the same bonds aromatic and changes nothing."""
+    """True if RDKit, given this molecule, calls the same bonds aromatic and changes nothing."""
     names = [elements[label] for label in labels]
     try:
         mol = assembled(names, bonds, hydrogens)

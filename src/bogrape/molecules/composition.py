@@ -125,7 +125,7 @@ def _without_ions(parameters: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, repr=False)
 class NoAdjacentHeteroatoms(MoleculeRule):
-    """Every bond has a carbon atom at one end at least."""
+    """Every bond has a carbon atom on at least one end."""
 
     label_fields: ClassVar[tuple[str, ...]] = ("carbon",)
 
@@ -166,7 +166,7 @@ class NoAdjacentHeteroatoms(MoleculeRule):
 class MolecularWeight(MoleculeRule):
     """``minimum <= molecular weight <= maximum`` in g/mol, hydrogens included.
 
-    ``masses``, one a label, are taken from the names of the labels when left out.
+    ``masses``, one per label, default to those of the elements that the labels name.
     """
 
     minimum: float | None = None
@@ -205,7 +205,7 @@ class MolecularWeight(MoleculeRule):
                 self.refuse("labels that are elements", repr(missing), "masses=(12.011, ...)")
             rule = replace(self, masses=[MASSES[KINDS[name].element] for name in labels])
         if len(rule.masses) != shape.n_labels:
-            self.refuse(f"{shape.n_labels} masses", f"{len(rule.masses)}", "one a label")
+            self.refuse(f"{shape.n_labels} masses", f"{len(rule.masses)}", "one per label")
         return super(MolecularWeight, rule).bind(labels, shape)
 
     def _weights(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

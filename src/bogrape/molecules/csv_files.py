@@ -23,7 +23,7 @@ def file_bytes(path: Path) -> bytes:
 
 
 def table(name: str, raw: bytes, columns: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Where each row stands, for messages, and its cells in the given columns."""
+    """Each row: its position, for messages, and its cells in the given columns."""
     try:
         packed = raw[:2] == b"\x1f\x8b"
         plain = gzip.GzipFile(fileobj=io.BytesIO(raw)).read(_LARGEST_FILE) if packed else raw

@@ -38,7 +38,7 @@ class Dataset:
     Attributes:
         name: "qm7" or "qm9".
         smiles: as the file has them.
-        graphs, values: one of each a molecule.
+        graphs, values: one of each per molecule.
         dropped: number of rows left out, by reason.
         out_of_step: ranges of rows ``(first, last)``, counted from 0, whose values do not belong
             to their molecules.

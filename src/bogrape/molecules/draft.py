@@ -57,7 +57,7 @@ class Draft:
         return np.asarray(reach.argmax(axis=1))
 
     def can_grow(self, valences: Sequence[int]) -> bool:
-        """Whether every piece can be bonded to the others, or is the whole molecule."""
+        """True if every piece can be bonded to the others, or is the whole molecule."""
         piece = self.pieces()
         used = self.order.sum(axis=1) + np.maximum(self.hydrogens, 0)
         spare = np.where(self.placed, np.asarray(valences)[self.labels] - used, 1)

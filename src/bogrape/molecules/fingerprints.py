@@ -37,7 +37,7 @@ def similarity_to(target: Any, name: str) -> Callable[[Any], float]:
 
 
 def morgan_counts(graph: Graph, elements: Elements | None = None) -> Mapping[int, int]:
-    """How often each fragment of radius up to 3 occurs in a molecule.
+    """Number of occurrences of each fragment of radius up to 3 in a molecule.
 
     >>> from bogrape.molecules import from_smiles
     >>> sum(morgan_counts(from_smiles("CC")).values())

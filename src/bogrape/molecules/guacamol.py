@@ -134,7 +134,7 @@ def like(smiles: str, fingerprint: str) -> Term:
 
 
 def isomer(formula: str) -> Term:
-    """How near a molecule is to a molecular formula."""
+    """Similarity of a molecule to a molecular formula."""
     wanted = {e: int(k or 1) for e, k in re.findall(r"([A-Z][a-z]?)(\d*)", formula)}
     counts = [
         gaussian(hydrogens if element == "H" else number_of(element), k, 1.0)

@@ -75,7 +75,7 @@ def ring(size: int) -> Pattern:
 
 @dataclass(frozen=True, repr=False)
 class LargestRing(MoleculeRule):
-    """Every bond that is in a ring is in one of at most ``maximum`` atoms.
+    """Every ring bond lies in a ring of at most ``maximum`` atoms.
 
     Fused and bridged rings count one by one: decalin is within 6, though its rim is a ring of ten.
     If no ring of the SSSR, the smallest set of smallest rings, has more than ``maximum`` atoms, the
@@ -95,7 +95,7 @@ class LargestRing(MoleculeRule):
     def describe(self, nouns: Nouns = NOUNS) -> str:
         """The rule as a sentence."""
         n_atoms = amount(0, self.maximum, nouns.node, nouns.nodes)
-        return f"Every {nouns.edge} in a ring is in one of {n_atoms}."
+        return f"Every ring {nouns.edge} lies in a ring of {n_atoms}."
 
     def excess(self, batch: Batch) -> Excess:
         """Bonds whose smallest ring is too large."""

@@ -124,8 +124,8 @@ class Scaffold(MoleculeRule):
         symbols = "".join(map(called, self.labels))
         out = f"The first {self.n_atoms} {nouns.nodes} ({symbols}) are the scaffold"
         places = ", ".join(map(str, self.open)) or "none"
-        out += f"; {nouns.nodes} of it that may be bonded to others: {places}"
-        return f"{out}{'; its rings stay as they are' if self.keep_rings else ''}."
+        out += f"; open positions: {places}"
+        return f"{out}{'; its ring system is preserved' if self.keep_rings else ''}."
 
     def excess(self, batch: Batch) -> Excess:
         """Elements and bonds that differ, + bonds from closed atoms to the rest."""
@@ -156,7 +156,7 @@ class Scaffold(MoleculeRule):
         return np.asarray((np.maximum(ties - 1, 0) * first).sum(axis=1))
 
     def _same_branch(self, adjacency: BoolArray) -> IntArray:
-        """Which atoms beyond the scaffold are connected without it, 0/1 ``(B, n - k, n - k)``."""
+        """Connections of atoms beyond the scaffold without it, 0/1 ``(B, n - k, n - k)``."""
         rest = adjacency[:, self.n_atoms :, self.n_atoms :]
         return np.asarray(distances_batch(rest) < rest.shape[1], dtype=np.int64)
 

@@ -84,7 +84,7 @@ class Pattern:
         return list(_symmetry(self))
 
     def statements(self, place: tuple[int, ...], shape: Shape) -> list[list[Atom]]:
-        """What must be true for the pattern to lie there: one statement of each list."""
+        """Conditions for a match at this position: one statement of each list."""
         out: list[list[Atom]] = []
         for atom, v in enumerate(place):
             labels, hydrogens = self.labels[atom], self.hydrogens[atom]

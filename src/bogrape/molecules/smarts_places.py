@@ -53,7 +53,7 @@ class BondSets:
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """Where a pattern lies in graphs of one shape."""
+    """Positions of a pattern in graphs of one shape."""
 
     smarts: str
     elements: tuple[str, ...]
@@ -68,17 +68,17 @@ class Places:
 
     @property
     def few(self) -> bool:
-        """Whether rows are written."""
+        """True if rows are written."""
         return perm(self.shape.n_nodes, len(self.atoms)) <= _MOST_PLACES
 
     @property
     def impossible(self) -> bool:
-        """Whether the pattern lies in no graph of the shape."""
+        """True if the pattern lies in no graph of the shape."""
         return len(self.atoms) > self.shape.n_nodes or not all(part.may for part in self.parts)
 
     @property
     def exact(self) -> bool:
-        """Whether the rows say all that the pattern means."""
+        """True if the rows say all that the pattern means."""
         decided = all(part.must == part.may for part in self.parts)
         return self.impossible or (self.few and decided)
 
@@ -164,7 +164,7 @@ class _Encoder:
         self.boxes = {text: self._boxes(wanted) for text, wanted in self.atoms}
 
     def statements(self, place: tuple[int, ...]) -> list[Statement]:
-        """What is true at a place; none of it is always true."""
+        """Conditions at a position; none of them is always true."""
         out: list[Statement] = []
         for (text, _), v in zip(self.atoms, place, strict=True):
             boxes = self.boxes[text]

@@ -34,7 +34,7 @@ _LARGEST_STATES = (range(1, 5), range(5))  # neighbours, hydrogens
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a graph says about one atom. ``aromatic`` is None where bonds are Kekulé bonds."""
+    """Properties of one atom in a graph. ``aromatic`` is None for Kekulé bonds."""
 
     label: str
     neighbours: int
@@ -47,7 +47,7 @@ class NotSmarts(ValueError):
 
 
 def parsed(smarts: str) -> Any:
-    """What RDKit reads in a SMARTS text; ``None`` if that is nothing.
+    """The pattern that RDKit reads in a SMARTS; ``None`` if it is invalid.
 
     Its parser recurses: texts of a hundred thousand characters overflow the stack of the process.
     """
@@ -80,7 +80,7 @@ def states(elements: tuple[str, ...], aromatic: bool) -> Iterator[State]:
 
 
 def atom_truth(text: str, state: State) -> Truth:
-    """Whether an atom in this state satisfies a SMARTS atom, as `Atom.GetSmarts` writes it."""
+    """True if an atom in this state satisfies a SMARTS atom, as `Atom.GetSmarts` writes it."""
     body = text[1:-1] if text.startswith("[") else text
     if text == "[H]" or re.match(r"H[+-]?$|\d", body):
         return None  # hydrogen itself, or an isotope
@@ -88,7 +88,7 @@ def atom_truth(text: str, state: State) -> Truth:
 
 
 def bond_truth(text: str, kind: int, aromatic: bool) -> Truth:
-    """Whether a bond of this kind satisfies a SMARTS bond.
+    """True if a bond of this kind satisfies a SMARTS bond.
 
     Without ``aromatic`` bonds in the graph, a single or double bond may be aromatic.
     """
@@ -187,7 +187,7 @@ class _Unread(Exception):
 
 
 def _is_element(symbol: re.Match[str] | None) -> bool:
-    """Whether letters that could be a count, like the H of Hg, are an element of two letters."""
+    """True if letters that could be a count, like the H of Hg, are an element of two letters."""
     return symbol is not None and len(symbol[0]) == 2 and symbol[0][0].isupper()
 
 

@@ -81,7 +81,9 @@ def to_mol(graph: Graph, elements: Elements | None = None) -> Any:
     try:
         return unchecked_mol(graph, symbols)
     except (ValueError, RuntimeError) as error:
-        raise InvalidGraphError(f"expected a molecule, got one RDKit refuses: {error}") from None
+        raise InvalidGraphError(
+            f"expected a molecule, got one that RDKit rejects: {error}"
+        ) from None
 
 
 def _symbols(graph: Graph, elements: Elements | None) -> tuple[str, ...]:

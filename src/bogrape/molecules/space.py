@@ -111,8 +111,8 @@ def scaffold(smiles: str, *, keep_rings: bool = False) -> Scaffold:
             Chem.SanitizeMol(fragment)
         except ValueError as error:
             raise InvalidInputError(
-                f"scaffold {smiles!r:.80}: without its '*' it is no molecule ({error}); try "
-                "Kekulé bonds, as in 'C1=CC=CC=C1*'"
+                f"scaffold {smiles!r:.80}: it is not a valid molecule without its '*' ({error}); "
+                "try Kekulé bonds, as in 'C1=CC=CC=C1*'"
             ) from None
     graph = from_mol(fragment, LABELS, f"scaffold {smiles!r:.80}")
     assert graph.edge_labels is not None

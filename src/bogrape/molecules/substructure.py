@@ -115,7 +115,7 @@ class _Substructure(MoleculeRule):
 
     @property
     def encoded(self) -> bool:
-        """Whether solvers know the rule: always in the Kekulé reading."""
+        """True if solvers know the rule: always in the Kekulé reading."""
         return self.reading != "rdkit" or self.known_to_solvers
 
     @property
@@ -222,7 +222,7 @@ class RequiredSubstructure(_Substructure):
 
 @cache
 def _kekule_problem(smarts: str, elements: tuple[str, ...]) -> str | None:
-    """What the Kekulé reading does not understand of a text that RDKit reads."""
+    """The parts of a SMARTS that the Kekulé reading does not support."""
     try:
         read_smarts(smarts, elements)
     except (ValueError, RuntimeError) as error:
@@ -232,7 +232,7 @@ def _kekule_problem(smarts: str, elements: tuple[str, ...]) -> str | None:
 
 @cache
 def _may_overlook(smarts: str) -> bool:
-    """Whether the Kekulé reading may miss what RDKit finds.
+    """True if the Kekulé reading may miss what RDKit finds.
 
     RDKit's unwritten bonds may be aromatic, which only matters between atoms that may be, too.
     """

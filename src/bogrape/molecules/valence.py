@@ -100,7 +100,7 @@ class Valence(MoleculeRule):
 
     def __post_init__(self) -> None:
         if not isinstance(self.valences, (list, tuple)) or not self.valences:
-            self.refuse("one valence a label", repr(self.valences), "valences=(4, 3, 2)")
+            self.refuse("one valence per label", repr(self.valences), "valences=(4, 3, 2)")
         made = tuple(self._whole(c, "a valence") for c in self.valences)
         if not all(1 <= c <= _MOST for c in made):
             self.refuse(f"valences 1..{_MOST}", repr(made), "other elements")
@@ -118,7 +118,7 @@ class Valence(MoleculeRule):
         """Checked against the labels, features and edge labels of a space."""
         if len(self.valences) != shape.n_labels:
             self.refuse(
-                f"{shape.n_labels} valences", f"{len(self.valences)}", "one valence a label"
+                f"{shape.n_labels} valences", f"{len(self.valences)}", "one valence per label"
             )
         if shape.n_features != N_FEATURES or not 1 <= shape.n_edge_labels <= 3:
             self.refuse(
@@ -201,7 +201,7 @@ def _identity(graph: Graph, elements: tuple[str, ...]) -> str:
 
 
 def _is_molecule(graph: Graph, elements: tuple[str, ...]) -> bool:
-    """Whether bonds fit the elements and features say so: `Valence.excess` for one graph."""
+    """True if bonds fit the elements and features say so: `Valence.excess` for one graph."""
     order, labels = graph.edge_labels, graph.labels
     if order is None or graph.directed or graph.n_features != N_FEATURES:
         return False

@@ -67,7 +67,7 @@ def _gap_and_dipole(smiles: str) -> tuple[float, float]:
     energies, occupied = found.get("orbital-energies"), found.get("orbital-occupations")
     n_occupied = round(float(occupied.sum()) / 2)
     if n_occupied >= len(energies):
-        raise EvaluationFailed(f"{smiles}: GFN2-xTB's basis leaves no orbital empty")
+        raise EvaluationFailed(f"{smiles}: no empty orbital in the basis of GFN2-xTB")
     gap = float(energies[n_occupied] - energies[n_occupied - 1]) * HARTREE
     return gap, float(np.linalg.norm(found.get("dipole"))) * DEBYE
 
@@ -93,7 +93,7 @@ def geometry(smiles: str) -> tuple[FloatArray, FloatArray]:
     how.randomSeed = _SEED
     with rdBase.BlockLogs():
         if rdDistGeom.EmbedMolecule(mol, how) != 0:
-            raise EvaluationFailed(f"{smiles}: RDKit finds no geometry for it")
+            raise EvaluationFailed(f"{smiles}: RDKit found no geometry")
         if rdForceFieldHelpers.MMFFHasAllMoleculeParams(mol):
             rdForceFieldHelpers.MMFFOptimizeMolecule(mol, maxIters=_RELAXATION_STEPS)
         else:
@@ -114,7 +114,7 @@ def _solved(
             calculator.add("electric-field", library.ffi.cast("double*", field.ctypes.data))
         return calculator.singlepoint()
     except RuntimeError as error:
-        raise EvaluationFailed(f"{smiles}: GFN2-xTB fails: {str(error)[:100]}") from None
+        raise EvaluationFailed(f"{smiles}: GFN2-xTB failed: {str(error)[:100]}") from None
 
 
 def _tblite() -> tuple[Any, Any]:

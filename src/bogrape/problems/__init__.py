@@ -67,7 +67,7 @@ def register(name: str) -> Callable[[Factory], Factory]:
 
     def add(factory: Factory) -> Factory:
         if name in _FACTORIES:
-            raise InvalidInputError(f"a problem named {name!r} exists already; choose another name")
+            raise InvalidInputError(f"a problem named {name!r} already exists; choose another name")
         _FACTORIES[name] = factory
         return factory
 

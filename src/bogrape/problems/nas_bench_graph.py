@@ -63,7 +63,7 @@ def tree_of(graph: Graph, names: Sequence[str]) -> Tree:
     if len(roots) != 1 or graph.n_edges != graph.n_nodes - 1:
         raise InvalidInputError(
             f"expected a tree of arcs away from its input, got {graph.n_nodes} nodes, "
-            f"{graph.n_edges} arcs and {len(roots)} nodes that nothing leads to"
+            f"{graph.n_edges} arcs and {len(roots)} nodes without incoming arcs"
         )
     return below(int(roots[0]))
 

@@ -12,7 +12,7 @@ from ..errors import InvalidInputError
 
 
 def nondominated(points: ArrayLike) -> BoolArray:
-    """Whether no other point is at least as small in every coordinate and smaller in one.
+    """True if no other point is at least as small in every coordinate and smaller in one.
 
     Equal points do not dominate each other.
 

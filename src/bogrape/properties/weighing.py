@@ -63,8 +63,8 @@ class Goals:
                 )
             if name.lower() in _RESERVED or name.lower().startswith("noise_"):
                 raise InvalidInputError(
-                    f"a property cannot be called {name!r}, as a column of every table of trials "
-                    f"is; try 'my_{name}'"
+                    f"a property cannot be called {name!r}: every table of trials has a column of "
+                    f"that name; try 'my_{name}'"
                 )
         goals = {name: as_goal(goal, name) for name, goal in self.properties.items()}
         object.__setattr__(self, "properties", MappingProxyType(goals))
@@ -94,7 +94,7 @@ class Goals:
             )
         if self.is_pareto and any(goal.share != 1.0 for goal in self.goals):
             raise InvalidInputError(
-                "weights say nothing in a Pareto search: leave them out, or try combine='sum'"
+                "weights have no effect in a Pareto search: leave them out, or try combine='sum'"
             )
 
     def _check_reference(self) -> None:
@@ -102,7 +102,7 @@ class Goals:
             return
         if not self.is_pareto:
             raise InvalidInputError(
-                f"reference belongs to combine='pareto', got it with combine={self.combine!r}"
+                f"reference applies to combine='pareto' only, got combine={self.combine!r}"
             )
         if (
             not isinstance(self.reference, Mapping)
@@ -134,7 +134,7 @@ class Goals:
 
     @property
     def is_pareto(self) -> bool:
-        """Whether a front is looked for, and no score."""
+        """True if a front is looked for, and no score."""
         return bool(self.combine == "pareto")
 
     @cached_property
@@ -183,7 +183,7 @@ class Goals:
     # -- fronts -------------------------------------------------------------------------------
 
     def front(self, values: ArrayLike) -> BoolArray:
-        """Whether each row of values lies on the Pareto front of all rows."""
+        """True if each row of values lies on the Pareto front of all rows."""
         return nondominated(self.signs * np.asarray(values, dtype=float))
 
     def hypervolume(self, values: ArrayLike, reference: ArrayLike) -> float:
@@ -204,7 +204,7 @@ class Goals:
         return np.asarray(self.signs * (worst + 0.1 * np.where(spread > 0, spread, 1.0)))
 
     def in_words(self) -> str:
-        """What is wanted, as a sentence without its end."""
+        """The aim in words, as a sentence without its end."""
         wanted = [f"{name} ({goal.in_words()})" for name, goal in self.properties.items()]
         how = {
             "pareto": "The Pareto front of",

@@ -43,7 +43,7 @@ _GRID = 24  # means, and deviations, at which a declared monotonicity is checked
 
 
 class AnyCriterion(ABC):
-    """Standardised acquisition values of graphs, in floating point: the truth for all proposers."""
+    """Standardised acquisition values of graphs in floating point, as all proposers report them."""
 
     space: GraphSpace
     acquisition: Acquisition
@@ -51,7 +51,7 @@ class AnyCriterion(ABC):
     @property
     @abstractmethod
     def observed(self) -> Observed:
-        """What a standardised mean and deviation mean in the objective's own units."""
+        """Conversion of a standardised mean and deviation to the objective's units."""
 
     @abstractmethod
     def evaluate(self, batch: Batch, deadline: float = math.inf) -> tuple[FloatArray, IntArray]:
@@ -75,7 +75,7 @@ class AnyCriterion(ABC):
 
     @cached_property
     def standard_acquisition(self) -> LCB | EI | None:
-        """The acquisition of the standardised posterior; None if it is not known what that is."""
+        """The acquisition of the standardised posterior; None if unknown."""
         if isinstance(self.acquisition, EI):  # xi is an improvement in the objective's own units
             xi = self.acquisition.xi / self.observed.scale
             return EI(max(-_LARGEST_XI, min(xi, _LARGEST_XI)))
@@ -83,7 +83,7 @@ class AnyCriterion(ABC):
 
     @cached_property
     def units(self) -> Units:
-        """What a standardised value means in the objective's own units."""
+        """Conversion of a standardised value to the objective's units."""
         observed = self.observed
         if isinstance(self.acquisition, LCB):
             return Units(observed.mean, observed.scale)
@@ -116,7 +116,7 @@ class AnyCriterion(ABC):
         return float(self.of_prediction(np.array([mean]), np.array([std]))[0])
 
     def check_declared(self, mean: float = -3.0, std: float = 1.0) -> None:
-        """Raise if an acquisition of your own declares itself monotone and is seen not to be.
+        """Raise if a custom acquisition declares itself monotone but is not.
 
         It is looked at where the observations are and at least down to a standardised mean and up
         to a standardised deviation.
@@ -189,12 +189,12 @@ class Criterion(CountObjective, AnyCriterion):
 
     @property
     def labelled(self) -> bool:
-        """Whether values depend on the labels at the ends of paths."""
+        """True if values depend on the labels at the ends of paths."""
         return self.posterior.model.kernel.labelled
 
     @property
     def edge_labelled(self) -> bool:
-        """Whether values depend on the labels of edges."""
+        """True if values depend on the labels of edges."""
         return self.posterior.model.kernel.edge_labelled
 
     def width(self, n: int) -> int:
@@ -206,7 +206,7 @@ class Criterion(CountObjective, AnyCriterion):
 
     @cached_property
     def observed(self) -> Observed:
-        """What a standardised mean and deviation mean in the objective's own units."""
+        """Conversion of a standardised mean and deviation to the objective's units."""
         model = self.posterior.model
         return Observed(model.y_mean, model.y_scale, model.standard_best)
 
@@ -215,7 +215,7 @@ class Criterion(CountObjective, AnyCriterion):
 
     @property
     def largest_deviation(self) -> float:
-        """No graph has a larger standardised deviation; infinite if the kernel does not tell."""
+        """Upper bound on standardised deviations; infinite if the kernel declares none."""
         fitted = self.posterior.model
         top = fitted.kernel.largest()
         if top is None:
@@ -224,7 +224,7 @@ class Criterion(CountObjective, AnyCriterion):
         return math.sqrt(fitted.alpha * top + of_features)
 
     def weakest_bound(self) -> float:
-        """A lower bound on the values of all graphs there are, whatever the kernel.
+        """A lower bound on the values of all graphs, for any kernel.
 
         With f the posterior mean as a function in its Hilbert space, ``mean(x) >= -|f| sqrt(k(x,
         x))`` and ``std(x) <= sqrt(k(x, x))``.
@@ -236,7 +236,7 @@ class Criterion(CountObjective, AnyCriterion):
         return self.lower_bound(-largest * norm, largest)
 
     def refuse_false_bound(self, bound: float, value: float) -> None:
-        """Raise if a graph is below a bound on all graphs: what was declared cannot be true."""
+        """Raise if a graph is below a bound on all graphs: a declaration must be wrong."""
         if value >= bound - room(PROOF, bound):
             return
         raise InvalidInputError(
@@ -247,7 +247,7 @@ class Criterion(CountObjective, AnyCriterion):
         )
 
     def condensed(self) -> Criterion:
-        """The same without data that values can do without: far smaller, for other processes."""
+        """A smaller copy for other processes, without data that values do not need."""
         if self.standard_acquisition is None:
             return self  # its units are those of its values at the observed graphs
         return replace(self, posterior=self.posterior.condensed())
@@ -261,7 +261,7 @@ class Criterion(CountObjective, AnyCriterion):
         return float(self.of_batch(Batch.of([graph]))[0])
 
     def error_of_solver(self, tolerance: float) -> float:
-        """How far off LCB is where a solver may break the row of the variance by a tolerance."""
+        """Error of LCB if a solver may violate the row of the variance by a tolerance."""
         model = self.posterior.model
         prior = model.alpha * (model.kernel.largest() or math.inf) + model.beta
         kappa = self.acquisition.kappa if isinstance(self.acquisition, LCB) else 0.0

@@ -1,4 +1,4 @@
-"""Acquisition values under a surrogate of your own."""
+"""Acquisition values under a custom surrogate."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class GraphCriterion(AnyCriterion):
 
     @cached_property
     def observed(self) -> Observed:
-        """What a standardised mean and deviation mean in the objective's own units."""
+        """Conversion of a standardised mean and deviation to the objective's units."""
         standard = self.model.standard
         return Observed(standard.mean, standard.scale, self.model.standard_best)
 
@@ -51,7 +51,7 @@ class GraphCriterion(AnyCriterion):
 
     @property
     def seconds_each(self) -> float:
-        """How long a value takes, by the latest call; 0 if there was none."""
+        """Seconds per value in the latest call; 0 if there was none."""
         return self._seconds_each[0] if self._seconds_each else 0.0
 
     def n_at_a_time(self, n: int) -> int:  # noqa: ARG002
@@ -112,7 +112,7 @@ class GraphCriterion(AnyCriterion):
             if off.max() > 0:
                 i = int(off.argmax())
                 raise InvalidInputError(
-                    f"surrogate {self.model.name}: expected the same prediction whenever it is "
-                    "asked for, and however the nodes of a graph are numbered, got the "
+                    f"surrogate {self.model.name}: expected predictions that depend neither on "
+                    "earlier calls nor on the numbering of a graph's nodes, got the "
                     f"{what} {one[i]:.6g} and then {two[i]:.6g}"
                 )

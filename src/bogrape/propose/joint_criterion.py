@@ -13,9 +13,9 @@ The processes are independent. So, with :math:`\mu_i, \sigma_i` the prediction o
 * a front of more is searched in a random direction for every proposal (ParEGO; Knowles, 2006): the
   augmented Chebyshev distance in that direction is a cost, and its expected improvement is sampled.
 
-What is to be beaten is the best score, or the front, of the posterior means of the graphs that were
-measured in full: a value that is good by luck would be hard to beat for ever. With several graphs
-at a time, believed graphs count among them. Costs are minimised, so a score counts negative.
+Improvements are relative to the best score, or the front, of the posterior means of the graphs with
+all properties: observed values that are good by chance would be too hard to beat. In a batch,
+believed graphs are included. Costs are minimised, so scores are negated.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ _AUGMENTED = 0.05  # share of the plain sum in the Chebyshev distance
 @final
 @dataclass(frozen=True, kw_only=True)
 class JointModel:
-    """A posterior per property, and what is wanted of them.
+    """One posterior per property, and their goals.
 
     Attributes:
-        goals: what is wanted of each property.
+        goals: the goal of each property.
         posteriors: one per property, in the order of the goals.
-        measured: graphs to be beaten: those of the space that were measured in full.
+        measured: graphs to improve on: those of the space with all properties.
     """
 
     goals: Goals
@@ -76,7 +76,7 @@ class JointModel:
             )
 
     def believe(self, graphs: Sequence[Graph]) -> JointModel:
-        """The model after observing each graph at its present means."""
+        """The model with each graph observed at its current means."""
         return replace(
             self,
             posteriors=tuple(posterior.believe(graphs) for posterior in self.posteriors),
@@ -107,7 +107,7 @@ class JointCriterion(CountObjective, AnyCriterion):
 
     @property
     def goals(self) -> Goals:
-        """What is wanted of the properties."""
+        """The goals of the properties."""
         return self.model.goals
 
     @cached_property
@@ -117,12 +117,12 @@ class JointCriterion(CountObjective, AnyCriterion):
 
     @property
     def labelled(self) -> bool:
-        """Whether values depend on the labels at the ends of paths."""
+        """True if values depend on the labels at the ends of paths."""
         return any(part.labelled for part in self._parts)
 
     @property
     def edge_labelled(self) -> bool:
-        """Whether values depend on the labels of edges."""
+        """True if values depend on the labels of edges."""
         return any(part.edge_labelled for part in self._parts)
 
     def width(self, n: int) -> int:
@@ -167,7 +167,7 @@ class JointCriterion(CountObjective, AnyCriterion):
 
     @cached_property
     def observed(self) -> Observed:
-        """What a standardised mean and deviation of the cost mean in its own units."""
+        """Units of the cost for a standardised mean and deviation."""
         if self.goals.combine == "sum":
             weights = self.goals.weights
             mean = -float(weights @ self._offsets)
@@ -179,7 +179,7 @@ class JointCriterion(CountObjective, AnyCriterion):
 
     @cached_property
     def units(self) -> Units:
-        """What a standardised value means: a volume for a front of two properties."""
+        """Units of a standardised value: a volume for a front of two properties."""
         if self.goals.is_pareto:
             two = len(self._parts) == 2
             return LogUnits(0.0, float(np.prod(self._scales)) if two else 1.0)
@@ -199,7 +199,7 @@ class JointCriterion(CountObjective, AnyCriterion):
         return self._of_moments
 
     def _costs(self, values: FloatArray) -> FloatArray:
-        """What is minimised, of rows of property values (along the last axis)."""
+        """Cost to minimise, from rows of property values (along the last axis)."""
         if not self.goals.is_pareto:
             return -self.goals.scores(values)
         low, high, direction = self._direction

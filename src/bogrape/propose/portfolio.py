@@ -1,9 +1,10 @@
 """`propose`: the next graph to evaluate, by the method of your choice.
 
 Several graphs at once (``n > 1``) are chosen one after another. Each chosen or pending graph is
-*believed*: its posterior mean is taken for an observation with the hyperparameters unchanged, which
+*believed*: its posterior mean is treated as an observation, with unchanged hyperparameters. This
 removes the uncertainty there and moves the next choice elsewhere (kriging believer; Ginsbourger, Le
-Riche and Carraro, 2010).
+Riche and Carraro, 2010). Where the time for each is too short, several are taken from one search
+(`bogrape.propose.batches`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, Literal, overload
 
@@ -19,12 +21,13 @@ from threadpoolctl import threadpool_limits
 
 from ..acquisition import EI, LCB, Acquisition
 from ..checks import seconds, whole
-from ..errors import InvalidInputError, SearchSpaceExhausted, UnsupportedError
+from ..errors import InvalidInputError, SamplingError, SearchSpaceExhausted, UnsupportedError
 from ..gp import GraphGP
 from ..graph import Graph
 from ..posterior import FunctionPosterior, Posterior, WeightPosterior
 from ..space import GraphSpace
 from ..surrogate import FittedSurrogate, Surrogate
+from .batches import propose_many
 from .criterion import AnyCriterion, Criterion
 from .graph_criterion import GraphCriterion
 from .joint_criterion import JointCriterion, JointModel
@@ -41,12 +44,16 @@ MOST_STARTS = 500  # excluded graphs that local search looks at for a beginning
 _PREDICTIONS = 60_000  # of a surrogate of your own, which is slower than a function of counts
 _JOINT_PREDICTIONS = 100_000  # of several properties
 _SCALE_SAMPLE = 32  # graphs whose predictions tell how far apart values lie
+_SEARCHES = ("auto", "exact", "search")  # methods that search, at least
+_MANY = 10  # graphs of a large batch:
+_FIRST_SHARE = 0.1  # the first may take as much of the time,
+_TOO_SHORT = 0.5  # and with fewer seconds for each of the others, fewer searches find more
 _ENGINE = f"{__package__}.exact.proof.engine"  # the module that loads the solver
 _FOREVER = 1e8  # seconds: what solvers and clocks still understand
 
 
 def propose_search(objective: AnyCriterion, request: Request) -> Proposal:
-    """The best graph local search finds; no bound."""
+    """The best graph that local search finds, without a bound."""
     elite = search(
         objective,
         excluded=request.excluded,
@@ -74,7 +81,7 @@ def propose_search(objective: AnyCriterion, request: Request) -> Proposal:
 
 
 def propose_exact(objective: AnyCriterion, request: Request) -> Proposal:
-    """The globally best graph, with a proof where there is one (`bogrape.propose.exact`)."""
+    """The globally best graph, with a proof if possible (`bogrape.propose.exact`)."""
     first = FirstSearch(objective, request)
     if _ENGINE not in sys.modules:
         first.begin()  # before the solver is loaded: half a second may be all there is
@@ -90,7 +97,7 @@ def propose_mip(objective: AnyCriterion, request: Request) -> Proposal:
     if not isinstance(objective, Criterion):
         raise UnsupportedError(
             'expected a GraphGP for method "mip", got a surrogate of your own or several '
-            'properties, which have no rows; try method="auto"'
+            'properties, which it cannot encode; try method="auto"'
         )
     return solve(objective, request)
 
@@ -123,6 +130,7 @@ def propose(
     options: Mapping[str, Any] | None = ...,
     stop: Callable[[], bool] | None = ...,
     watch: Callable[[Stage], None] | None = ...,
+    client: Any = ...,
 ) -> Proposal: ...
 @overload
 def propose(
@@ -142,6 +150,7 @@ def propose(
     options: Mapping[str, Any] | None = ...,
     stop: Callable[[], bool] | None = ...,
     watch: Callable[[Stage], None] | None = ...,
+    client: Any = ...,
 ) -> Proposal | list[Proposal]: ...
 def propose(
     space: GraphSpace,
@@ -160,37 +169,40 @@ def propose(
     options: Mapping[str, Any] | None = None,
     stop: Callable[[], bool] | None = None,
     watch: Callable[[Stage], None] | None = None,
+    client: Any = None,
 ) -> Proposal | list[Proposal]:
     """Find the graph of the space with the smallest acquisition value.
 
     Args:
         space: the graphs to choose from.
-        gp: a fitted `GraphGP`, or its posterior; posteriors of several properties with what is
-            wanted of them (`JointModel`); or a surrogate of your own, with the observations it was
-            fitted to (`bogrape.surrogate.FittedSurrogate`). A bare surrogate that is fitted already
-            will do for one graph with LCB.
+        gp: a fitted `GraphGP`, or its posterior; posteriors of several properties with their
+            goals (`JointModel`); or your own surrogate with the observations it was
+            fitted to (`bogrape.surrogate.FittedSurrogate`). A fitted surrogate alone is enough
+            for one graph with LCB.
         acquisition: what to minimise; ``LCB(1.0)`` by default, or ``EI()`` for the front of several
-            properties. Any function of the mean, the deviation and the best observed value will do.
-        method: ``auto`` and ``exact`` prove how good the answer is where there is a proof, as does
+            properties. Any function of the mean, the deviation and the best observed value works.
+        method: ``auto`` and ``exact`` prove the quality of the answer if possible, as does
             ``mip``, the paper's mixed-integer program, for small graphs; ``search``, ``evolve`` and
             ``sample`` (best of 20 random graphs) are heuristics without a bound.
         time_limit: seconds for the whole call.
-        exclude: graphs that must not be proposed again (the same ones: see `GraphSpace.identity`).
-        n: how many graphs; more than one gives a list, chosen one after another.
-        seed: same seed, same answer, whenever the clock did not cut it short.
-        solver: which solver, for methods that offer several: ``scip`` or ``gurobi`` for ``mip``.
-        pending: graphs under evaluation: excluded, and believed to come out at their mean.
+        exclude: graphs that must not be proposed (up to `GraphSpace.identity`).
+        n: number of graphs; with more than one, the result is a list, chosen one after another.
+        seed: the same seed gives the same answer unless the time limit stops the call.
+        solver: ``scip`` or ``gurobi``, for ``mip``.
+        pending: graphs under evaluation: excluded, and assumed to have their predicted mean.
         starts: graphs that local search may begin from, for instance the best observed ones; by
             default the last 500 of those excluded and pending.
-        n_evaluations: acquisition values that local search computes, whether it is all there is
-            (``search``) or comes before a proof; fewer if the time is up. By default 300,000, or
-            100,000 for several properties, 60,000 predictions of a surrogate of your own.
-        options: further choices of a method; for ``mip`` see `bogrape.propose.mip.MipOptions`.
-        stop: asked several times per second; once it returns true, the best graph so far is
-            returned with the bound proved so far, and no further ones are sought.
-        watch: called with a `Stage` whenever more is known about the proposal.
+        n_evaluations: acquisition values that local search computes, alone
+            (``search``) or before a proof; fewer if the time is up. By default 300,000, or
+            100,000 for several properties, 60,000 predictions of your own surrogate.
+        options: further options of a method; for ``mip`` see `bogrape.propose.mip.MipOptions`.
+        stop: called several times per second; once it returns true, the best graph so far is
+            returned with the bound proved so far.
+        watch: called with a `Stage` whenever there is progress.
+        client: a Dask client, or ``dask://host:port``: the pieces of a proof are solved by the
+            workers of that cluster instead of processes on this machine, with the same certificate.
     """
-    check_method(method, solver, options)
+    check_method(method, solver, options, client)
     time_limit = seconds(time_limit, "time_limit")
     n, seed = whole(n, "n", 1), whole(seed, "seed", 0)
     if n_evaluations is not None:
@@ -217,35 +229,53 @@ def propose(
     hooks: dict[str, Any] = {"stop": stop, "watch": watch}
     hooks = {name: hook for name, hook in hooks.items() if hook is not None}
     proposals: list[Proposal] = []
-    for i in range(n):
-        objective = _criterion(space, model, chosen_acquisition, _step_seed(seed, i))
-        objective.check_declared()
-        share = (deadline - time.monotonic()) / (n - i)
-        request = Request(
-            taken,
-            time_limit=max(0.0, share),
-            seed=_step_seed(seed, i),
-            solver=solver,
-            options=options,
-            identify=space.identity,
-            starts=taken[-MOST_STARTS:] if starts is None else starts,
-            **hooks,
-        )
-        if n_evaluations is not None:
-            request = replace(request, n_evaluations=n_evaluations)
-        elif isinstance(objective, GraphCriterion):
-            request = replace(request, n_evaluations=_PREDICTIONS)
-        elif isinstance(objective, JointCriterion):
-            request = replace(request, n_evaluations=_JOINT_PREDICTIONS)
-        with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
-            proposal = METHODS[method](objective, request)
-            recheck(proposal, objective, request, method)
-        proposals.append(replace(proposal, graph=space.named(proposal.graph)))
-        if request.stop():
-            break
-        if i + 1 < n:
-            model = model.believe([proposal.graph])
-            taken = [*taken, proposal.graph]
+    # threads slow matrices this small by a factor of 5 to 20
+    with threadpool_limits(1), _working_on(client):
+        while (i := len(proposals)) < n:
+            objective = _criterion(space, model, chosen_acquisition, _step_seed(seed, i))
+            objective.check_declared()
+            left = deadline - time.monotonic()
+            share = left / (n - i)
+            request = Request(
+                taken,
+                time_limit=max(0.0, share if i or n < _MANY else max(share, _FIRST_SHARE * left)),
+                seed=_step_seed(seed, i),
+                solver=solver,
+                options=options,
+                identify=space.identity,
+                starts=taken[-MOST_STARTS:] if starts is None else starts,
+                **hooks,
+            )
+            if n_evaluations is not None:
+                request = replace(request, n_evaluations=n_evaluations)
+            elif isinstance(objective, GraphCriterion):
+                request = replace(request, n_evaluations=_PREDICTIONS)
+            elif isinstance(objective, JointCriterion):
+                request = replace(request, n_evaluations=_JOINT_PREDICTIONS)
+            found: list[Proposal] = []
+            short = bool(proposals) and share < min(_TOO_SHORT, proposals[-1].seconds)
+            if short and n >= _MANY and method in _SEARCHES:
+                found = propose_many(
+                    lambda some: _criterion(space, some, chosen_acquisition, _step_seed(seed, 0)),
+                    lambda some, graphs: some.believe(graphs),
+                    model,
+                    request,
+                    n - i,
+                    max(deadline, time.monotonic() + _TOO_SHORT),  # one search at least
+                )
+            if not found:
+                try:
+                    found = [METHODS[method](objective, request)]
+                except (SamplingError, SearchSpaceExhausted) as error:
+                    error.proposals = tuple(proposals)
+                    raise
+                recheck(found[0], objective, request, method)
+            proposals += [replace(one, graph=space.named(one.graph)) for one in found]
+            if request.stop():
+                break
+            if len(proposals) < n:
+                model = model.believe([one.graph for one in found])
+                taken = [*taken, *(one.graph for one in found)]
     return proposals[0] if n == 1 else proposals
 
 
@@ -257,7 +287,7 @@ def _model_of(
     alone: bool,
     until: float,
 ) -> Posterior | JointModel | FittedSurrogate:
-    """What predicts: the posterior of a Gaussian process, or a surrogate with its observations."""
+    """The posterior of a Gaussian process, or a surrogate with its observations."""
     if isinstance(gp, GraphGP):
         return gp.posterior
     if isinstance(gp, (FunctionPosterior, WeightPosterior, JointModel, FittedSurrogate)):
@@ -291,6 +321,15 @@ def _criterion(
     return Criterion(space, model, acquisition)
 
 
+def _working_on(client: Any) -> AbstractContextManager[None]:
+    """Where the jobs of a proof are done."""
+    if client is None:
+        return nullcontext()
+    from .jobs.dask_pool import working_on  # late: loads what sends jobs
+
+    return working_on(client)
+
+
 def _step_seed(seed: int, i: int) -> int:
     return seed if i == 0 else int(np.random.default_rng([seed, i]).integers(2**31))
 
@@ -304,11 +343,16 @@ def _check_parts(space: object, acquisition: object) -> None:
         )
 
 
-def check_method(method: object, solver: object, options: object) -> None:
-    """Raise unless the method exists and offers this solver and these options."""
+def check_method(method: object, solver: object, options: object, client: object = None) -> None:
+    """Raise unless the method exists and offers this solver, these options and this client."""
     if not isinstance(method, str) or method not in METHODS:
         raise InvalidInputError(
             f"unknown method {method!r:.100}; choose one of {', '.join(METHODS)}"
+        )
+    if client is not None and method not in ("auto", "exact"):
+        raise InvalidInputError(
+            f"client is a choice of methods 'auto' and 'exact', got method {method!r}; try "
+            "client=None"
         )
     if method == "mip" and not (solver is None and options is None):
         from .mip.propose import check_choices  # late: a large package few calls need
@@ -318,6 +362,6 @@ def check_method(method: object, solver: object, options: object) -> None:
     for name, given in (("solver", solver), ("options", options)):
         if given is not None:
             raise InvalidInputError(
-                f"{name} is a choice of method 'mip', got {given!r:.100} with method {method!r}; "
+                f"{name} applies to method 'mip' only, got {given!r:.100} with method {method!r}; "
                 f"try {name}=None, or method='mip'"
             )

@@ -1,8 +1,8 @@
-"""What a proposer is asked (`Request`), tells on the way (`Stage`) and answers (`Proposal`).
+"""Interface of proposers: `Request`, progress (`Stage`) and answer (`Proposal`).
 
-A proposal can be watched and cut short while it is being made: the proposer calls ``watch`` with a
-`Stage` whenever it knows more, and looks at ``stop`` every fraction of a second. Once ``stop`` says
-so the deadline is now, and the best graph so far is returned with the bound proved so far.
+A proposal can be watched and stopped while it is computed: the proposer calls ``watch`` with a
+`Stage` whenever there is progress, and ``stop`` several times per second. Once ``stop`` returns
+true, the best graph so far is returned with the bound proved so far.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _never() -> bool:
 
 
 def _unseen(stage: Stage) -> None:
-    """For those who do not watch."""
+    """Default for ``watch``: does nothing."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,13 @@ class Request:
 
     @property
     def deadline(self) -> float:
-        """`time.monotonic` value by which the answer is due: at once, when told to stop."""
+        """`time.monotonic` value of the deadline, which is immediate after a stop."""
         due = self.started + self.time_limit
         return min(due, time.monotonic()) if self.stop() else due
 
     @property
     def late(self) -> bool:
-        """Whether the answer is due."""
+        """True after the deadline."""
         return time.monotonic() >= self.deadline
 
     @property
@@ -80,7 +80,7 @@ class Request:
         return time.monotonic() - self.started
 
     def too_late(self) -> SamplingError:
-        """The error for when the time was up before any graph was found."""
+        """The error if the deadline passed before any graph was found."""
         return SamplingError(
             "expected to find a graph of the space that is not excluded, got none in "
             f"{self.seconds:.3g} s; try a larger time_limit, or fewer rules",
@@ -90,7 +90,7 @@ class Request:
     def report(
         self, step: Literal["search", "proof"], value: float, bound: float, n_open: int
     ) -> None:
-        """Tell whoever watches how far the proposal has come."""
+        """Report progress to ``watch``."""
         self.watch(
             Stage(
                 step=step,
@@ -112,10 +112,10 @@ class Proposal:
         value: its acquisition value, recomputed in floating point (minimised; in the objective's
             own units). For EI that is minus the expected improvement.
         bound: no graph of the space that is not excluded has a lower value than this.
-        status: ``optimal`` (proved: the bound meets the value but for rounding, or for the
-            tolerance of the solver of ``method="mip"``), ``time_limit`` (the bound is valid, the
-            gap is open: left so by the clock, a gap limit or a solver's tolerance) or
-            ``heuristic`` (no bound was sought: ``bound`` is minus infinity).
+        status: ``optimal`` (proved: bound and value agree up to rounding, or up to the
+            tolerance of the solver of ``method="mip"``), ``time_limit`` (the bound is valid, but
+            there is a gap, due to the time limit, a gap limit or a solver's tolerance) or
+            ``heuristic`` (no bound was computed: ``bound`` is minus infinity).
         seconds: wall-clock time of the whole proposal.
         method: what found it and what proved it, e.g. ``search`` or ``search+cp-sat``.
         n_evaluations: acquisition values computed on the way.
@@ -148,11 +148,12 @@ class Proposal:
 
     @property
     def gap(self) -> float:
-        """By how many standard deviations of the observed values another graph may be better.
+        """How much better another graph may be, in standard deviations of the observed values.
 
-        Zero if the status is ``optimal``, infinite without a bound, else ``(value - bound) /
-        scale``. For EI it is ``log_bound - log_value`` instead: another graph promises at most
-        ``exp(gap)`` times the improvement. It does not depend on the units of the objective.
+        Zero if the status is ``optimal``, infinite without a bound, otherwise ``(value - bound) /
+        scale``. For EI it is ``log_bound - log_value`` instead: the expected improvement of any
+        other graph is at most ``exp(gap)`` times as large. It is independent of the objective's
+        units.
         """
         if self.status == "optimal":
             return 0.0

@@ -1,9 +1,9 @@
-"""The last gate: no proposal leaves `propose` before its promises have been checked.
+"""Final check of every proposal before `propose` returns it.
 
-Nothing is taken from whoever made the proposal but the proposal itself. The graph must be in the
-space and neither excluded nor pending, its value is computed again, and value, bound, status, gap
-and method must agree with one another and with what was asked for. That no graph is better than the
-bound cannot be checked in full, but every graph at hand is a witness against a bound that is too
+It relies on nothing but the proposal itself. The graph must be in the
+space and neither excluded nor pending, its value is recomputed, and value, bound, status, gap
+and method must be consistent with one another and with the request. Whether no graph is better than
+the bound cannot be checked completely, but known graphs can refute a bound that is too
 high: the neighbours of the proposed graph, starts that are not excluded, and a few random graphs.
 """
 
@@ -36,7 +36,7 @@ _SOLVERS_OWN = 1e-6  # tolerance of a solver of ``mip`` unless told otherwise
 
 
 def recheck(proposal: Proposal, objective: AnyCriterion, request: Request, asked: str) -> None:
-    """Raise an `EngineError` that names the promise, if the proposal breaks one.
+    """Raise an `EngineError` that names the inconsistency, if there is one.
 
     Args:
         proposal: what was returned.
@@ -107,7 +107,7 @@ class _Recheck:
         return standard
 
     def _check_logs(self, units: LogUnits, standard: float) -> None:
-        """Where logarithms are compared: that of the value is right, and both fit the numbers."""
+        """For EI: check the logarithm of the value, and that both agree with the numbers."""
         proposal = self.proposal
         if proposal.log_value is None or proposal.log_bound is None:
             self._broken("logarithms of value and bound", f"{proposal!r:.300}")
@@ -131,7 +131,7 @@ class _Recheck:
 
     @property
     def _standard(self) -> tuple[float, float]:
-        """Value and bound, as they are written down."""
+        """Value and bound, as reported."""
         proposal, units = self.proposal, self.objective.units
         if isinstance(units, LogUnits) and proposal.log_value is not None:
             assert proposal.log_bound is not None
@@ -140,7 +140,7 @@ class _Recheck:
 
     @property
     def _standard_gap(self) -> float:
-        """How far the bound is below the value, as both are written down."""
+        """Difference of value and bound, as reported."""
         if isinstance(self.objective.units, LogUnits):
             value, bound = self._standard
             return value - bound
@@ -155,7 +155,7 @@ class _Recheck:
         return units.rounding(self.proposal.value) + units.rounding(self.proposal.bound)
 
     def _tolerance(self, standard: float) -> float:
-        """How far a proved bound may be off: by rounding, or by the tolerance of a solver."""
+        """Allowed error of a proved bound: rounding, or the tolerance of a solver."""
         near = room(RECOMPUTED, standard)
         if self.asked == "mip" and isinstance(self.objective, Criterion):
             told = (self.request.options or {}).get("tolerance") or 0.0
@@ -189,7 +189,7 @@ class _Recheck:
                 )
 
     def _check_gap(self) -> None:
-        """The gap in deviations, which is kept for where value and bound are written coarsely."""
+        """The gap in deviations, which is more accurate than value minus bound."""
         claimed, gap = self.proposal.standard_gap, self._standard_gap
         if claimed is None or claimed == gap or not math.isfinite(self.proposal.value):
             return
@@ -224,7 +224,7 @@ class _Recheck:
                     )
 
     def _witnesses(self) -> Iterator[Batch]:
-        """Batches of graphs, mostly of the space, that cost little to come by."""
+        """Batches of graphs, mostly of the space, that are cheap to find."""
         space, request = self.objective.space, self.request
         n = self.proposal.graph.n_nodes
         rng = np.random.default_rng(request.seed)

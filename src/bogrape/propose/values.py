@@ -6,8 +6,8 @@ when a `Proposal` is made (`bogrape.propose.criterion.Criterion.proposal`). Ever
 of those below, in standard deviations of the observed values; where a value itself is large, as
 LCB is for a large kappa, it is relative to the value (`room`).
 
-The standardised value of EI is minus its logarithm (`LogUnits`), which tells graphs apart however
-little they promise. There the tolerances are shares of EI: ``TIE`` means one part in a billion.
+The standardised value of EI is minus its logarithm (`LogUnits`), which distinguishes graphs even if
+EI underflows. Tolerances are then shares of EI: ``TIE`` means one part in a billion.
 
 Values of many graphs are computed in bounded memory, and by a deadline. The labelled counts of one
 graph with 100 nodes and 20 labels fill 320 kilobytes, and a posterior makes several arrays of that
@@ -41,7 +41,9 @@ PROGRESS = 1e-3  # a bound that rises by less has not moved
 # Smaller deviations than this count as this in log EI. They are the square root of a difference of
 # numbers near one, so rounding decides them, and the logarithm would follow every digit of it.
 CERTAIN = 3e-5
-_MOST_BYTES = 128 * 2**20  # of the counts of one part; a handful of such arrays exist at once
+# Of the counts of one part; a handful of such arrays exist at once. Larger parts leave the cache,
+# and one graph with long paths makes the counts of its whole part as wide as its own.
+_MOST_BYTES = 16 * 2**20
 _TIES_KEPT = 32
 _PASSED_KEPT = 50_000
 
@@ -55,7 +57,7 @@ def room(tolerance: float, value: float) -> float:
 
 @dataclass(frozen=True)
 class Observed:
-    """What a standardised mean and deviation mean in the objective's own units."""
+    """Conversion of a standardised mean and deviation to the objective's units."""
 
     mean: float  # of the observed values
     scale: float  # their standard deviation
@@ -95,7 +97,7 @@ class Units:
         return (value - self.offset) / self.scale
 
     def rounding(self, value: float) -> float:
-        """What to write a value in these units may change, in standardised units."""
+        """Rounding error of a value written in these units, in standardised units."""
         return 4 * math.ulp(value) / self.scale
 
 
@@ -128,7 +130,7 @@ class LogUnits(Units):
 
 
 class Searchable(Protocol):
-    """What can be searched: a function of graphs, over a space."""
+    """A function of graphs over a space that local search can minimise."""
 
     @property
     def space(self) -> GraphSpace:
@@ -141,7 +143,7 @@ class Searchable(Protocol):
         """Value of each graph (smaller is better), and its number of ordered pairs that a path
         joins.
 
-        For graphs that there was no time for, values are infinite and no pairs are counted, not
+        For graphs after the deadline, values are infinite and no pairs are counted, not
         even those of a node and itself. The first few graphs are always evaluated.
         """
 
@@ -154,11 +156,11 @@ class CountObjective(ABC):
     @property
     @abstractmethod
     def labelled(self) -> bool:
-        """Whether values depend on the labels at the ends of paths."""
+        """True if values depend on the labels at the ends of paths."""
 
     @property
     def edge_labelled(self) -> bool:
-        """Whether values depend on the labels of edges."""
+        """True if values depend on the labels of edges."""
         return False
 
     @abstractmethod

@@ -97,7 +97,7 @@ def _embedded(text: str, prefix: str, themed: bool) -> str:
 
 
 def drawing_unit(*values: FloatArray) -> tuple[float, str]:
-    """What to divide values by before they are drawn, and how to write that on an axis.
+    """Unit by which plotted values are divided, and its text for the axis.
 
     Axes cannot hold numbers near the largest float: their margins would lie beyond it.
     """

@@ -64,7 +64,7 @@ class Curve:
 
 
 def has_matplotlib() -> bool:
-    """Whether pictures can be drawn here."""
+    """True if pictures can be drawn here."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:

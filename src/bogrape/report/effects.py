@@ -1,4 +1,4 @@
-r"""What drives the prediction: how it changes with small exchanges in the observed graphs.
+r"""Drivers of the prediction: effects of small exchanges in the observed graphs.
 
 Counts of a graph cannot change one at a time: with the number of nodes fixed, an O more is another
 label less. So an effect belongs to an *exchange*, a small change that leads from one graph of the
@@ -39,7 +39,7 @@ MOST_NODES = 60  # of a graph in which exchanges are drawn
 _DRAWS = 16  # exchanges of each kind of move drawn in each graph
 _MOST_LABELS = 5  # the most frequent ones are compared with each other
 _CHANCE = 0.05  # of calling any effect real if there is none
-_LEAST = 1e-9  # in standard deviations of the observations: less is rounding
+_LEAST = 1e-6  # in standard deviations of the observations: less is rounding over a small noise
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ def _some_moves(table: MoveTable, frequent: Sequence[int], rng: np.random.Genera
 def _classify(
     batch: Batch, row: int, move: Sequence[int], frequent: Sequence[int], labelled: bool
 ) -> Iterator[tuple[Exchange, float]]:
-    """What the graph in a row is instead of the one in row 0: exchanges, and in which direction."""
+    """Exchanges that turn the graph of row 0 into that of another row, with their direction."""
     kind, a, b, *_ = move
     old, new = batch.adjacency[[0, row]]
     rewired = old != new

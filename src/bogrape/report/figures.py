@@ -54,7 +54,7 @@ def convergence(survey: Survey) -> Chart:
         return volume(survey)
     survey.need(1, "the convergence")
     if survey.best is None:  # of several properties
-        raise StudyError("the convergence needs 1 evaluated graph with a value, and there is none")
+        raise StudyError("the convergence needs at least one graph with a value, and there is none")
     figure, axes = new_axes()
     at = np.arange(1, len(survey.values) + 1)
     unit, unit_words = drawing_unit(survey.values)
@@ -111,7 +111,9 @@ def gallery(survey: Survey, n: int = 6) -> Chart:
     chosen = [(trial, number(value)) for trial, value in survey.ranked[:n]]
     chosen = chosen or [(trial, several(means)) for trial, means in survey.front[:n]]
     if not chosen:
-        raise StudyError("a gallery needs 1 graph that was measured in full, and there is none")
+        raise StudyError(
+            "a gallery needs at least one graph with all its properties, and there is none"
+        )
     columns = min(3, len(chosen))
     rows = -(-len(chosen) // columns)
     figure = new_figure(3.0 * columns, 2.9 * rows)
@@ -221,8 +223,8 @@ def certificates(survey: Survey) -> Chart:
     words = f"Certificates of {len(trials)} proposals: {counted}"
     if widest is not None:
         words += f"; the largest gap is {widest.gap_in_full}"
-    words += f". They took {duration(float(seconds.sum()))} in all."
-    return Chart("How good each proposal was known to be", words, figure)
+    words += f". They took {duration(float(seconds.sum()))} in total."
+    return Chart("Certificates of the proposals", words, figure)
 
 
 def plane(survey: Survey) -> Chart:
@@ -272,11 +274,11 @@ def plane(survey: Survey) -> Chart:
         f"Map of {len(trials)} evaluated graphs: graphs with similar paths and labels lie "
         f"close together; the best one is trial {trials[top].id}."
     )
-    return Chart("Map of the graphs tried", words, figure)
+    return Chart("Map of the evaluated graphs", words, figure)
 
 
 def drivers(survey: Survey) -> Chart:
-    """How the prediction changes with small exchanges in the evaluated graphs."""
+    """Change of the prediction with small exchanges in the evaluated graphs."""
     found = survey.effects[:_SHOWN_EFFECTS]
     if not found:
         raise StudyError(effects_in_words(survey, 1)[0])
@@ -305,7 +307,7 @@ def drivers(survey: Survey) -> Chart:
         text.set_parse_math(False)
     axes.set_xlabel(f"change of the predicted value{unit_words} (± 2 std)")
     words = (
-        "Change of the predicted value with an exchange at a fixed number of nodes, on average "
+        "Change of the predicted value due to an exchange at a fixed number of nodes, averaged "
         "over evaluated graphs, ± one standard deviation: "
         + "; ".join(
             f"{name} {plus_minus(effect.mean, effect.std)}"
@@ -342,7 +344,7 @@ def times(survey: Survey) -> Chart:
     axes.set_xlabel("trial")
     axes.set_ylabel("seconds")
     add_legend(axes)
-    words = "Time in all: " + ", ".join(
+    words = "Total time: " + ", ".join(
         f"{name} {duration(float(total))}"
         for name, total in zip(("fit", "propose", "evaluate"), totals, strict=True)
     )
@@ -420,7 +422,7 @@ class Plots:
         return certificates(Survey(self._study))
 
     def regret(self) -> Chart:
-        """How much better any graph may be, as `Study.regret_bound` recorded it."""
+        """The recorded regret bounds (`Study.regret_bound`)."""
         return regret(Survey(self._study))
 
     def map(self, of: str | None = None) -> Chart:
@@ -428,7 +430,7 @@ class Plots:
         return plane(self._survey(of))
 
     def drivers(self, of: str | None = None) -> Chart:
-        """How the prediction changes with small exchanges in the evaluated graphs."""
+        """Change of the prediction with small exchanges in the evaluated graphs."""
         return drivers(self._survey(of))
 
     def times(self) -> Chart:

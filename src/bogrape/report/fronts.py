@@ -127,7 +127,7 @@ def _side_by_side(goals: Goals, rows: FloatArray, good: FloatArray) -> Chart:
     axes.spines[["left", "bottom"]].set_visible(False)
     axes.set_ylim(-0.12, 1.12)
     words = (
-        f"{plural(len(rows), 'graph')} by {', '.join(goals.names)}, one line each; "
+        f"{plural(len(rows), 'graph')} by {', '.join(goals.names)}, one line per graph; "
         f"{len(good)} of them {'on the Pareto front' if goals.is_pareto else 'with the best score'}"
         "."
     )
@@ -181,4 +181,4 @@ def volume(survey: Survey) -> Chart:
         f"Hypervolume of the Pareto front after each of {len(rows)} evaluations, from "
         f"{number(float(grown[0]))} to {number(float(grown[-1]))}, up to the reference {point}."
     )
-    return Chart("Growth of the front", words, figure)
+    return Chart("Growth of the Pareto front", words, figure)

@@ -1,4 +1,4 @@
-"""The report: one HTML page that needs nothing but itself.
+"""The report: one self-contained HTML page.
 
 The page is also well-formed XML, so that one parser can check all of it. Its policy allows no
 request to anywhere and no script but its own, whose hash it names: text of users is escaped, and
@@ -41,8 +41,8 @@ def report_html(study: Study, *, source: str = "", refresh: int | None = None) -
 
     Args:
         study: in any state.
-        source: how the study is reached, for the lines that reproduce it, e.g. a file's name.
-        refresh: seconds after which the page loads itself again.
+        source: where the study is stored, for the lines that reproduce it, e.g. a file name.
+        refresh: seconds after which the page reloads.
     """
     survey = Survey(study)
     style, script = _file("page.css"), _file("page.js")
@@ -72,7 +72,7 @@ def report_html(study: Study, *, source: str = "", refresh: int | None = None) -
 def write_report(
     study: Study, path: str | Path, *, source: str = "", refresh: int | None = None
 ) -> Path:
-    """Write the report to a file, completely or not at all."""
+    """Write the report to a file atomically."""
     target = Path(path)
     text = report_html(study, source=source, refresh=refresh)
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
@@ -99,7 +99,7 @@ def _navigation() -> str:
 
 
 def _summary(survey: Survey) -> str:
-    """What was optimised, the best graph and value, how many evaluations, how sure."""
+    """The aim, the best graph and value, the number of evaluations, and the confidence."""
     title, value, found = _result(survey)
     lines = words.certainty_in_words(survey)
     if survey.too_large:
@@ -107,6 +107,8 @@ def _summary(survey: Survey) -> str:
             f"{plural(survey.too_large, 'graph')} with more than {MOST_NODES} nodes are left out "
             "of the predictions in this report."
         )
+    if (partly := words.sample_in_words(survey)) is not None:
+        lines.append(partly)
     if (blind := words.blind_spot(survey)) is not None:
         lines.append(blind)
     sure = "".join(f"<p>{esc(line)}</p>" for line in lines)
@@ -119,12 +121,12 @@ def _summary(survey: Survey) -> str:
         f"<p>{esc(found)}</p></div>"
         f'<div class="box"><h2>Evaluations</h2><p class="big">{len(survey.complete)}</p>'
         f"<p>{esc(words.progress_in_words(survey))}</p></div>"
-        f'<div class="box whole"><h2>How sure</h2>{sure}</div>{_effects(survey)}</div></section>'
+        f'<div class="box whole"><h2>Confidence</h2>{sure}</div>{_effects(survey)}</div></section>'
     )
 
 
 def _result(survey: Survey) -> tuple[str, str, str]:
-    """What was found: its name, a number, and a sentence about it."""
+    """The result: its name, a number, and a sentence about it."""
     if survey.goals is not None and survey.goals.is_pareto:
         graphs = plural(len(survey.front), survey.look.nouns.graph, survey.look.nouns.graphs)
         return "Pareto front", graphs, words.front_in_words(survey)
@@ -139,7 +141,7 @@ def _which(survey: Survey) -> str:
 
 
 def _effects(survey: Survey) -> str:
-    """What drives the prediction, with uncertainties; of several properties, of each."""
+    """Drivers of the prediction, with uncertainties; per property if there are several."""
     if survey.goals is None:
         return _effects_of(survey, "the prediction")
     return "".join(_effects_of(survey.of_property(name), name) for name in survey.goals.names)
@@ -164,7 +166,7 @@ def _effects_of(survey: Survey, what: str) -> str:
 
 
 def _settings(survey: Survey) -> str:
-    """Other settings tested on the same observations, where the present ones predict badly."""
+    """Other settings tested on the same observations, if the current ones predict badly."""
     try:
         loo = survey.left_out
         if not loo.too_narrow and loo.knows_something:
@@ -200,7 +202,7 @@ def _charts(survey: Survey) -> str:
             f"<figcaption>{esc(chart.words)}</figcaption></figure>"
         )
     notes = "".join(f"<li>{esc(reason)}</li>" for reason in dict.fromkeys(missing))
-    rest = f'<div class="note"><p>Not yet to be seen:</p><ul>{notes}</ul></div>' if notes else ""
+    rest = f'<div class="note"><p>Not available yet:</p><ul>{notes}</ul></div>' if notes else ""
     return (
         f'<section id="figures"><h2>Figures</h2><div class="charts">{"".join(charts)}</div>'
         f"{rest}</section>"
@@ -214,7 +216,7 @@ def _graphs(survey: Survey) -> str:
 
 
 def _trials(survey: Survey) -> str:
-    hint = '<p class="note">Sort by clicking on a heading.</p>' if survey.trials else ""
+    hint = '<p class="note">Click a heading to sort.</p>' if survey.trials else ""
     return (
         f'<section id="trials"><h2>All {plural(len(survey.trials), "trial")}'
         f"</h2>{hint}{trials_table(survey)}</section>"
@@ -225,7 +227,7 @@ def _space(survey: Survey) -> str:
     lines = "".join(f"<li>{esc(line)}</li>" for line in words.space_in_words(survey.space))
     return (
         '<section id="space"><h2>The space and its rules</h2>'
-        f"<p>Every {esc(survey.look.nouns.graph)} that is proposed satisfies all of this:</p>"
+        f"<p>Every proposed {esc(survey.look.nouns.graph)} satisfies all of these:</p>"
         f"<ul>{lines}</ul></section>"
     )
 
@@ -235,7 +237,7 @@ def _failures(survey: Survey) -> str:
 
 
 def _reproduce(survey: Survey, source: str) -> str:
-    """The lines of Python that do it again, and what they depend on."""
+    """The lines of Python that reproduce the study, and what they depend on."""
     settings = survey.settings
     versions = sorted({trial.version for trial in survey.trials if trial.version})
     space = ascii(survey.space.to_json())  # JSON inside a Python string, printable whatever it is
@@ -253,23 +255,23 @@ def _reproduce(survey: Survey, source: str) -> str:
         ")",
     ]
     if source:
-        lines += ["", f"# or look at this one: Study.load({source!r}, {survey.name!r})"]
+        lines += ["", f"# or open this one: Study.load({source!r}, {survey.name!r})"]
     code = "\n".join(html.escape(line) for line in lines)
     made = ", ".join(versions) or package_version()
     spent = time_in_words(survey) if survey.trials else ""
     changed = "".join(f"<li>{esc(line)}</li>" for line in words.changes_in_words(survey.changes))
     if changed:
-        changed = f"<p>The settings were changed on the way:</p><ul>{changed}</ul>"
+        changed = f"<p>The settings were changed during the study:</p><ul>{changed}</ul>"
     return (
-        '<section id="reproduce"><h2>How to reproduce it</h2>'
+        '<section id="reproduce"><h2>How to reproduce this study</h2>'
         f"<p>Made with bogrape {esc(made)}. The same seed gives the same graphs, as long as one "
-        "worker asks and no proposal is cut short by its time limit."
+        "worker asks and no proposal is stopped by its time limit."
         f"{f' Time spent: {esc(spent)}.' if spent else ''}</p>{changed}<pre>{code}</pre></section>"
     )
 
 
 def _imported_goals(settings: StudySettings) -> list[str]:
-    """The line that imports what the goals of several properties are written with."""
+    """The line that imports the classes of the goals of several properties."""
     if settings.properties is None:
         return []
     names = sorted({type(goal).__name__ for goal in settings.properties.values()})
@@ -277,7 +279,7 @@ def _imported_goals(settings: StudySettings) -> list[str]:
 
 
 def _as_python(value: Any) -> str:
-    """The value of a setting as one writes it."""
+    """The value of a setting as Python source."""
     if isinstance(value, float) and math.isinf(value):
         return 'float("inf")'
     if isinstance(value, (Kernel, Surrogate)) or callable(value):
@@ -287,5 +289,5 @@ def _as_python(value: Any) -> str:
 
 def _footer(refresh: int | None) -> str:
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    live = f" This page loads itself again every {plural(refresh, 'second')}." if refresh else ""
+    live = f" This page reloads every {plural(refresh, 'second')}." if refresh else ""
     return f"<footer><p>Written {now} by bogrape {esc(package_version())}.{live}</p></footer>"

@@ -35,10 +35,10 @@ _COLUMNS = (
 
 
 def trials_table(survey: Survey) -> str:
-    """All trials; the best one is marked, and scripts sort it by any column with numbers or text.
+    """All trials, with the best one marked; a script sorts by any column of numbers or text.
 
-    Graphs are drawn without text here: colours are those of the legend. A column that would be
-    empty is left out.
+    Graphs are drawn without text here; the legend explains the colours. Empty columns are left
+    out.
     """
     if not survey.trials:
         return "<p>No trials yet.</p>"
@@ -91,7 +91,7 @@ def _head(title: str, kind: str, style: str) -> str:
 
 @dataclass(frozen=True)
 class _Content:
-    """A cell: HTML, and the number it is sorted by."""
+    """Content of a cell: HTML, and the number it is sorted by."""
 
     html: str
     key: float | None = None
@@ -136,7 +136,7 @@ def _properties(trial: Trial, survey: Survey) -> dict[str, float | None]:
 
 
 def _predicted(trial: Trial, predicted: tuple[float, float] | None) -> _Content:
-    """Mean and deviation; of several properties, each in a line."""
+    """Mean and deviation; one line per property if there are several."""
     if trial.predictions:
         lines = [f"{name} {plus_minus(*pair)}" for name, pair in trial.predictions.items()]
         first = next(iter(trial.predictions.values()))[0]
@@ -155,7 +155,7 @@ def _numeral(value: float | None, digits: int = 4) -> str:
 
 
 def scores_table(survey: Survey) -> str:
-    """Leave-one-out predictions with the present settings and with others."""
+    """Scores of leave-one-out predictions with the current settings and with others."""
     found = survey.scores
     better = best_remedy(found)
     rows = []
@@ -176,14 +176,14 @@ def scores_table(survey: Survey) -> str:
     return (
         '<div class="scroll" role="region" aria-label="Settings" tabindex="0"><table><thead><tr>'
         f"{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-        f'<p class="note">Each of {which} observations predicted from the others: root mean square '
-        "error, mean log predictive density (larger is better) and share inside the 95% intervals "
-        "(it should be near 95%).</p>"
+        f'<p class="note">Each of {which} observations is predicted from the others. Columns: root '
+        "mean square error, mean log predictive density (larger is better) and share inside the "
+        "95% intervals (it should be near 95%).</p>"
     )
 
 
 def failures_table(survey: Survey) -> str:
-    """Reasons of failed evaluations, the most frequent first, with the trials they struck."""
+    """Reasons of failed evaluations, the most frequent first, with their trials."""
     if not survey.failed:
         return "<p>No evaluation failed.</p>"
     by_reason: dict[str, list[Trial]] = defaultdict(list)
@@ -206,7 +206,7 @@ def failures_table(survey: Survey) -> str:
 
 
 def time_in_words(survey: Survey) -> str:
-    """Seconds spent in all, by what they were spent on."""
+    """Total seconds spent on fitting, proposing and evaluating."""
     totals = [sum(part) for part in zip(*map(survey.seconds, survey.trials), strict=True)]
     names = ("fitting", "proposing", "evaluating")
     return ", ".join(f"{duration(t)} {name}" for t, name in zip(totals, names, strict=False))

@@ -1,4 +1,4 @@
-"""Where to draw the nodes of a graph: a position on the plane for each.
+"""Layout of a graph: a position in the plane for each node.
 
 * an acyclic directed graph is drawn in layers, arcs pointing down;
 * a connected part is drawn so that distances on paper resemble distances in the graph (Kamada and
@@ -22,7 +22,7 @@ _SWEEPS = 4
 
 
 def is_layered(graph: Graph) -> bool:
-    """Whether the graph is drawn in layers: directed, acyclic and with at least one arc."""
+    """True if the graph is drawn in layers: directed, acyclic and with at least one arc."""
     return graph.directed and graph.n_edges > 0 and nx.is_directed_acyclic_graph(_networkx(graph))
 
 

@@ -53,7 +53,8 @@ def _proposal(proposal: Proposal) -> str:
 def _trial(trial: Trial) -> str:
     look = _look(trial)
     picture = _picture(trial.graph, look)
-    return _beside(picture, _table(_facts(trial, look)), f"trial {trial.id}")
+    rows = [(name, text.removeprefix(f"{name} ")) for name, text in _facts(trial, look)]
+    return _beside(picture, _table(rows), f"trial {trial.id}")
 
 
 @notebook_html.register

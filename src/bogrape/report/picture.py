@@ -69,7 +69,7 @@ class Look:
 
     @property
     def draws(self) -> bool:
-        """Whether the domain draws the graphs, as far as is known so far."""
+        """True if the domain draws the graphs, as far as is known so far."""
         return self.drawn and self.domain is not None and self.domain.draw is not None
 
     @property

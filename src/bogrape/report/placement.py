@@ -1,4 +1,4 @@
-"""Where to draw the nodes of many graphs at once: the layout behind small pictures.
+"""Layout of many graphs at once, for small pictures.
 
 `layout.positions` takes its time over one graph; a report has thousands of them. Here graphs of one
 size are placed together by *stress majorisation*: starting from classical scaling, each step solves

@@ -42,7 +42,7 @@ def recorded(survey: Survey) -> list[Recorded]:
 
 
 def regret_in_words(survey: Survey) -> str | None:
-    """What the last recorded bound says."""
+    """The last recorded bound in words."""
     found = recorded(survey)
     if not found:
         return None
@@ -60,7 +60,7 @@ def regret_in_words(survey: Survey) -> str | None:
 
 
 def regret(survey: Survey) -> Chart:
-    """How much better any graph may be, after each evaluation; red where not calibrated."""
+    """Regret bound after each evaluation; red if the model was not calibrated."""
     found = recorded(survey)
     survey.need(1, "the regret bounds")
     figure, axes = new_axes()

@@ -202,7 +202,7 @@ class Survey:
         """Refuse while there are too few observations."""
         if len(self.complete) < n:
             raise StudyError(
-                f"{what} needs {n} evaluated graphs, and there are {len(self.complete)} so far"
+                f"{what} needs {n} evaluated graphs; there are {len(self.complete)} so far"
             )
 
     def _need_small(self, n: int, what: str) -> None:
@@ -210,7 +210,7 @@ class Survey:
         self.need(n, what)
         if len(self.kept) < n:
             raise StudyError(
-                f"{what} needs {n} evaluated graphs with at most {MOST_NODES} nodes, and there are "
+                f"{what} needs {n} evaluated graphs with at most {MOST_NODES} nodes; there are "
                 f"{len(self.kept)} so far"
             )
 
@@ -219,14 +219,14 @@ class Survey:
         """The Gaussian process of the observations, with the study's kernel."""
         if self.goals is not None:
             raise StudyError(
-                "this is said of one value, and the study has several properties: "
+                "this is available for a single value only; the study has several properties: "
                 f"{', '.join(self.goals.names)}"
             )
         self._need_small(2, "a prediction")
         if self.settings.surrogate is not None:
             raise StudyError(
-                "this is said of the Gaussian process only, and the study has a surrogate of its "
-                "own instead"
+                "this is available for the Gaussian process only; the study uses a surrogate of "
+                "its own"
             )
         return self._fit()
 
@@ -283,11 +283,24 @@ class Survey:
         ]
         if len(known) < 3:
             raise StudyError(
-                "predictions of a surrogate of your own are compared with what its proposals gave, "
-                f"which takes 3 of them, and there are {len(known)} so far"
+                "predictions of your own surrogate are compared with the values of its proposals; "
+                f"this takes 3 of them, and there are {len(known)} so far"
             )
         values, mean, std = np.array(known, dtype=float).T
         return LeaveOneOut.of_predictions(values, mean, std, self.sign)
+
+    @property
+    def capped(self) -> list[Trial]:
+        """Trials whose values count as less bad than they are, by the setting ``cap``."""
+        if self.settings.surrogate is not None:
+            return []
+        return [self.kept[i] for i in self.gp.capped]
+
+    @property
+    def cap(self) -> float:
+        """What the model takes for the values of `capped`."""
+        model = self.gp.posterior.model
+        return self.sign * (model.y_mean + model.y_scale * float(model.y.max()))
 
     @property
     def clipped(self) -> list[Trial]:
@@ -315,7 +328,7 @@ class Survey:
 
     @cached_property
     def effects(self) -> list[Effect]:
-        """What drives the prediction: exchanges whose effect exceeds its uncertainty.
+        """Drivers of the prediction: exchanges whose effect exceeds its uncertainty.
 
         Empty if leave-one-out says that the model knows nothing.
         """
@@ -421,7 +434,7 @@ def _main_axes_of_products(products: FloatArray) -> FloatArray:
 
 
 def _coordinates(model: FittedModel) -> FloatArray:
-    """What a kernel of the paper sees of each graph, weighted as in the fitted covariance."""
+    """Features of each graph under a kernel of the paper, weighted as in the fitted covariance."""
     counts = model.counts
     paths = path_features(counts, labelled=model.kernel.labelled).reshape(len(counts), -1)
     nodes = counts.features / (counts.sizes[:, None] * np.sqrt(model.n_features))

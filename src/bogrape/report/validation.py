@@ -1,4 +1,4 @@
-"""How well a Gaussian process predicts graphs it has not seen, and which settings do better."""
+"""Leave-one-out scores of a Gaussian process, and of other settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A study in plain words: the space, its rules, what drives the prediction, how sure we are."""
+"""A study in plain words: the space, its rules, effects on the prediction, and confidence."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..constraints.words import capitalised, with_article
 from ..errors import StudyError
 from ..kernels import RBF, get_kernel
 from ..space import GraphSpace
+from ..subset import in_words as used_in_words
 from ..trial import Trial
 from .effects import Effect, Exchange
 from .picture import Look
@@ -44,7 +45,7 @@ _LOOSE = 0.5  # gap beyond which a bound says too little to be repeated in the s
 
 
 def space_in_words(space: GraphSpace) -> list[str]:
-    """The graphs to choose from and their rules, a sentence each."""
+    """The graphs to choose from and their rules, one sentence per item."""
     look, nouns = Look.of(space), space.nouns
     kind = f"directed {nouns.graphs}" if space.directed else nouns.graphs
     if space.acyclic and space.directed:
@@ -60,7 +61,7 @@ def space_in_words(space: GraphSpace) -> list[str]:
     if space.n_labels > 1 or space.label_names:
         names = _some([look.name(a) for a in range(space.n_labels)])
         out.append(f"Every {nouns.node} has one of {plural(space.n_labels, 'label')}: {names}.")
-    if space.n_features:
+    if space.n_features and not any(rule.derives_features for rule in space.rules):
         features = plural(space.n_features, "yes-or-no feature")
         out.append(f"Every {nouns.node} has {features}.")
     if space.n_edge_labels:
@@ -110,17 +111,17 @@ def effect_in_words(effect: Effect, look: Look) -> str:
 
 
 def effects_in_words(survey: Survey, most: int) -> list[str]:
-    """Sentences on what drives the prediction, or on why that is not known yet."""
+    """Sentences on what drives the prediction, or on why it is not known yet."""
     if not survey.left_out.knows_something:
         return [_nothing_known(survey)]
     found = survey.effects[:most]
     if not found:
         out = (
             "No single exchange (of a label, an edge, a feature) changes the prediction by more "
-            "than its uncertainty. What to try: more observations"
+            "than its uncertainty. Try more observations"
         )
         if survey.left_out.too_narrow:
-            out += ", and settings with honest error bars; those of the present ones are too narrow"
+            out += ", and settings with wider error bars; the current ones are too narrow"
         return [f"{out}."]
     return [effect_in_words(effect, survey.look) for effect in found]
 
@@ -132,6 +133,23 @@ def model_in_words(survey: Survey) -> str | None:
     return survey.gp.describe()
 
 
+def sample_in_words(survey: Survey) -> str | None:
+    """Which observations the models of the study and of the report see; ``None`` if all."""
+    n = len(survey.complete) - survey.too_large
+    said = []
+    if survey.proposals:
+        latest = survey.proposals[-1].certificate
+        n_used, n_known = latest.get("n_used"), latest.get("n_observations")
+        if isinstance(n_used, int) and isinstance(n_known, int) and 0 < n_used < n_known:
+            said.append(used_in_words(n_used, n_known))
+    if len(survey.kept) < n:
+        said.append(
+            f"Predictions in this report are made from {len(survey.kept):,} of {n:,} observations, "
+            "spread evenly, the best among them."
+        )
+    return " ".join(said) or None
+
+
 def _nothing_known(survey: Survey) -> str:
     how = (
         "no better than the mean of all values"
@@ -139,15 +157,15 @@ def _nothing_known(survey: Survey) -> str:
         else "not significantly better than the mean of all values"
     )
     out = (
-        f"Predictions of left-out graphs are {how}: the model has not learned anything "
-        "that holds for other graphs yet, so nothing is said about what drives the value."
+        f"Predictions of left-out graphs are {how}: the model does not generalise to other graphs "
+        "yet, so no effects on the value are shown."
     )
     better = best_remedy(survey.scores)
     if better is not None and better.left_out.knows_something:
-        return f"{out} What to try: {settings_in_words(better)}, which does better on these data."
+        return f"{out} Try {settings_in_words(better)}, which predicts these data better."
     return (
-        f"{out} What to try: more observations; or, if the value depends on something that "
-        "labels and features of nodes do not show yet, a space with such labels or features."
+        f"{out} Try more observations; or, if the value depends on something that labels and "
+        "features of nodes do not show yet, a space with such labels or features."
     )
 
 
@@ -167,20 +185,20 @@ def remedy_in_words(survey: Survey) -> str:
     better = best_remedy(found)
     if better is None or now is None:
         return (
-            "None of these settings does better on this study's observations. Repeated evaluations "
-            "of some graphs would show how much of the error is noise; labels or features that "
-            "matter to the objective would help every kernel."
+            "None of these settings predicts this study's observations better. Repeated "
+            "evaluations of some graphs would show how much of the error is noise; labels or "
+            "features that matter to the objective would help every kernel."
         )
     then = better.left_out
     out = (
-        f"Tested on this study's own observations, {settings_in_words(better)} does better: "
+        f"On this study's own observations, {settings_in_words(better)} predicts better: "
         f"{percent(then.inside)} instead of {percent(now.inside)} of the left-out values lie "
         f"inside their 95% intervals, and predictions are off by {number(then.rmse, 2)} instead of "
         f"{number(now.rmse, 2)} (root mean square)."
     )
     if not then.knows_something:
         out += (
-            " Its error bars are honest, but it does not predict better than the mean of all "
+            " Its error bars are wide enough, but it does not predict better than the mean of all "
             "values either: more observations are needed."
         )
     return out
@@ -195,14 +213,14 @@ def blind_spot(survey: Survey) -> str | None:
     nouns = survey.space.nouns
     if any(rule.derives_features for rule in survey.space.rules):
         return (
-            f"The model cannot see the labels of {nouns.edges} themselves, only what follows from "
-            f"them for the features of the {nouns.nodes}: two {nouns.graphs} that differ in "
-            "nothing else get the same prediction."
+            f"The model does not see the labels of {nouns.edges} themselves, only the features of "
+            f"{nouns.nodes} that follow from them: two {nouns.graphs} that differ in nothing else "
+            "get the same prediction."
         )
     return (
-        f"The model cannot see the labels of {nouns.edges}: two {nouns.graphs} that differ only in "
-        f"them get the same prediction. If they matter, express them by labels or features of the "
-        f"{nouns.nodes}."
+        f"The model does not see the labels of {nouns.edges}: two {nouns.graphs} that differ only "
+        "in them get the same prediction. If they matter, express them by labels or features of "
+        f"the {nouns.nodes}."
     )
 
 
@@ -218,7 +236,7 @@ def _one(label: int, look: Look) -> str:
 
 
 def goal_in_words(survey: Survey) -> str:
-    """What was optimised."""
+    """The aim of the study in one sentence."""
     if survey.goals is not None:
         among = space_in_words(survey.space)[0].rstrip(".")
         return f"{survey.goals.in_words()} among {among[:1].lower()}{among[1:]}."
@@ -244,7 +262,7 @@ def progress_in_words(survey: Survey) -> str:
 
 
 def changes_in_words(changes: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Changes of settings, each with the trial from which it holds."""
+    """Changes of settings, each with the first trial it applies to."""
     out = []
     for change in changes:
         found = change.get("changed")  # as the database has it: anything may be there
@@ -268,7 +286,7 @@ def front_in_words(survey: Survey) -> str:
     """The Pareto front in a sentence, and its hypervolume."""
     goals = survey.goals
     if goals is None or not survey.front:
-        return "No graph is measured in full yet."
+        return "No graph has values of all properties yet."
     rows = np.array([goals.row(means) for _, means in survey.front])
     every = np.array([goals.row(trial.values) for trial in survey.measured])
     reference = goals.reference_point(every)
@@ -282,7 +300,7 @@ def front_in_words(survey: Survey) -> str:
 
 
 def improvement_in_words(survey: Survey) -> str:
-    """When the best value came, and how it compares with the initial design."""
+    """The evaluation that found the best value, and its improvement on the initial design."""
     best = survey.best
     if best is None:
         return "No value yet."
@@ -305,20 +323,20 @@ def certainty_in_words(survey: Survey) -> list[str]:
     if (said := regret_in_words(survey)) is not None:
         out.append(said)
     if survey.goals is None:
-        return [*out, *_predictions_in_words(survey)] or ["Nothing is known yet."]
+        return [*out, *_predictions_in_words(survey)] or ["No predictions yet."]
     for name in survey.goals.names:
         out += [f"{name}: {line}" for line in _predictions_in_words(survey.of_property(name))]
-    return out or ["Nothing is known yet."]
+    return out or ["No predictions yet."]
 
 
 def _predictions_in_words(survey: Survey) -> list[str]:
-    """How well the surrogate predicts."""
+    """Accuracy of the surrogate, in words."""
     out = []
     try:
         loo = survey.left_out
     except StudyError:
         if survey.complete:
-            out.append("There are too few observations to say how good the predictions are.")
+            out.append("There are too few observations to assess the predictions.")
         return out
     words = (
         f"Predictions of left-out graphs are off by {number(loo.error, 2)} on average, the mean of "
@@ -330,11 +348,18 @@ def _predictions_in_words(survey: Survey) -> list[str]:
     if survey.clipped:
         ids = ", ".join(str(trial.id) for trial in survey.clipped[:10])
         out.append(
-            f"Values that lie very far from all others are clipped: the model takes the "
-            f"nearest of the others instead (trials {ids}). Correct them if they are typing errors."
+            f"Values very far from all others are clipped: the model uses the nearest of the "
+            f"others instead (trials {ids}). Correct them if they are typing errors."
+        )
+    if survey.capped:
+        n = len(survey.capped)
+        verb, them = ("are", "them") if n > 1 else ("is", "it")
+        out.append(
+            f"{n} of {len(survey.complete)} values {verb} so bad that the model takes "
+            f"{number(survey.cap, 4)} for {them}, and so do the figures of its predictions."
         )
     if loo.too_narrow:
-        words += ", fewer than they should: do not trust the error bars; see below for a remedy"
+        words += ", too few: do not trust the error bars; see below for other settings"
     return [*out, f"{words}."]
 
 
@@ -343,14 +368,14 @@ def certificate_in_words(survey: Survey, trial: Trial, subject: str = "The last 
     found = survey.certificate(trial)
     bound, gap, status = found.bound, found.gap, found.status
     if bound is None or gap is None or status in ("heuristic", ""):
-        return f"{subject} came from a search, without a proof that none is better."
+        return f"{subject} was found by search; there is no proof that none is better."
     if status == "optimal":
         out = f"{subject} was proved to be the best possible next graph"
     elif gap > _LOOSE:
-        return f"{subject} is the best found in its time; the proof was not finished."
+        return f"{subject} is the best graph found in its time limit; the proof did not finish."
     else:
         out = (
-            f"{subject} was proved to be as good as the best possible one, within "
+            f"{subject} was proved to be the best possible one to within "
             f"{found.gap_in_full}{'' if found.log_value is not None else ' of the observed values'}"
         )
     acquisition = survey.settings.acquisition

@@ -46,7 +46,7 @@ class OutOfTime(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """What the builder has to know of a space at one size."""
+    """Data of a space at one size that the builder needs."""
 
     shape: Shape
     rules: tuple[Rule, ...]
@@ -61,14 +61,14 @@ class Recipe:
         return np.argwhere(free if self.shape.directed else np.triu(free))
 
     def decided(self, value: bool) -> BoolArray:
-        """Which places must (True) or must not (False) hold an edge, ``(P,)``."""
+        """Places that must (True) or must not (False) hold an edge, ``(P,)``."""
         return np.array(
             [self.known.value.get(Edge(int(u), int(v))) is value for u, v in self.slots], dtype=bool
         )
 
     @cached_property
     def forest(self) -> bool:
-        """Whether undirected graphs must not have a cycle."""
+        """True if undirected graphs must not have a cycle."""
         return not self.shape.directed and any(
             isinstance(rule, Acyclic) or (isinstance(rule, CycleRange) and rule.maximum == 0)
             for rule in self.rules
@@ -76,7 +76,7 @@ class Recipe:
 
     @cached_property
     def dag(self) -> bool:
-        """Whether arcs must not form a cycle."""
+        """True if arcs must not form a cycle."""
         return self.shape.directed and any(isinstance(rule, Acyclic) for rule in self.rules)
 
     @cached_property
@@ -103,7 +103,7 @@ class Recipe:
 
     @cached_property
     def labels_fixed(self) -> bool:
-        """Whether the rules decide the label of every node."""
+        """True if the rules decide the label of every node."""
         decided = {
             atom.v
             for atom, value in self.known.value.items()
@@ -113,7 +113,7 @@ class Recipe:
 
     @cached_property
     def two_connected(self) -> bool:
-        """Whether every node needs two edges, for the failure of one not to cut it off."""
+        """True if every node needs two edges, for the failure of one not to cut it off."""
         wanted = any(isinstance(rule, TwoConnected) for rule in self.rules)
         return wanted and self.shape.n_nodes > 2
 
@@ -125,7 +125,7 @@ class Recipe:
 
     @cached_property
     def costs(self) -> IntArray:
-        """What an edge costs with each edge label, ``(edge labels or 1, n, n)``, if it matters."""
+        """Cost of an edge with each edge label, ``(edge labels or 1, n, n)``, if it matters."""
         n = self.shape.n_nodes
         if self.budget is None:
             return np.zeros((1, n, n), dtype=np.int64)
@@ -264,7 +264,7 @@ class _Site:
         return rank
 
     def places(self) -> Iterator[IntArray]:
-        """Which place of each graph is next, in their random orders, while there is time."""
+        """The next place of each graph in its random order, until the deadline."""
         for number, place in enumerate(self.sequence.T):
             if number % _LOOK_EVERY == 0 and time.monotonic() >= self.recipe.deadline:
                 raise OutOfTime
@@ -290,7 +290,7 @@ class _Site:
         self.component[graphs] = np.where(part == gone, kept, part)
 
     def room(self, u: IntArray, v: IntArray) -> BoolArray:
-        """Whether the degrees of u and v allow one more edge, ``(k,)``."""
+        """True if the degrees of u and v allow one more edge, ``(k,)``."""
         b = self.everyone
         return np.asarray(
             (np.minimum(self.spare[b, u], self.spare[b, v]) > 0)

@@ -275,7 +275,7 @@ class GraphSpace:
 
     @cached_property
     def _own_key(self) -> object:
-        """What no other space has: equal rules may still give a graph different names."""
+        """A key of this very space: equal rules may still give a graph different names."""
         return object()
 
     @cached_property
@@ -285,13 +285,13 @@ class GraphSpace:
 
     @property
     def identity_version(self) -> str:
-        """What the texts of `identity` depend on; texts of different versions do not compare."""
+        """Version of the texts of `identity`; texts of different versions are not comparable."""
         wiser = (rule.identity_version() for rule in self._identifying)
         made_by = [f"igraph {version('igraph')}", *wiser]
         return ", ".join(made_by)
 
     def with_rules(self, rules: Iterable[Rule]) -> GraphSpace:
-        """The same space under exactly these rules (``Acyclic`` included only if it is given).
+        """The same space with exactly these rules (``Acyclic`` only if it is among them).
 
         What is known of single nodes stays: their names and their labels.
         """
@@ -305,7 +305,7 @@ class GraphSpace:
         return replace(self, rules=all_rules, acyclic=False)
 
     def known(self, n: int) -> Known:
-        """What the rules decide for all graphs with n nodes, as far as that is cheap to see."""
+        """Consequences of the rules for all graphs with n nodes, if cheap to find."""
         if n not in self._known:
             self._known[n] = propagate(self.rules, self.shape(n), self.connected == "strong")
         return self._known[n]
@@ -317,7 +317,7 @@ class GraphSpace:
     # -- which graphs it holds ----------------------------------------------------------------
 
     def contains(self, graph: Graph) -> bool:
-        """Whether the graph is in the space."""
+        """True if the graph is in the space."""
         return not self._odd_kind(graph) and self.excess(Batch.of([graph]))[0] == 0
 
     def contains_each(self, graphs: Sequence[Graph]) -> BoolArray:
@@ -348,7 +348,7 @@ class GraphSpace:
         return out
 
     def check(self, graph: Graph) -> None:
-        """Raise `NotInSpaceError` naming everything that is wrong with the graph."""
+        """Raise `NotInSpaceError` with all reasons if the graph is not in the space."""
         broken = self.violations(graph)
         if broken:
             raise NotInSpaceError(
@@ -357,7 +357,7 @@ class GraphSpace:
             )
 
     def enumerate(self, limit: int | None = None) -> list[Graph]:
-        """All different graphs of the space, the smallest first; at most ``limit``.
+        """All distinct graphs of the space, smallest first; at most ``limit``.
 
         Meant for small spaces: the number of graphs grows faster than exponentially with n_nodes.
 
@@ -411,7 +411,7 @@ class GraphSpace:
         return total
 
     def derived(self, batch: Batch, *, deadline: float = math.inf) -> Batch:
-        """The graphs with everything set that follows, by some rule, from the rest of them.
+        """The graphs with all attributes set that follow from others by a rule.
 
         Graphs that are not reached before the deadline (a `time.monotonic` value) stay as they are;
         the first few are always reached.
@@ -434,7 +434,7 @@ class GraphSpace:
         return batch
 
     def _structural(self, batch: Batch) -> list[tuple[str, FloatArray]]:
-        """Everything but the rules: size, ranges of labels and edge labels, connectivity."""
+        """All conditions except rules: size, ranges of labels and edge labels, connectivity."""
         n = batch.n_nodes
         ones = np.ones(len(batch))
         out = []
@@ -452,7 +452,7 @@ class GraphSpace:
         return out
 
     def oddities(self, graph: Graph) -> list[str]:
-        """Reasons why a model of this space cannot read the graph; empty if it can.
+        """Reasons why a model of this space cannot encode the graph; empty if it can.
 
         Graphs of the right kind and alphabet of labels can be learnt from, whatever their size and
         whichever rules they break.

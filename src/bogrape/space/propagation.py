@@ -35,7 +35,7 @@ _ROUNDS = 10  # each round decides further atoms; contradictions people write ne
 
 @dataclass
 class Known:
-    """What some rules decide for all graphs of one shape."""
+    """Consequences of some rules for all graphs of one shape."""
 
     value: dict[Atom, bool] = field(default_factory=dict)  # atoms that can have one value only
     why: dict[Atom, Reasons] = field(default_factory=dict)  # the rules that decided them
@@ -44,7 +44,7 @@ class Known:
 
 
 def propagate(rules: Iterable[Rule], shape: Shape, strong: bool) -> Known:
-    """What the rules decide together, and whether they plainly contradict each other."""
+    """Consequences of all rules together, and any obvious contradiction."""
     rules = tuple(rules)
     rows: list[tuple[Row, Reasons]] = []
     for rule in rules:

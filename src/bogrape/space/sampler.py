@@ -38,7 +38,7 @@ _SKEWS = (1.0, 3.0, 1 / 3)  # densities over the rounds: uniform, sparse, dense
 
 
 class Sampled(Protocol):
-    """What the sampler asks of a space."""
+    """The interface of a space that the sampler uses."""
 
     @property
     def rules(self) -> tuple[Rule, ...]: ...
@@ -147,7 +147,7 @@ class _Draw:
 
     @property
     def late(self) -> bool:
-        """Whether the time is up."""
+        """True if the time is up."""
         return time.monotonic() >= self.deadline
 
     def take(self, k: int) -> list[Graph]:

@@ -1,7 +1,7 @@
-"""Where studies are kept: in memory, in a SQLite file, or on a PostgreSQL server.
+"""Storages of studies: in memory, in a SQLite file, or on a PostgreSQL server.
 
-`Storage` says what a study needs (`protocol`), and `open_storage` finds it for a URL (`opening`).
-Nothing here knows what a study does with its trials.
+`Storage` is the interface for studies (`protocol`); `open_storage` opens one by URL (`opening`).
+Storages know nothing about the meaning of trials.
 """
 
 from .memory import InMemoryStorage

@@ -1,4 +1,4 @@
-"""From what a user gives as ``storage`` to a `Storage`. SQLAlchemy is loaded only for databases."""
+"""The `Storage` for a ``storage`` argument. SQLAlchemy is loaded only for databases."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .rescued import RescuedStudy
 def open_storage(place: Storage | str, *, create: bool = True) -> Storage:
     """The storage behind a database URL, or the storage itself.
 
-    The tables of a database are made, or migrated, if need be. With ``create=False`` a SQLite file
-    that is not there is an error.
+    The tables of a database are created, or migrated, if necessary. With ``create=False`` a missing
+    SQLite file is an error.
     """
     if isinstance(place, str):
         from .sql.storage import SQLStorage

@@ -1,4 +1,4 @@
-"""`Storage`: what a `Study` needs from a place to keep trials, each operation one transaction."""
+"""`Storage`: the interface through which a `Study` stores trials, in transactions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`RescuedStudy`: what can still be read of a study in a damaged file."""
+"""`RescuedStudy`: the readable part of a study in a damaged file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Studies: ask for a graph, evaluate it anywhere, tell its value; nothing that was told is lost."""
+"""Studies: ask for a graph, evaluate it anywhere, tell its value; told values are never lost."""
 
 from ..storage import InMemoryStorage, Storage
 from ..trial import Trial

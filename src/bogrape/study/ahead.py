@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Request:
-    """The next graph is wanted. Only what has changed since the last request is sent."""
+    """Request for the next graph. Only changes since the last request are sent."""
 
     settings: StudySettings | None
     changed: tuple[Trial, ...]
@@ -39,7 +39,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """The answer to a request that the other process cannot load, and why."""
+    """Answer to a request that the other process cannot load, with the reason."""
 
     reason: str
 
@@ -73,12 +73,12 @@ class Ahead:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a proposal is being computed or waits to be taken."""
+        """True if a proposal is being computed or waits to be taken."""
         return self._began is not None
 
     @property
     def mean_seconds(self) -> float | None:
-        """Seconds a proposal takes, as far as known."""
+        """Mean seconds per proposal so far."""
         return sum(self._durations) / len(self._durations) if self._durations else None
 
     def warm_up(self) -> None:

@@ -1,4 +1,4 @@
-"""`Asking`: hands out trials, what waits first, then the initial design, then proposals.
+"""`Asking`: hands out trials: queued ones first, then the initial design, then proposals.
 
 The seed of trial k derives from the study's seed and k, and what is proposed depends on the trials
 present, in the order of their ids. So a study that was cut off goes on as if it had not been.
@@ -10,10 +10,10 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -37,6 +37,8 @@ from .under import recorded, restricted
 logger = logging.getLogger(__name__)
 
 _LEAST_SECONDS = 0.05  # for a proposal of a batch whose time is up
+_MANY = 10  # graphs that are found together if there is less time for each
+_TOO_SHORT = 0.5  # than this many seconds
 _CONFLICTS = 100  # asks lost to other processes before giving up
 _DELAY = 2.0  # seconds: quicker answers need no progress
 _PAUSE = 10.0  # seconds between two lines where they cannot be updated in place
@@ -55,6 +57,7 @@ class Wish:
     stop: Callable[[], bool] | None
     watch: Callable[[int, str], None] | None = None
     rules: tuple[Rule, ...] = ()
+    client: Any = None  # of a Dask cluster
 
     def __post_init__(self) -> None:
         worker = self.worker
@@ -85,13 +88,13 @@ class Asking:
 
     @property
     def planner(self) -> Planner:
-        """What plans by the present settings; a new one after each change of them."""
+        """The planner for the current settings; a new one after each change of them."""
         if self._planner.settings is not self.ledger.settings:
             self._planner = Planner(self.ledger.settings)
         return self._planner
 
     def ask(self, wish: Wish) -> list[Trial]:
-        """As many pending trials as are wished for, or as can be had."""
+        """The requested number of pending trials, or as many as possible."""
         ledger = self.ledger
         ledger.take_up_settings()
         limit = ledger.settings.time_limit if wish.time_limit is None else wish.time_limit
@@ -123,7 +126,7 @@ class Asking:
         stopped: Callable[[], bool],
         line: StatusLine,
     ) -> None:
-        """Append trials until there are enough, or no more are to be had."""
+        """Append trials until there are enough, or no more can be found."""
 
         def show(text: str) -> None:
             line.show(len(found), text)
@@ -135,6 +138,7 @@ class Asking:
 
         n, planner = wish.n, self._planner_for(wish)
         within = planner.space if wish.rules else None
+        tried_at_once = False
         while len(found) < n:
             try:
                 # May take long: it reads what is new in the storage.
@@ -142,7 +146,15 @@ class Asking:
                 share = max(_LEAST_SECONDS, (deadline - time.monotonic()) / (n - len(found)))
                 if trial is None:
                     told = watch if wish.progress or wish.watch is not None else None
-                    trial = self._new(wish, Effort(share, stopped, told), planner)
+                    effort = Effort(share, stopped, told, wish.client)
+                    if share < _TOO_SHORT and not tried_at_once and n - len(found) >= _MANY:
+                        tried_at_once = True
+                        effort = replace(effort, time_limit=deadline - time.monotonic())
+                        for one in self._several(wish, effort, planner, n - len(found)):
+                            found.append(one)
+                            show(f"trial {one.id}")
+                        continue
+                    trial = self._new(wish, effort, planner)
             except (SearchSpaceExhausted, SamplingError, BudgetSpent) as error:
                 if stopped() and not found:
                     raise KeyboardInterrupt from None  # before anything was found
@@ -156,7 +168,7 @@ class Asking:
                     raise
                 if not stopped():
                     if not isinstance(error, BudgetSpent):  # a limit of the caller's is no news
-                        logger.warning("%d of %d graphs can be had: %s", len(found), n, error)
+                        logger.warning("found only %d of %d graphs: %s", len(found), n, error)
                     return
             else:
                 found.append(trial)
@@ -167,14 +179,27 @@ class Asking:
                 return
 
     def _planner_for(self, wish: Wish) -> Planner:
-        """What plans for a wish: with rules of its own, in the part of the space that has them."""
+        """The planner for a request with rules of its own, in that part of the space."""
         if not wish.rules:
             return self.planner
         settings = self.ledger.settings
         return Planner(settings, restricted(settings.space, wish.rules))
 
+    def _several(self, wish: Wish, effort: Effort, planner: Planner, n: int) -> Iterator[Trial]:
+        """Reserve graphs that are planned together, but for those that others took meanwhile."""
+        trials = self.ledger.trials()
+        if wish.most is not None:
+            n = min(n, wish.most - sum(t.origin != "added" for t in trials))
+        if n < 1 or not planner.must_propose(trials):
+            return
+        seed, rank = self.chance(len(trials), 0)
+        for plan in planner.several(trials, seed, rank, effort, n):
+            trial = self.reserve(plan, seed, wish.worker, wish.most, wish.rules)
+            if trial is not None:
+                yield trial
+
     def _new(self, wish: Wish, effort: Effort, planner: Planner) -> Trial:
-        """Reserve a graph nobody has had; begin again if another process was quicker."""
+        """Reserve a new graph; start over if another process was faster."""
         for conflict in range(_CONFLICTS):
             trials = self.ledger.trials()
             if wish.most is not None:  # looked at before long thought, and when it is reserved
@@ -228,8 +253,8 @@ def chance(study_seed: int, n_trials: int, conflict: int) -> tuple[int, int]:
 def _in_words(stage: Stage, sign: float) -> str:
     """Progress of a proposal; values times ``sign`` are in the user's units."""
     if stage.step == "search":
-        return "found a candidate; proving how good it is"
-    words = [f"proving: parts of the space left: {stage.n_open}"]
+        return "found a candidate; proving its quality"
+    words = [f"proving: {stage.n_open} parts of the space left"]
     if math.isfinite(stage.value):
         words.append(f"candidate {sign * stage.value:.4g}")
     if math.isfinite(stage.bound):

@@ -1,4 +1,4 @@
-"""`Ledger`: what the storage remembers of one study, as far as this process has read it.
+"""`Ledger`: the stored state of one study, as far as this process has read it.
 
 Each change is one transaction of the storage, and the ledger takes it in only afterwards, so a
 refused or interrupted call leaves both as they were.
@@ -54,7 +54,7 @@ class Ledger:
         settings: StudySettings,
         given: Collection[str] | None = None,
     ) -> Ledger:
-        """The study under this name, made if it is not there; its settings must be these.
+        """The study of this name, created if it does not exist; its settings must be these.
 
         Of those that are not ``given`` (by default all are) it may have earlier defaults.
         """
@@ -78,15 +78,15 @@ class Ledger:
         if different:
             raise SettingsDiffer(
                 f"study {name!r} exists with other settings ({', '.join(different)}); use "
-                "Study.load(storage, name) to continue with them (and its method change to change "
-                "them from here on), or another name",
+                "Study.load(storage, name) to continue with its settings (study.change changes "
+                "them for later trials), or another name",
                 different,
             )
         return cls(opened, name, settings, recorded)
 
     @classmethod
     def load(cls, storage: Storage | str, name: str) -> Ledger:
-        """The study under this name, with the settings it has."""
+        """The study of this name, with its stored settings."""
         check_name(name)
         opened = open_storage(storage, create=False)
         recorded = opened.settings(name)
@@ -109,13 +109,13 @@ class Ledger:
         self._trials = [self._dressed(trial) for trial in self._trials]
 
     def take_up_settings(self) -> None:
-        """Use the settings that are in the storage, if another process changed them."""
+        """Reload the settings from the storage if another process changed them."""
         recorded = self.storage.settings(self.name)
         if recorded and recorded != self._recorded:
             self._use(StudySettings.from_dict(recorded), recorded)
 
     def change_settings(self, change: Callable[[StudySettings], StudySettings]) -> None:
-        """Go on with other settings; begin again if another process changed them meanwhile."""
+        """Continue with other settings; start over if another process changed them meanwhile."""
         while True:
             self.take_up_settings()
             old = self.settings
@@ -137,7 +137,7 @@ class Ledger:
     # -- trials -------------------------------------------------------------------------------
 
     def trials(self) -> list[Trial]:
-        """All trials by id, as they are in the storage now."""
+        """All trials by id, as currently stored."""
         self._revision, changed = self.storage.changes(self.name, self._revision)
         for trial in changed:
             if trial.id == len(self._trials):
@@ -161,7 +161,7 @@ class Ledger:
         return self._revision
 
     def find(self, trial: Trial | int) -> Trial:
-        """The trial as it is now, by itself or by its id."""
+        """The current state of a trial, given as `Trial` or id."""
         number = trial.id if isinstance(trial, Trial) else trial
         if not is_whole(number):
             raise InvalidInputError(f"trial must be a Trial or its id, got {trial!r}")
@@ -180,7 +180,7 @@ class Ledger:
         return found
 
     def change(self, trial: Trial | int, transition: Callable[[Trial], Trial]) -> Trial:
-        """Make a transition; begin again if another process changed the trial meanwhile."""
+        """Make a transition; start over if another process changed the trial meanwhile."""
         while True:
             current = self.find(trial)
             if isinstance(trial, Trial):
@@ -250,7 +250,7 @@ class Ledger:
         return list(map(self._dressed, inserted))
 
     def append_new(self, draft: Trial, *, most: int | None = None) -> Trial | None:
-        """Add a trial, unless its graph is there already or the budget is spent."""
+        """Add a trial, unless its graph already exists or the budget is spent."""
         draft = self._signed(draft)
         inserted = self.storage.insert(
             self.name, [draft], self._keys([draft]), distinct=True, most=most

@@ -1,4 +1,4 @@
-"""Observations from elsewhere: which of them can train the model, and what is wrong with others.
+"""Observations from other sources: checks whether they can train the model.
 
 Any graph of the space's kind (direction, features, edge labels, label alphabet) can be learnt
 from, also one of another size or one that breaks a rule: it is *outside* the space, and is never
@@ -40,7 +40,7 @@ def checked_observations(
     outside: Outside = "accept",
     goals: Goals | None = None,
 ) -> list[Observation]:
-    """Graphs, values and noise, or an `ObservationsError` that names all that is wrong."""
+    """Graphs, values and noise; an `ObservationsError` lists everything that is wrong."""
     _check_outside(outside)
     try:
         given = iter(observations)
@@ -66,7 +66,7 @@ def checked_observation(
     outside: Outside = "accept",
     goals: Goals | None = None,
 ) -> Observation:
-    """One graph and its value, with noise or without, or an error that says what is wrong."""
+    """One graph and its value, with or without noise; an error says what is wrong."""
     _check_outside(outside)
     if not isinstance(observation, tuple | list) or len(observation) not in (2, 3):
         raise InvalidInputError(

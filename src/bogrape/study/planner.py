@@ -1,4 +1,4 @@
-"""`Planner`: from the trials so far to the next graph. It stores nothing but caches."""
+"""`Planner`: chooses the next graph, given the trials so far. It stores only caches."""
 
 from __future__ import annotations
 
@@ -47,11 +47,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class Effort:
-    """How long one plan may take, and who watches it being made (see `propose`)."""
+    """Time limit of one plan, and the observer of its progress (see `propose`)."""
 
     time_limit: float
     stop: Callable[[], bool] | None = None
     watch: Callable[[Stage], None] | None = None
+    client: Any = None  # of a Dask cluster
 
 
 @final
@@ -76,7 +77,18 @@ class Planner:
     def next(
         self, trials: Sequence[Trial], seed: int, rank: int = 0, effort: Effort | None = None
     ) -> Plan:
-        """What to try after these trials; from the initial design, the one at this rank."""
+        """The next graph after these trials; from the initial design, the one at this rank."""
+        return self.several(trials, seed, rank, effort)[0]
+
+    def several(
+        self,
+        trials: Sequence[Trial],
+        seed: int,
+        rank: int = 0,
+        effort: Effort | None = None,
+        n: int = 1,
+    ) -> list[Plan]:
+        """The same for up to ``n`` graphs at once; only one if no proposal is needed to find it."""
         settings = self.settings
         effort = effort or Effort(settings.time_limit)
         deadline = time.monotonic() + effort.time_limit
@@ -87,19 +99,20 @@ class Planner:
             except SamplingError as error:
                 if not error.out_of_time:
                     raise
-                return self._random(trials, seed, deadline)
+                return [self._random(trials, seed, deadline)]
             if graph is not None:
-                return Plan(graph, "initial")
+                return [Plan(graph, "initial")]
         if not self._can_model(complete):
-            return self._random(trials, seed, deadline)
+            return [self._random(trials, seed, deadline)]
         fit_began = time.monotonic()
         model = self._fit(complete) if settings.goals is None else self._fit_all(complete)
         fit_seconds = time.monotonic() - fit_began
         step = sum(trial.origin == "proposal" for trial in trials)
         try:
-            proposal = propose(
+            found = propose(
                 self.space,
                 model,
+                n=n,
                 acquisition=settings.acquisition_at(step),
                 method=settings.method,
                 solver=settings.solver,
@@ -112,21 +125,31 @@ class Planner:
                 seed=seed,
                 stop=effort.stop,
                 watch=effort.watch,
+                client=effort.client,
             )
-        except SamplingError as error:  # too few graphs are left to choose among: take any
-            if error.out_of_time or (effort.stop is not None and effort.stop()):
+        except (SamplingError, SearchSpaceExhausted) as error:
+            final = isinstance(error, SearchSpaceExhausted) or error.out_of_time
+            stopped = effort.stop is not None and effort.stop()
+            found = list(error.proposals)
+            if not found and (final or stopped):
                 raise
-            logger.debug("%s", error)
-            return self._random(trials, seed, deadline)
+            if not found:  # too few graphs are left to choose among: take any
+                logger.debug("%s", error)
+                return [self._random(trials, seed, deadline)]
         n_used = max(len(gp.used) for gp in self._gps(model)) if self._gps(model) else len(complete)
-        certificate = {
-            **_certificate(proposal, settings.sign),
-            **self._prediction(model, proposal.graph),
-            "fit_seconds": fit_seconds,
-            "n_observations": len(complete),
-            "n_used": n_used,
-        }
-        return Plan(proposal.graph, "proposal", certificate, self._hyperparameters(model))
+        hyperparameters, plans = self._hyperparameters(model), list[Plan]()
+        proposals = [found] if isinstance(found, Proposal) else found
+        predictions = self._predictions(model, [proposal.graph for proposal in proposals])
+        for proposal, prediction in zip(proposals, predictions, strict=True):
+            certificate = {
+                **_certificate(proposal, settings.sign),
+                **prediction,
+                "fit_seconds": 0.0 if plans else fit_seconds,
+                "n_observations": len(complete),
+                "n_used": n_used,
+            }
+            plans.append(Plan(proposal.graph, "proposal", certificate, hyperparameters))
+        return plans
 
     def _gps(self, model: GraphGP | FittedSurrogate | JointModel) -> list[GraphGP]:
         """The Gaussian processes of a model: one, one per property, or none."""
@@ -143,23 +166,26 @@ class Planner:
             }
         return dict(model.hyperparameters) if isinstance(model, GraphGP) else {}
 
-    def _prediction(
-        self, model: GraphGP | FittedSurrogate | JointModel, graph: Graph
-    ) -> dict[str, Any]:
-        """Prediction for one graph in the user's units."""
+    def _predictions(
+        self, model: GraphGP | FittedSurrogate | JointModel, graphs: Sequence[Graph]
+    ) -> list[dict[str, Any]]:
+        """Prediction for each graph in the user's units."""
+        sign = self.settings.sign
         if not isinstance(model, JointModel):
-            mean, std = model.predict([graph])
-            return {"mean": self.settings.sign * float(mean[0]), "std": float(std[0])}
-        found = {name: gp.predict([graph]) for name, gp in self._of_properties.items()}
-        out: dict[str, Any] = {
-            "properties": {
-                name: {"mean": float(mean[0]), "std": float(std[0])}
-                for name, (mean, std) in found.items()
+            pairs = zip(*model.predict(graphs), strict=True)
+            return [{"mean": sign * float(mean), "std": float(std)} for mean, std in pairs]
+        found = {name: gp.predict(graphs) for name, gp in self._of_properties.items()}
+        out: list[dict[str, Any]] = []
+        for i in range(len(graphs)):
+            of_graph = {
+                name: (float(mean[i]), float(std[i])) for name, (mean, std) in found.items()
             }
-        }
-        means, stds = (np.array([pair[k][0] for pair in found.values()]) for k in (0, 1))
-        score = score_of_prediction(model.goals, means, stds)
-        return out if score is None else {**out, "mean": score[0], "std": score[1]}
+            known = {name: {"mean": mean, "std": std} for name, (mean, std) in of_graph.items()}
+            means, stds = (np.array([pair[k] for pair in of_graph.values()]) for k in (0, 1))
+            score = score_of_prediction(model.goals, means, stds)
+            of_score = {} if score is None else {"mean": score[0], "std": score[1]}
+            out.append({"properties": known, **of_score})
+        return out
 
     def _starts(self, trials: Sequence[Trial]) -> list[Graph] | None:
         """Where local search may begin: the best and the latest trials, unless there is no need
@@ -180,14 +206,14 @@ class Planner:
         return {self.settings.space.identity(trial.graph) for trial in trials}
 
     def must_propose(self, trials: Sequence[Trial]) -> bool:
-        """Whether the next graph after these trials takes a fit and a proposal."""
+        """True if the next graph after these trials takes a fit and a proposal."""
         states = [trial.state for trial in trials]
         designed = len(states) - states.count("failed") >= self.settings.n_initial
         complete = [trial for trial in trials if trial.state == "complete"]
         return designed and "queued" not in states and self._can_model(complete)
 
     def _can_model(self, complete: Sequence[Trial]) -> bool:
-        """Whether enough is known: two values, of each property if there are several.
+        """True if enough is known: two values, of each property if there are several.
 
         Then also one graph that was measured in full, to be improved.
         """
@@ -208,7 +234,7 @@ class Planner:
         return self._design.next(present, rank)
 
     def _random(self, trials: Sequence[Trial], seed: int, deadline: float) -> Plan:
-        """Any graph that is new; if the time is up, one that is found in a moment."""
+        """Any new graph; after the deadline, one that can be found quickly."""
         until = max(deadline, time.monotonic() + _LAST_SECONDS)
         identities = self._identities(trials)
         return Plan(random_graph(self.space, seed, identities, until), "random")
@@ -240,12 +266,12 @@ class Planner:
         n_graphs: int,
         effort: Effort,
     ) -> RegretBound:
-        """How much better than the best observed graph any graph of the space may be."""
+        """Bound on the improvement of any graph of the space on the best observed graph."""
         settings, kappa = self.settings, kappa_of(confidence, n_graphs)
         if settings.goals is not None:
             raise StudyError(
-                "a regret bound belongs to one value, and this study has several properties; "
-                "see study.hypervolume for how a front grows"
+                "a regret bound is defined for a single value, and this study has several "
+                "properties; study.hypervolume measures the progress of a front"
             )
         complete = [trial for trial in trials if trial.state == "complete"]
         inside = [t for t, good in zip(complete, self._are_inside(complete), strict=True) if good]
@@ -306,6 +332,7 @@ class Planner:
                 seed=settings.seed,
                 stop=effort.stop,
                 watch=effort.watch,
+                client=effort.client,
             )
         except SearchSpaceExhausted:
             return math.inf, "optimal"  # nothing is left: the observed graphs are all there is
@@ -314,7 +341,7 @@ class Planner:
         return float(proposal.bound), proposal.status
 
     def _fit(self, complete: Sequence[Trial]) -> GraphGP | FittedSurrogate:
-        """The model of these observations; kept until there are new ones."""
+        """The model of these observations, cached until there are new ones."""
         # values can be corrected
         ids = tuple((trial.id, trial.value, trial.noise) for trial in complete)
         if self._fitted is None or self._fitted[0] != ids:
@@ -373,7 +400,7 @@ class Planner:
         return self._joint[1]
 
     def _are_inside(self, trials: Sequence[Trial]) -> list[bool]:
-        """Whether the graph of each trial is in the space."""
+        """True if the graph of each trial is in the space."""
         fresh = [trial for trial in trials if trial.id not in self._inside]
         found = self.settings.space.contains_each([trial.graph for trial in fresh])
         for trial, inside in zip(fresh, found.tolist(), strict=True):
@@ -381,24 +408,24 @@ class Planner:
         return [self._inside[trial.id] for trial in trials]
 
     def _say_how_many(self, n_used: int, n_observations: int) -> None:
-        """Say, once, that the model is made from a part of the observations."""
+        """Warn once that the model uses only a part of the observations."""
         if n_used < n_observations and not self._said_how_many:
             self._said_how_many = True
             logger.warning(
-                "the study has %d observations; from here on its model is made from %d of them: "
-                "the best, the latest, and others that fill the space (see docs/studies.md)",
+                "the study has %d observations; from now on its model uses %d of them: "
+                "the best, the latest, and others that cover the space (see docs/studies.md)",
                 n_observations,
                 n_used,
             )
 
     def _name_far_value(self, trial: Trial, value: float | None, name: str = "") -> None:
-        """Say, once for each trial, that its value is taken for another."""
+        """Warn once per trial that its value is clipped."""
         if trial.id not in self._named:
             self._named.add(trial.id)
             logger.warning(
-                "the value %s%g of trial %d lies more than %g times as far from the median of all "
-                "values as they typically do: predictions and proposals take it for the nearest "
-                "other value; if it is a mistake, put it right with study.correct",
+                "the value %s%g of trial %d is more than %g times as far from the median of all "
+                "values as is typical: predictions and proposals use the nearest other value "
+                "instead; if it is a mistake, correct it with study.correct",
                 name,
                 value,
                 trial.id,

@@ -1,4 +1,4 @@
-r"""How much better than the observed graphs any graph may be: a reason to stop, with a proof.
+r"""Bounds on the improvement of any graph on the observed ones: a proved stopping criterion.
 
 With confidence limits :math:`\mu(x) \pm \kappa\sigma(x)` for the objective at every graph x, all
 graphs of the space, observed ones included, are above
@@ -31,7 +31,7 @@ REGRET = "regret_bound"  # in the details of the trial it was computed after
 
 @dataclass(frozen=True, kw_only=True)
 class RegretBound:
-    """How much better than the best observed graph any graph may be, by the model of a study.
+    """Bound on the improvement of any graph on the best observed one, by the model of a study.
 
     ``float(bound)`` is its ``value``.
 
@@ -71,41 +71,41 @@ class RegretBound:
 
     @property
     def assumptions(self) -> str:
-        """What the bound rests on, in words."""
+        """The assumptions of the bound, in words."""
         words = (
-            "The objective is taken for a draw from the fitted Gaussian process, with its fitted "
-            f"hyperparameters. The limits are {self.kappa:.3g} standard deviations from the mean; "
-            f"together they fail with probability {1 - self.confidence:.2g} at graphs that are "
-            "fixed beforehand."
+            "The objective is assumed to be a sample of the fitted Gaussian process, with its "
+            f"fitted hyperparameters. The limits are {self.kappa:.3g} standard deviations from the "
+            f"mean; for graphs fixed in advance, they fail with probability "
+            f"{1 - self.confidence:.2g} in total."
         )
         if self.noise is not None:
             words += (
-                " The bound is about the objective without noise: values of single graphs, as far "
-                f"as the model takes them for noise (standard deviation {self.noise:.2g}), also "
-                "where the kernel merely cannot tell graphs apart, come on top of it."
+                " The bound is about the objective without noise. It excludes deviations of single "
+                f"graphs that the model attributes to noise (standard deviation {self.noise:.2g}), "
+                "including those due to graphs that the kernel cannot tell apart."
             )
         if self.status == "heuristic":
             words += " No bound on the space was proved."
         elif self.status == "time_limit":
-            words += " The proof is open: the bound holds, and more time may lower it."
+            words += " The proof did not finish: the bound holds, and more time may lower it."
         if self.calibrated is None:
             words += " Whether the model is calibrated is not known."
         elif self.calibrated:
             words += (
-                f" Left out one by one, {self.coverage:.0%} of {self.n_observations} observations "
-                "are inside their 95 % intervals."
+                f" In leave-one-out prediction, {self.coverage:.0%} of {self.n_observations} "
+                "observations are inside their 95 % intervals."
             )
         else:
             words += (
-                f" THE MODEL IS NOT CALIBRATED: left out one by one, only {self.coverage:.0%} of "
-                f"{self.n_observations} observations are inside their 95 % intervals, so do not "
-                "rely on this bound."
+                f" THE MODEL IS NOT CALIBRATED: in leave-one-out prediction, only "
+                f"{self.coverage:.0%} of {self.n_observations} observations are inside their 95 % "
+                "intervals, so do not rely on this bound."
             )
         return words
 
     def __str__(self) -> str:
         if not math.isfinite(self.value):
-            return "nothing is proved about how much better other graphs may be"
+            return "no limit on how much better other graphs may be was proved"
         note = ", but the model is not calibrated" if self.calibrated is False else ""
         return (
             f"no graph is expected to be better than trial {self.trial} by more than "

@@ -56,6 +56,7 @@ class SearchOptions(TypedDict, total=False):
     beta: float | None
     restarts: int
     clip: float | None
+    cap: float | None
     most_observations: int | None
     acquisition: Acquisition | str
     method: Method
@@ -98,6 +99,9 @@ class StudySettings:
         restarts: number of starting points of each fit.
         clip: values farther from the median than this multiple of the typical distance
             are taken for the nearest value that does not; ``None`` takes all as they are.
+        cap: values that are worse than the median by more than this multiple of the typical
+            distance count as that bad and no worse, for instance 3; ``None`` takes all as they
+            are. For objectives that fail in their own way on many graphs.
         most_observations: how many observations to make the model from, where the cost grows with
             their cube; ``None`` for all. See `GraphGP`.
         acquisition: ``"lcb"``, ``"lcb-growing"``, ``"ei"``, ``LCB(kappa)``, ``EI(xi)``, or any
@@ -129,6 +133,7 @@ class StudySettings:
     beta: float | None = None
     restarts: int = 5
     clip: float | None = STUDY_CLIP
+    cap: float | None = None
     most_observations: int | None = STUDY_OBSERVATIONS
     acquisition: Acquisition | str = "ei"
     method: Method = "auto"
@@ -207,6 +212,11 @@ class StudySettings:
             raise InvalidInputError(
                 "several properties are modelled by Gaussian processes, got a surrogate of your "
                 "own; leave out one of the two"
+            )
+        if self.cap is not None:
+            raise InvalidInputError(
+                f"cap is for studies of one value, of which the large ones are bad or the small "
+                f"ones, got cap={self.cap:g} with several properties; leave it out"
             )
         if self.method == "mip":
             raise InvalidInputError(

@@ -1,4 +1,4 @@
-"""Values of several properties: what counts as one, and what telling and correcting them does.
+"""Values of several properties: checking, telling and correcting them.
 
 A measurement may lack some of the properties: those it has are kept and modelled, and the others
 may be told later. Only a measurement with all of them has a score or a place on a front.

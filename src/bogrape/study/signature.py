@@ -1,4 +1,4 @@
-"""`Signature`: who changes a study, and by which request, as it is kept with the trials.
+"""`Signature`: author and request of a change, stored with the trials.
 
 Whoever reaches a study through a server is one of several people, and may repeat a request whose
 answer was lost. So a change can be signed: the trial it makes or changes keeps an entry in its
@@ -23,7 +23,7 @@ _MOST_COMMENTS = 500  # of one trial
 @final
 @dataclass(frozen=True, kw_only=True)
 class Signature:
-    """Who does what, by which request.
+    """Author, action and request of a change.
 
     Attributes:
         by: name of a person or a program.
@@ -52,7 +52,7 @@ class Signature:
             object.__setattr__(self, "note", as_note(self.note))
 
     def entry(self) -> dict[str, Any]:
-        """What is kept."""
+        """The stored form."""
         known = {
             "time": now(),
             "action": self.action,
@@ -68,7 +68,7 @@ class Signature:
         return with_entry(trial, self.entry())
 
     def is_on(self, trial: Trial) -> bool:
-        """Whether this request has changed the trial already."""
+        """True if this request has changed the trial already."""
         if self.request is None:
             return False
         found = next((e for e in trial.log if e.get("request") == self.request), None)
@@ -104,7 +104,7 @@ def of_request(trials: Sequence[Trial], signature: Signature) -> list[Trial]:
 
 
 def as_note(text: object) -> str:
-    """A remark of a person, fit for every database."""
+    """A comment, checked and cleaned for all databases."""
     if not isinstance(text, str) or not text.strip():
         raise InvalidInputError(f"expected a text of at least one letter, got {text!r:.60}")
     if len(text) > _LONGEST_NOTE:

@@ -58,7 +58,7 @@ from .values import as_noise, as_value
 
 @final
 class Study:
-    """Trials of graphs in a space, and what to try next.
+    """An optimisation of graphs in a space: its trials, and the next graphs to try.
 
     Args:
         space: the graphs to choose from.
@@ -106,7 +106,7 @@ class Study:
         *,
         given: Collection[str] | None = None,
     ) -> Study:
-        """As ``Study(...)``, with the settings in one piece.
+        """Like ``Study(...)``, with the settings as one object.
 
         ``given`` names those that were chosen: the others are defaults, and a study that was made
         with earlier ones keeps them. By default all count as chosen.
@@ -206,8 +206,8 @@ class Study:
         given = self.settings.reference if reference is None else reference
         if given is None:
             raise StudyError(
-                "a hypervolume needs a reference point, and the study has none; give a value of "
-                f"each of {', '.join(goals.names)} that graphs of interest beat"
+                "a hypervolume needs a reference point, and the study has none; give for each of "
+                f"{', '.join(goals.names)} a value that graphs of interest beat"
             )
         point = Goals(goals.properties, "pareto", given).reference
         front = front_of(goals, self._ledger.trials(), self.space.identity)
@@ -218,8 +218,8 @@ class Study:
         goals = self.settings.goals
         if goals is None or not goals.is_pareto:
             raise StudyError(
-                "a Pareto front belongs to studies of several properties that are maximised or "
-                "minimised; try Study(space, properties={'qed': 'maximize', 'sa': 'minimize'})"
+                "a Pareto front needs several properties that are maximised or minimised; try "
+                "Study(space, properties={'qed': 'maximize', 'sa': 'minimize'})"
             )
         return goals
 
@@ -245,8 +245,9 @@ class Study:
         time_limit: float | None = None,
         stop: Callable[[], bool] | None = None,
         record: bool = False,
+        client: Any = None,
     ) -> RegretBound:
-        """How much better than the best observed graph any graph of the space may be.
+        """Bound on the improvement of any graph of the space on the best observed graph.
 
         The best confidence limit on an observed graph minus the limit on all graphs of the space
         that are observed or can still be evaluated, which is proved as a proposal is. ``float()``
@@ -262,13 +263,14 @@ class Study:
             time_limit: seconds for the proof; by default the time limit of the study.
             stop: asked several times per second; once it returns true, the proof ends.
             record: whether the latest complete trial keeps it, for the report.
+            client: a Dask client, or ``dask://host:port``, whose workers do the proof.
         """
         self._ledger.take_up_settings()
         trials = self._ledger.trials()
         limit = (
             self.settings.time_limit if time_limit is None else as_limit(time_limit, "time_limit")
         )
-        effort = Effort(limit, stop)
+        effort = Effort(limit, stop, client=client)
         found = self._asking.planner.regret_bound(trials, confidence, n_graphs, effort)
         if record:
             complete = [trial for trial in trials if trial.state == "complete"]
@@ -330,6 +332,7 @@ class Study:
         rules: Iterable[Rule] = ...,
         near: Graph | Trial | None = ...,
         edits: int | None = ...,
+        client: Any = ...,
     ) -> Trial: ...
     @overload
     def ask(
@@ -345,6 +348,7 @@ class Study:
         rules: Iterable[Rule] = ...,
         near: Graph | Trial | None = ...,
         edits: int | None = ...,
+        client: Any = ...,
     ) -> Trial | TrialList: ...
     def ask(
         self,
@@ -359,6 +363,7 @@ class Study:
         rules: Iterable[Rule] = (),
         near: Graph | Trial | None = None,
         edits: int | None = None,
+        client: Any = None,
     ) -> Trial | TrialList:
         """The next graph to evaluate, as a pending trial; a list of trials if ``n > 1``.
 
@@ -389,6 +394,8 @@ class Study:
                 edge label, the label of one node, or one feature (unless features follow from the
                 rest, as in molecules); the number of nodes stays.
             edits: how many, together with ``near``.
+            client: a Dask client, or ``dask://host:port``, whose workers do the proof; see
+                `bogrape.propose`.
             most: number of trials, not counting added ones, the study may have in the end; then
                 `BudgetSpent` is raised. Holds also if several processes ask at the same moment.
         """
@@ -401,6 +408,7 @@ class Study:
             stop=stop,
             watch=watch,
             rules=rules_of(self.space, rules, near, edits),
+            client=client,
         )
         found = self._asking.ask(wish)
         return found[0] if n == 1 else TrialList(found)
@@ -489,7 +497,7 @@ class Study:
         )
 
     def release(self, trial: Trial | int, *, reason: str | None = None) -> Trial:
-        """Give back a pending trial whose worker is gone: the next ``ask`` hands it out again.
+        """Return a pending trial to the queue, e.g. if its worker is gone.
 
         With a ``reason``, the evaluation could not even be started: no attempt is counted.
         """
@@ -499,7 +507,7 @@ class Study:
         return self._ledger.change(trial, lambda current: not_started(current, words))
 
     def retry(self, trial: Trial | int) -> Trial:
-        """Queue a failed trial for another attempt, for instance after mending the objective.
+        """Queue a failed trial for another attempt, for instance after fixing the objective.
 
         The earlier failure stays in the trial's ``details["failures"]``.
         """
@@ -538,7 +546,7 @@ class Study:
         noise: float | Mapping[str, float] | None = None,
         outside: Outside = "accept",
     ) -> Trial:
-        """Record an observation from elsewhere; see `add_all`. A known graph counts as a repeat.
+        """Record an existing observation; see `add_all`. A known graph counts as a repeat.
 
         The noise is the variance of the value, where it is known: see `tell`. Several properties
         are given by name.
@@ -553,7 +561,7 @@ class Study:
         *,
         outside: Outside = "accept",
     ) -> TrialList:
-        """Record many observations from elsewhere, all or none of them.
+        """Record several existing observations: all of them or none.
 
         Graphs outside the space (of other sizes, or breaking rules) train the model all the same,
         and are never proposed: their trials say in ``trial.outside`` what they break.
@@ -583,7 +591,7 @@ class Study:
         )
 
     def enqueue(self, graph: Graph) -> Trial:
-        """Put a graph of your own in the queue: the next ``ask`` hands it out."""
+        """Queue your own graph: the next ``ask`` hands it out."""
         self.space.check(graph)
         inserted = self._ledger.append_new(self._ledger.draft(graph, "queued"))
         if inserted is None:

@@ -1,4 +1,4 @@
-"""The arrows of a trial's life (see `trial`): each turns a trial into what it becomes.
+"""Transitions between the states of a trial (see `trial`): each returns the new trial.
 
 A transition that was made already gives the trial back as it is; a forbidden one is an error.
 """
@@ -86,7 +86,7 @@ def failed(trial: Trial, reason: str, retries: int, seconds: float | None = None
 def released(trial: Trial) -> Trial:
     """Back in the queue."""
     if trial.is_finished:
-        raise StudyError(f"trial {trial.id} is {trial.state}; only pending ones go back")
+        raise StudyError(f"trial {trial.id} is {trial.state}; only pending trials can be released")
     return trial if trial.state == "queued" else replace(trial, state="queued", worker=None)
 
 
@@ -105,7 +105,7 @@ def retried(trial: Trial) -> Trial:
         return trial
     if trial.state != "failed":
         raise StudyError(
-            f"trial {trial.id} is {trial.state}; only failed ones are tried again. Use "
+            f"trial {trial.id} is {trial.state}; only failed trials can be retried. Use "
             "study.repeat(trial) to evaluate a complete one again, and "
             "study.release(trial) to give back a pending one"
         )
@@ -129,7 +129,7 @@ def check_holder(trial: Trial, given: Trial) -> None:
 
 
 def as_seconds(seconds: object) -> float | None:
-    """A duration, or ``None`` if nobody measured it."""
+    """A duration, or ``None`` if it was not measured."""
     if seconds is None:
         return None
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
@@ -144,7 +144,7 @@ def _in_words(value: float | None, noise: float | None) -> str:
 
 
 def late(trial: Trial) -> StudyError:
-    """The error for a value of a trial that was given up."""
+    """The error for a late value of a failed trial."""
     return StudyError(
         f"trial {trial.id} was given up as failed ({trial.reason}); record a late value with "
         "study.add(trial.graph, value)"

@@ -1,4 +1,4 @@
-"""Rules of one suggestion: what `Study.ask` is given beside the rules of the space."""
+"""Rules for one suggestion, which `Study.ask` takes in addition to those of the space."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def rules_of(
 
 
 def restricted(space: GraphSpace, rules: Sequence[Rule]) -> GraphSpace:
-    """The part of a space in which graphs satisfy further rules; the same graphs are the same."""
+    """The part of a space that satisfies further rules; the identity of graphs is unchanged."""
     for rule in rules:
         if isinstance(rule, Rule) and type(rule).identify is not Rule.identify:
             if rule in space.rules:
@@ -58,7 +58,7 @@ def restricted(space: GraphSpace, rules: Sequence[Rule]) -> GraphSpace:
 
 
 def recorded(rules: Iterable[Rule]) -> dict[str, Any]:
-    """What a trial keeps of the rules it was suggested under, for its ``details``."""
+    """Stored form of the rules a trial was suggested under, for its ``details``."""
     stored: list[dict[str, Any]] = []
     for rule in rules:
         try:

@@ -16,7 +16,7 @@ from ..errors import InvalidInputError
 @final
 @dataclass(frozen=True)
 class Measurement:
-    """A value with the variance of its noise, which an objective may return.
+    """A value with its noise variance; an objective may return one.
 
     Attributes:
         value: the number to be optimised; of several properties, the numbers by name.

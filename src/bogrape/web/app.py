@@ -22,7 +22,7 @@ from .actions import Server
 from .errors import Refused, status_of
 from .guard import Guard, Place
 from .jobs import Cancelled, Job, JobFailed, Jobs
-from .live import Live
+from .live import ALL, Live
 from .rooms import Rooms
 from .tokens import Secrets
 
@@ -49,6 +49,8 @@ def make_app(
 
     def state(name: str) -> tuple[int, ...]:
         """Changes with the study, and every other second while suggestions are computed."""
+        if name == ALL:
+            return tuple(number for each in rooms.names() for number in _revision(rooms, each))
         running = [job for job in server.asks.of(name) if job.state == "running"]
         return (*rooms.room(name).revision, *(int(job.data()["seconds"]) // 2 for job in running))
 
@@ -93,6 +95,14 @@ def make_app(
     )
     app.state.server = server
     return app
+
+
+def _revision(rooms: Rooms, name: str) -> tuple[int, ...]:
+    """Changes with a study; the same number for one that cannot be opened."""
+    try:
+        return rooms.room(name).revision
+    except BoGrapeError:
+        return (-1,)
 
 
 def _static(name: str, kind: str):  # type: ignore[no-untyped-def]

@@ -58,10 +58,12 @@ def editor_data(space: GraphSpace, graph: Graph | None = None) -> dict[str, Any]
     names = [] if look.domain is None else list(look.domain.edge_label_names)
     n_kinds = space.n_edge_labels
     edges = [names[k] if k < len(names) else f"label {k + 1}" for k in range(n_kinds)]
+    orders = {"single bond": 1, "double bond": 2, "triple bond": 3}
     data: dict[str, Any] = {
         "labels": [look.name(a) for a in range(space.n_labels)],
         "colours": [look.colour(a) for a in range(space.n_labels)],
         "edgeLabels": edges,
+        "orders": [orders.get(name, 0) for name in edges],  # lines to draw; 0: its number instead
         "directed": space.directed,
         "most": min(space.n_max, _MOST_DRAWN),
         "node": space.nouns.node,

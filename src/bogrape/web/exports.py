@@ -74,6 +74,7 @@ def _sdf(room: Room, survey: Survey) -> str:
         }
         if trial.predicted is not None:
             facts["predicted_mean"], facts["predicted_std"] = trial.predicted
+        facts |= {f"value of {name}": value for name, value in trial.values.items()}
         known.append({name: str(value) for name, value in facts.items() if value is not None})
     return sdf_text([trial.graph for trial in survey.trials], known)
 
@@ -81,8 +82,9 @@ def _sdf(room: Room, survey: Survey) -> str:
 def _notebook(room: Room, survey: Survey) -> str:
     """A notebook with the observations inside: it needs no database."""
     observations = [
-        [json.loads(trial.graph.to_json()), trial.value, trial.noise] for trial in survey.complete
+        [json.loads(trial.graph.to_json()), *_measured(trial)] for trial in survey.complete
     ]
+    of = "" if survey.goals is None else f"of={survey.goals.names[0]!r}"
     settings = survey.settings.to_dict()
     load = [
         "import json",
@@ -107,9 +109,9 @@ def _notebook(room: Room, survey: Survey) -> str:
             ],
         ),
         _cell("code", load),
-        _cell("code", ["study.best"]),
+        _cell("code", [_best_of(survey)]),
         _cell("code", ["study.plot.convergence()"]),
-        _cell("code", ["study.plot.predictions()"]),
+        _cell("code", [f"study.plot.predictions({of})"]),
         _cell("code", ["study.ask(time_limit=5)"]),
     ]
     return json.dumps(
@@ -123,6 +125,19 @@ def _notebook(room: Room, survey: Survey) -> str:
         },
         indent=1,
     )
+
+
+def _measured(trial: Trial) -> tuple[Any, Any]:
+    """Value and variance of a trial, or those of each of several properties."""
+    if trial.values:
+        return dict(trial.values), dict(trial.noises) or None
+    return trial.value, trial.noise
+
+
+def _best_of(survey: Survey) -> str:
+    """The line that shows what was found."""
+    is_front = survey.goals is not None and survey.goals.is_pareto
+    return "study.pareto_front" if is_front else "study.best"
 
 
 def _cell(kind: str, lines: list[str]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import BoGrapeError, StudyError
 from ..report import words
 from ..report.draw import has_matplotlib
-from ..report.figures import FIGURES
+from ..report.figures import figures_of as report_figures
 from ..report.survey import Survey
 from ..study import Study
 
@@ -16,16 +16,11 @@ _EFFECTS = 5
 
 def figures_of(study: Study) -> dict[str, Any]:
     """Charts as SVG with their words, and what is known, in sentences."""
-    if study.settings.goals is not None:
-        later = ["figures of studies of several properties, other than their trade-off"]
-        n = sum(trial.state == "complete" for trial in study.trials)
-        empty: dict[str, Any] = {key: [] for key in ("charts", "certainty", "effects", "model")}
-        return {**empty, "missing": later, "n_complete": n}
     survey = Survey(study)
     charts: list[dict[str, str]] = []
     missing: list[str] = []
     if has_matplotlib():
-        for name, draw in FIGURES.items():
+        for name, draw in report_figures(survey).items():
             try:
                 chart = draw(survey)
             except StudyError as reason:
@@ -35,13 +30,24 @@ def figures_of(study: Study) -> dict[str, Any]:
             charts.append({"title": chart.title, "words": chart.words, "svg": svg})
     else:
         missing.append('figures need matplotlib: pip install "bogrape[plots]"')
+    names = [None] if survey.goals is None else list(survey.goals.names)
+    known = [_drivers(survey, name) for name in names]
     return {
         "charts": charts,
         "missing": list(dict.fromkeys(missing)),
         "certainty": _lines(lambda: words.certainty_in_words(survey)),
-        "effects": _lines(lambda: words.effects_in_words(survey, _EFFECTS)),
-        "model": _lines(lambda: [words.model_in_words(survey) or ""]),
+        "drivers": [found for found in known if found["effects"] or found["model"]],
         "n_complete": len(survey.complete),
+    }
+
+
+def _drivers(survey: Survey, name: str | None) -> dict[str, Any]:
+    """What drives the prediction of the value, or of one of several properties."""
+    one = survey if name is None else survey.of_property(name)
+    return {
+        "what": name or "the prediction",
+        "effects": _lines(lambda: words.effects_in_words(one, _EFFECTS)),
+        "model": _lines(lambda: [words.model_in_words(one) or ""]),
     }
 
 

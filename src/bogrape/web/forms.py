@@ -33,6 +33,25 @@ _MOST_LINES = 40
 _LONGEST_LINE = 300  # characters: longer patterns take long
 
 
+FIELD_NAMES = {  # what people read, where another word says more than the name of the field
+    "apart": "never neighbours",
+    "counts": "numbers of labels",
+    "degree_max": "maximum degree",
+    "edges_min": "number of edges",
+    "edges_max": "number of edges",
+    "forbidden": "must not contain",
+    "hetero_max": "heteroatoms",
+    "n_initial": "evaluations before the model proposes",
+    "n_min": "smallest size",
+    "n_max": "largest size",
+    "required": "must contain",
+    "ring_size_max": "largest ring",
+    "rings_max": "number of rings",
+    "time_limit": "seconds",
+    "weight_max": "weight",
+}
+
+
 class _SaidAlready(Exception):
     """Single fields are wrong, which says enough."""
 
@@ -98,7 +117,8 @@ class Form:
     def refuse(self) -> None:
         """Raise if anything is wrong."""
         if self.problems:
-            said = "; ".join(f"{name}: {text}" if name else text for name, text in self.problems)
+            known = ((FIELD_NAMES.get(name, name), text) for name, text in self.problems)
+            said = "; ".join(f"{name}: {text}" if name else text for name, text in known)
             raise Refused(said, 422)
 
 
@@ -107,21 +127,44 @@ def study_of(fields: Mapping[str, str]) -> tuple[str, StudySettings]:
     form = Form(fields)
     name = form.tried("name", lambda: check_name(form.text("name")))
     space = space_of(form)
-    settings = None if space is None else _settings(form, space)
+    settings = None if space is None else settings_of(form, space)
     form.refuse()
     assert name is not None
     assert settings is not None
     return name, settings
 
 
-def _settings(form: Form, space: GraphSpace) -> StudySettings | None:
+def settings_of(form: Form, space: GraphSpace) -> StudySettings | None:
+    """The settings that a form describes, with its problems noted."""
     chosen: dict[str, Any] = {"direction": form.text("direction") or "minimize"}
+    if wishes := _wishes(form):
+        chosen = {"properties": wishes}
     for name in ("n_initial", "seed", "retries"):
         if (found := form.whole(name)) is not None:
             chosen[name] = found
     if (limit := form.number("time_limit")) is not None:
         chosen["time_limit"] = limit
     return form.tried("", lambda: StudySettings(space=space, **chosen))
+
+
+def _wishes(form: Form) -> dict[str, str]:
+    """Lines such as ``yield largest``: several properties, and what is wanted of each."""
+    words = {"largest": "maximize", "smallest": "minimize"}
+    found: dict[str, str] = {}
+    for line in form.lines("properties"):
+        name, _, wish = line.rpartition(" ")
+        name = name.strip(" ,;:")
+        if not name or wish not in words:
+            form.problems.append(
+                ("properties", f"expected a name, then largest or smallest, got {line!r:.40}")
+            )
+        elif name in found:
+            form.problems.append(("properties", f"{name!r:.40} comes twice"))
+        else:
+            found[name] = words[wish]
+    if len(found) == 1 and not form.problems:
+        form.problems.append(("properties", "expected two or more; leave it empty for one"))
+    return found
 
 
 def space_of(form: Form) -> GraphSpace | None:
@@ -147,6 +190,7 @@ def _sizes(form: Form, least: int) -> int | tuple[int, int]:
 def _molecules(form: Form) -> GraphSpace:
     from .. import molecules
 
+    sizes = form.tried("n_min", partial(_sizes, form, 2))
     given = form.text("elements") or "C, N, O"
     elements: Any = given
     if given.lower() in ("qm7", "qm9", "organic"):
@@ -178,14 +222,13 @@ def _molecules(form: Form) -> GraphSpace:
     if form.is_on("neutral"):
         add("neutral", molecules.NetCharge)
     rules += _counts(form)
-    if form.problems:
+    if form.problems or sizes is None:
         raise _SaidAlready
-    return molecules.molecule_space(
-        elements, _sizes(form, 2), rules, False, aromatic=form.is_on("aromatic")
-    )
+    return molecules.molecule_space(elements, sizes, rules, False, aromatic=form.is_on("aromatic"))
 
 
 def _graphs(form: Form) -> GraphSpace:
+    sizes = form.tried("n_min", partial(_sizes, form, 1))
     given = form.text("labels")
     labels: Any = None
     if given.isdecimal() and len(given) < 6:
@@ -195,29 +238,42 @@ def _graphs(form: Form) -> GraphSpace:
     rules: list[Rule] = []
     if (degree := form.whole("degree_max")) is not None:
         rules.append(DegreeRange(maximum=degree))
-    low, high = form.whole("edges_min"), form.whole("edges_max")
-    if low is not None or high is not None:
-        rules.append(NumberOfEdges(minimum=low or 0, maximum=high))
+    rules += _numbers_of_edges(form)
     if (cycles := form.whole("rings_max")) is not None:
         rules.append(CycleRange(maximum=cycles))
-    for line in form.lines("apart"):
-        pair = [part.strip() for part in re.split(r"[,\s]+", line)]
-        if len(pair) != 2:
-            form.problems.append(("apart", f"expected two labels, got {line!r:.40}"))
-        else:
-            rules.append(ForbiddenAdjacency(pair[0], pair[1]))
+    rules += _apart(form)
     rules += _counts(form)
-    if form.problems:
+    if form.problems or sizes is None:
         raise _SaidAlready
     connected = form.text("connected") != "no"
     return GraphSpace(
-        _sizes(form, 1),
+        sizes,
         labels=labels,
         directed=form.is_on("directed"),
         connected=connected,
         acyclic=form.is_on("acyclic"),
         rules=tuple(rules),
     )
+
+
+def _numbers_of_edges(form: Form) -> list[Rule]:
+    low, high = form.whole("edges_min"), form.whole("edges_max")
+    if low is None and high is None:
+        return []
+    rule = form.tried("edges_min", lambda: NumberOfEdges(minimum=low or 0, maximum=high))
+    return [] if rule is None else [rule]
+
+
+def _apart(form: Form) -> list[Rule]:
+    """Lines such as ``switch router``: labels of nodes that are never neighbours."""
+    rules: list[Rule] = []
+    for line in form.lines("apart"):
+        pair = [part.strip() for part in re.split(r"[,\s]+", line)]
+        if len(pair) != 2:
+            form.problems.append(("apart", f"expected two labels, got {line!r:.40}"))
+        else:
+            rules.append(ForbiddenAdjacency(pair[0], pair[1]))
+    return rules
 
 
 def _counts(form: Form) -> list[Rule]:
@@ -235,6 +291,9 @@ def _counts(form: Form) -> list[Rule]:
             continue
         label, low, high = match.groups()
         least, most = 0 if low == "-" else int(low), None if high == "-" else int(high)
+        if most is not None and least > most:
+            form.problems.append(("counts", f"{label}: at least {least} and at most {most}"))
+            continue
         rule = form.tried("counts", partial(LabelCount, label, least, most))
         if rule is not None:
             rules.append(rule)
@@ -260,7 +319,9 @@ def rules_of(fields: Mapping[str, str], space: GraphSpace) -> list[dict[str, Any
                 rule = form.tried(name, partial(kind, pattern))
                 if rule is not None:
                     rules.append(rule)
-    elif space.nodes is not None:
+    else:
+        rules += [*_apart(form), *_numbers_of_edges(form)]
+    if space.nodes is not None:
         for name, kind in (("required", RequiredEdge), ("forbidden", ForbiddenEdge)):
             for line in form.lines(name):
                 pair = re.split(r"\s*,\s*|\s+", line)

@@ -14,6 +14,7 @@ from typing import Any, final
 
 from .errors import TooBusy
 
+ALL = ""  # stands for all studies together, where no study can have the name
 _PAUSE = 1.0  # seconds between two looks
 _HEARTBEAT = 15.0  # seconds of silence after which proxies might close the connection
 MOST_STREAMS = 200
@@ -22,7 +23,7 @@ _MOST_WAITING = 100  # events of a browser that does not read
 
 @final
 class Live:
-    """Who looks at which study."""
+    """Who looks at which study, or at all of them."""
 
     def __init__(self, revision: Callable[[str], Any]) -> None:
         self._revision = revision
@@ -89,7 +90,8 @@ class Live:
             for name in list(self._watching):
                 with contextlib.suppress(Exception):  # the database may be away for a moment
                     state = await asyncio.to_thread(self._revision, name)
-                    if self._seen.setdefault(name, state) != state:
+                    # also the first time: it may have changed since the page was made
+                    if self._seen.get(name) != state:
                         self._seen[name] = state
                         self.tell(name, "change", {"revision": list(state)})
             await asyncio.sleep(_PAUSE)

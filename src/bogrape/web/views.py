@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -19,6 +20,7 @@ from ..report.text import duration, number, plus_minus, shown
 from ..space import GraphSpace
 from ..study import Trial
 from .rooms import Room
+from .tradeoff import tradeoffs
 
 _PER_PAGE = 50
 _MOST_PENDING = 60
@@ -67,6 +69,7 @@ def trial_view(room: Room, trial: Trial, size: int = 160) -> dict[str, Any]:
         "state_words": _STATES[trial.state],
         "value": value_in_words(trial) if trial.values or trial.value is not None else None,
         "properties": names,
+        "predicted_lines": _predicted_lines(trial, found),
         "to_tell": [name for name in names if name not in trial.values],
         "noise": None if trial.noise is None else number(trial.noise**0.5, 3),
         "predicted": _predicted(trial, found),
@@ -132,26 +135,34 @@ def value_in_words(trial: Trial, mean: float | None = None) -> str:
 
 
 def _predicted(trial: Trial, found: Certificate) -> str | None:
+    return ", ".join(_predicted_lines(trial, found)) or None
+
+
+def _predicted_lines(trial: Trial, found: Certificate) -> list[str]:
+    """The prediction, or that of each property."""
     if trial.predictions:
-        parts = [f"{shown(n, 60)} {plus_minus(*pair)}" for n, pair in trial.predictions.items()]
-        return ", ".join(parts)
-    return None if found.predicted is None else plus_minus(*found.predicted)
+        return [f"{shown(n, 60)} {plus_minus(*pair)}" for n, pair in trial.predictions.items()]
+    return [] if found.predicted is None else [plus_minus(*found.predicted)]
 
 
 def _goal(survey: Survey) -> str:
     """What is looked for."""
-    goals = survey.settings.goals
-    if goals is None:
-        return words.goal_in_words(survey)
-    return shown(f"{capitalised(goals.in_words())}.", 600)
+    return shown(capitalised(words.goal_in_words(survey)), 600)
 
 
 def _best_value(survey: Survey, best: list[tuple[Trial, float | None]]) -> str | None:
     """The best value; of a Pareto search, how many trials are on the front."""
     goals = survey.settings.goals
     if goals is not None and goals.is_pareto:
-        return f"{len(best)} on the front" if best else None
+        return f"{len(best)} graph{'' if len(best) == 1 else 's'}" if best else None
     return value_in_words(*best[0]) if best else None
+
+
+def _name_of_best(survey: Survey) -> str:
+    """What the best value is called."""
+    if survey.goals is None:
+        return "Best value"
+    return "On the front" if survey.goals.is_pareto else "Best score"
 
 
 def _kind_of_best(survey: Survey) -> str:
@@ -163,43 +174,14 @@ def _kind_of_best(survey: Survey) -> str:
     )
 
 
-def tradeoff(room: Room) -> Markup | None:
-    """Two properties against each other, the front marked; ``None`` for a single value."""
+def _tradeoffs(room: Room) -> list[Markup]:
+    """Several properties against each other; none in a study of one value."""
     survey = room.survey()
-    goals = survey.settings.goals
-    if goals is None:
-        return None
-    one, two = goals.names[:2]
-    known = [t for t in survey.complete if one in t.values and two in t.values]
-    if len(known) < 2:
-        return None
+    if survey.goals is None:
+        return []
     front = {trial.id for trial, _ in best_of(room)}
-    spans = []
-    for name in (one, two):
-        values = [trial.values[name] for trial in known]
-        spans.append((min(values), max(values) - min(values) or 1.0))
-    dots = []
-    for trial in known:
-        x = 60 + 520 * (trial.values[one] - spans[0][0]) / spans[0][1]
-        y = 300 - 270 * (trial.values[two] - spans[1][0]) / spans[1][1]
-        kind = "front" if trial.id in front else "dot"
-        radius = 6 if trial.id in front else 4
-        dots.append(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>')
-    ends = [(number(low, 3), number(low + width, 3)) for low, width in spans]
-    label = (
-        f"{one} from {ends[0][0]} to {ends[0][1]} across, {two} from {ends[1][0]} to {ends[1][1]} "
-        f"upwards; {len(known)} trials, those of the front are larger"
-    )
-    head = Markup('<svg class="tradeoff" viewBox="0 0 600 350" role="img" aria-label="{}">')
-    texts = Markup(
-        '<text x="60" y="325">{}</text><text x="580" y="325" text-anchor="end">{}</text>'
-        '<text x="320" y="345" text-anchor="middle">{}</text><text x="52" y="300" '
-        'text-anchor="end">{}</text><text x="52" y="36" text-anchor="end">{}</text>'
-        '<text x="60" y="18">{}</text>'
-    )
-    axes = Markup('<path d="M60 20V305H590" fill="none" stroke="currentColor"/>')
-    named = texts.format(*ends[0], shown(one, 40), *ends[1], shown(two, 40))
-    return head.format(label) + axes + Markup("".join(dots)) + named + Markup("</svg>")
+    base = f"/studies/{quote(room.name, safe='')}/trials/"
+    return tradeoffs(survey.goals.names, survey.complete, front, lambda trial: f"{base}{trial}")
 
 
 def study_card(room: Room) -> dict[str, Any]:
@@ -213,6 +195,7 @@ def study_card(room: Room) -> dict[str, Any]:
         "goal": _goal(survey),
         "states": states,
         "n_complete": states["complete"],
+        "best_name": _name_of_best(survey),
         "best_value": _best_value(survey, best),
         "best": trial_view(room, best[0][0], 150) if best else None,
         "last": when(max(stamps, default=None)),
@@ -230,27 +213,27 @@ def study_view(room: Room, page: int = 1) -> dict[str, Any]:
     proposals = survey.proposals
     legend = legend_html(survey.look)
     best = best_of(room)
+    shown_trials = [trial_view(room, trial, 80) for trial in latest]
     return {
         "name": room.name,
         "goal": _goal(survey),
         "progress": words.progress_in_words(survey),
-        "improvement": ""
-        if survey.settings.goals or not survey.complete
-        else words.improvement_in_words(survey),
+        "improvement": words.improvement_in_words(survey) if survey.best is not None else "",
         "certificate": words.certificate_in_words(survey, proposals[-1]) if proposals else "",
         "direction": survey.settings.direction,
         "states": Counter(trial.state for trial in trials),
         "n_complete": len(survey.complete),
+        "best_name": _name_of_best(survey),
         "best_value": _best_value(survey, best),
         "best_title": _kind_of_best(survey),
-        "tradeoff": tradeoff(room),
+        "tradeoffs": _tradeoffs(room),
         "best": [
             {**trial_view(room, trial, 190), "mean": value_in_words(trial, value)}
             for trial, value in best[: _BEST if survey.settings.goals is None else _FRONT]
         ],
         "pending": [trial_view(room, trial, 190) for trial in pending[-_MOST_PENDING:]],
         "n_more_pending": max(0, len(pending) - _MOST_PENDING),
-        "trials": [trial_view(room, trial, 80) for trial in latest],
+        "trials": shown_trials,
         "page": page,
         "n_pages": n_pages,
         "rules": words.space_in_words(survey.space),
@@ -261,6 +244,8 @@ def study_view(room: Room, page: int = 1) -> dict[str, Any]:
         "labels": [survey.look.name(a) for a in range(survey.space.n_labels)]
         if survey.space.n_labels > 1 or survey.space.label_names
         else [],
+        "has_people": any(view["by"] or view["worker"] for view in shown_trials),
+        "properties": list(survey.goals.names) if survey.goals else [],
         "is_molecular": survey.space.domain is not None and survey.space.domain.name == "molecules",
         "sites": list(survey.space.nodes or ()),
         "time_limit": min(survey.settings.time_limit, 86400.0),
@@ -282,6 +267,7 @@ def trial_page(room: Room, trial: Trial) -> dict[str, Any]:
         "legend": Markup(legend_html(survey.look, used)),
         "json": trial.graph.to_json(),
         "is_last": trial.id == len(survey.trials) - 1,
+        "nouns": survey.look.nouns,
     }
 
 
@@ -338,7 +324,9 @@ def _facts(survey: Survey, trial: Trial) -> list[tuple[str, str]]:
         facts.append(("Gap of the proof", found.gap_in_words))
     known = trial.certificate.get("n_observations")
     if isinstance(known, int):
-        facts.append(("Observations the model had", str(known)))
+        used = trial.certificate.get("n_used")
+        part = f"{used} of {known}" if isinstance(used, int) and used < known else str(known)
+        facts.append(("Observations the model had", part))
     if seconds is not None:
         facts.append(("Time of the evaluation", duration(seconds)))
     if trial.worker:

@@ -95,7 +95,7 @@ class _Worker:
         form = forms.Form(task["fields"])
         space = forms.space_of(form)
         found = {"problems": form.problems, "rules": [], "pictures": [], "note": ""}
-        if space is None:
+        if space is None or forms.settings_of(form, space) is None or form.problems:
             return found
         return {
             **found,

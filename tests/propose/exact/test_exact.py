@@ -93,7 +93,7 @@ def test_the_answer_is_the_exhaustive_optimum(name: str, kernel: str, kappa: flo
 @pytest.mark.parametrize("kind", DATASETS)
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", ["n=6", "n=4, L=3"])
-def test_the_answer_is_the_exhaustive_optimum_whatever_the_data(
+def test_the_answer_is_the_exhaustive_optimum_for_any_data(
     name: str, kernel: str, kind: str
 ) -> None:
     assert_optimal(SPACES[name], fitted(SPACES[name], kernel, kind, seed=7), LCB(1.0))

@@ -10,7 +10,7 @@ import numpy as np
 from bogrape import EI, Graph, GraphGP, GraphSpace, propose
 from bogrape.batch import Batch
 from bogrape.constraints import CycleRange, LinearRule
-from bogrape.propose.local.moves import EXCHANGE, MoveTable, places
+from bogrape.propose.local.moves import EXCHANGE, ON_CYCLE, MoveTable, places
 
 LINES = ((0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 5), (1, 4), (2, 5))
 NAMES = tuple(f"bus {v}" for v in range(6))
@@ -73,3 +73,33 @@ def test_local_search_finds_the_best_of_all_spanning_trees() -> None:
     best = EI()(mean, std, gp.posterior.model.best).min()
     found = propose(SPACE, gp, EI(), "search", exclude=seen, seed=0, n_evaluations=2_000)
     assert abs(found.value - best) <= 1e-9 * max(1.0, abs(best))
+
+
+def test_exchanges_on_cycles_lead_to_trees_only_and_to_all_that_are_near() -> None:
+    trees = spanning_trees()
+    moves = MoveTable.of(SPACE, 6)
+    rows = np.tile(np.flatnonzero(moves.rows[:, 0] == ON_CYCLE), 60)
+    for tree in trees[::7]:
+        start = Batch.of([tree])
+        found = moves.apply(start, rows, np.random.default_rng(1), np.zeros(len(rows), dtype=int))
+        assert not SPACE.excess(found).any()
+        reached = {found.graph(i).to_json() for i in range(len(found))}
+        near = {
+            other.to_json()
+            for other in trees
+            if np.triu(other.adjacency ^ tree.adjacency).sum() == 2
+        }
+        assert near <= reached <= near | {tree.to_json()}  # a line no cycle goes through stays
+
+
+def test_exchanges_on_cycles_leave_parts_without_a_path_as_they_are() -> None:
+    parts = nx.Graph([(0, 1), (3, 4)])
+    parts.add_nodes_from(range(6))
+    two_parts = Graph(nx.to_numpy_array(parts, range(6), dtype=bool), labels=range(6))
+    moves = MoveTable.of(SPACE, 6)
+    absent = [
+        i for i, (kind, a, b, *_) in enumerate(moves.rows) if kind == ON_CYCLE and (a, b) == (1, 2)
+    ]
+    assert absent
+    found = moves.apply(Batch.of([two_parts]), np.array(absent), np.random.default_rng(0))
+    assert (found.adjacency[0] == two_parts.adjacency).all()

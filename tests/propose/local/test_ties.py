@@ -107,7 +107,7 @@ def test_a_graph_that_was_seen_is_chosen_last() -> None:
         assert all(break_tie(tied, [graph], seed) != graph for seed in range(20))
 
 
-def test_what_is_still_tied_is_decided_by_the_seed_and_not_by_the_order() -> None:
+def test_the_seed_breaks_remaining_ties_independently_of_the_order() -> None:
     """Two paths that differ in their label alone, and one seen that is as far from both."""
     tied = by_identity([path([0, 0, 0]), path([1, 1, 1])])
     for seen in ([], [path([2, 2, 2])]):

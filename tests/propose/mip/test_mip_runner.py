@@ -159,7 +159,7 @@ def test_missing_solvers_say_what_to_install(monkeypatch: pytest.MonkeyPatch) ->
         assert error.value.failure.kind == "missing"
 
 
-def test_gurobi_s_licence_errors_are_told_apart() -> None:
+def test_licence_errors_of_gurobi_are_distinguished() -> None:
     grb = pytest.importorskip("gurobipy")
     program = Program()
     program.binary("x")

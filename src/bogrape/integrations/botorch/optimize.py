@@ -116,16 +116,16 @@ def optimize_acqf_graph(
     if encode is None:
         if not isinstance(model, GraphGPModel):
             raise InvalidInputError(
-                f"expected encode=..., which makes rows of {type(model).__name__} of graphs; only "
-                "a GraphGPModel knows its own. If its covariance is one of "
-                "bogrape.integrations.gpytorch, that is CountTensors(space)"
+                f"expected encode=..., a function that turns graphs into inputs of "
+                f"{type(model).__name__}; only a GraphGPModel has one built in. For a covariance "
+                "from bogrape.integrations.gpytorch, pass CountTensors(space)"
             )
         encode = model.tensors
     pending = getattr(acq_function, "X_pending", None)
     if q > 1 and not _takes_pending(acq_function):
         raise UnsupportedError(
-            f"{type(acq_function).__name__} takes no pending graphs, so it can give one graph at a "
-            "time; try q=1, or the Monte Carlo version, such as qLogExpectedImprovement"
+            f"{type(acq_function).__name__} takes no pending graphs, so it can propose only one "
+            "graph at a time; try q=1, or a Monte Carlo version such as qLogExpectedImprovement"
         )
     deadline = time.monotonic() + time_limit
     found: list[_Found] = []

@@ -13,6 +13,7 @@ except ImportError:
     raise missing("the sampler", "Optuna", "optuna") from None
 
 from .sampler import BoGrapeSampler
+from .storage import SQLiteStorage
 from .trials import graph_of, parameters_of, suggest_graph
 
-__all__ = ["BoGrapeSampler", "graph_of", "parameters_of", "suggest_graph"]
+__all__ = ["BoGrapeSampler", "SQLiteStorage", "graph_of", "parameters_of", "suggest_graph"]

@@ -1,7 +1,10 @@
 """Jobs side by side in workers, any of which can be stopped at any moment.
 
-Workers are kept between calls, since starting one takes half a second. One that misses its deadline
-is killed; all end with the process that started them.
+A `Pool` has the workers. Those of `ProcessPool`, which is used unless `using` says otherwise, are
+processes on this machine; those of `bogrape.propose.jobs.dask_pool` are places on a cluster.
+
+Processes are kept between calls, since starting one takes half a second. One that misses its
+deadline is killed; all end with the process that started them.
 
 A job whose worker dies in the midst of it has no answer, and the others go on: the system may well
 have ended the worker for the memory it took. A worker that cannot start, load its job or send its
@@ -14,40 +17,38 @@ import atexit
 import logging
 import queue
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 from ...machine import n_cores
-from .worker import Death, Inbox, Job, Report, Solve, Worker, broken, cannot_start
+from .worker import AnyWorker, Death, Inbox, Job, Report, Solve, Worker, broken, cannot_start
 
 logger = logging.getLogger(__name__)
 
 _LOOK_EVERY = 0.2  # seconds between two looks at whether to stop
 _SHORT = 0.02  # seconds a short job may take
 _GRACE = 0.7  # seconds a worker may take beyond its limit before it is killed
-_START = 20.0  # seconds a new worker may take to get going: on a busy machine, a few
+START = 20.0  # seconds a new worker may take to get going: on a busy machine, a few
 
 
 @dataclass
 class _Running:
     """A job in the hands of a worker."""
 
-    worker: Worker
+    worker: AnyWorker
     index: int
     time_limit: float
     deadline: float  # of all jobs
     due: float = 0.0
 
-    def begin(self, job: Job, inbox: Inbox) -> None:
-        """Hand the job over.
-
-        A new worker is given time to start, up to the deadline of all jobs: one that is killed for
-        it helps no one, nor does the next.
-        """
-        allowed = self.time_limit + (0.0 if self.worker.has_begun else _START)
-        self._set_due(allowed)
+    def begin(self, job: Job, inbox: Inbox, extra: float) -> None:
+        """Hand the job over; the worker may take some seconds more, up to the common deadline."""
+        self._set_due(self.time_limit + extra)
         self.worker.begin(Solve(job), inbox)
 
     def note_begun(self) -> None:
@@ -58,8 +59,112 @@ class _Running:
         self.due = min(time.monotonic() + seconds, self.deadline) + _GRACE
 
 
+class Pool(ABC):
+    """Workers that do jobs side by side."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether jobs can be handed out at all."""
+        return True
+
+    @abstractmethod
+    def n_workers(self) -> int:
+        """Number of jobs to do at the same time; at least one."""
+
+    @abstractmethod
+    def worker(self) -> AnyWorker:
+        """A worker that has nothing to do."""
+
+    @abstractmethod
+    def extra_seconds(self, worker: AnyWorker, time_limit: float) -> float:
+        """What a worker may take beyond the time limit of a job before it is given up."""
+
+    def keep(self, worker: AnyWorker) -> None:  # noqa: B027
+        """Take back a worker that can go on."""
+
+    def solve_all(
+        self,
+        jobs: Sequence[Job],
+        deadline: float,
+        stop: Callable[[], bool],
+        meanwhile: Callable[[], bool],
+    ) -> Iterator[tuple[int, Any]]:
+        """See `solve_all`."""
+        waiting = list(range(len(jobs)))[::-1]
+        inbox: Inbox = queue.Queue()
+        busy: dict[AnyWorker, _Running] = {}
+        try:
+            while waiting or busy:
+                limit = self.n_workers() if waiting else 0  # workers may join a cluster
+                while waiting and len(busy) < limit:
+                    index, left = waiting.pop(), deadline - time.monotonic()
+                    if left <= 0 or stop() or not self.is_open:
+                        yield index, None
+                        continue
+                    job = copy(jobs[index])
+                    job.time_limit = min(job.time_limit, left)
+                    running = _Running(self.worker(), index, job.time_limit, deadline)
+                    busy[running.worker] = running
+                    extra = self.extra_seconds(running.worker, job.time_limit)
+                    running.begin(job, inbox, extra)
+                if busy:
+                    worker, report = _next_end(busy, inbox, stop, meanwhile)
+                    index = busy.pop(worker).index
+                    yield index, self._answer(worker, report)
+        finally:  # Ctrl-C, an error, or a caller that stops listening: leave nothing behind
+            for worker in busy:
+                worker.kill()
+
+    def _answer(self, worker: AnyWorker, report: Report | None) -> Any:
+        """What a job's end amounts to; workers that can go on are kept."""
+        if report is not None and report.kind in ("done", "raised", "out of memory"):
+            self.keep(worker)
+            if report.kind == "raised":
+                raise report.item
+            return report.item
+        worker.kill()
+        if report is None:
+            return None
+        if report.kind == "broken":
+            raise broken(report.item)
+        death: Death = report.item
+        if not worker.has_begun and not (_has_started and death.by_signal):
+            raise cannot_start(death)
+        logger.warning("a worker process died (%s); its job has no answer", death)
+        return None
+
+
 _idle: list[Worker] = []
 _has_started = False  # some worker of this process, so that they can
+
+
+class ProcessPool(Pool):
+    """Processes on this machine, one per core. All pools of this kind share those that are idle."""
+
+    def n_workers(self) -> int:
+        """The cores this process may use."""
+        return n_cores()
+
+    def worker(self) -> AnyWorker:
+        """One that is idle, or a new one."""
+        while _idle:
+            try:
+                worker = _idle.pop()
+            except IndexError:  # another thread was quicker
+                break
+            if worker.alive:
+                return worker
+            worker.kill()  # it died while idle: close what was left open to it
+        return Worker(limit_memory=True, echo=True)
+
+    def keep(self, worker: AnyWorker) -> None:
+        """For the next job."""
+        assert isinstance(worker, Worker)
+        _idle.append(worker)
+
+    def extra_seconds(self, worker: AnyWorker, time_limit: float) -> float:  # noqa: ARG002
+        """Time to start: a new worker that is killed for it helps no one, nor does the next."""
+        return 0.0 if worker.has_begun else START
 
 
 def shut_down() -> None:
@@ -69,6 +174,24 @@ def shut_down() -> None:
 
 
 atexit.register(shut_down)
+
+_here = ProcessPool()
+_in_use: ContextVar[Pool | None] = ContextVar("pool of the proposal under way", default=None)
+
+
+@contextmanager
+def using(pool: Pool) -> Iterator[None]:
+    """Jobs of this thread are done by this pool."""
+    token = _in_use.set(pool)
+    try:
+        yield
+    finally:
+        _in_use.reset(token)
+
+
+def n_workers() -> int:
+    """Number of jobs that are done at the same time."""
+    return (_in_use.get() or _here).n_workers()
 
 
 def solve_all(
@@ -89,46 +212,15 @@ def solve_all(
     Raises:
         WorkerError: a worker cannot start, cannot load its job, or cannot send its answer.
     """
-    waiting = list(range(len(jobs)))[::-1]
-    limit = min(n_cores(), len(jobs))
-    inbox: Inbox = queue.Queue()
-    busy: dict[Worker, _Running] = {}
-    try:
-        while waiting or busy:
-            while waiting and len(busy) < limit:
-                index, left = waiting.pop(), deadline - time.monotonic()
-                if left <= 0 or stop():
-                    yield index, None
-                    continue
-                job = copy(jobs[index])
-                job.time_limit = min(job.time_limit, left)
-                running = _Running(_ready_worker(), index, job.time_limit, deadline)
-                busy[running.worker] = running
-                running.begin(job, inbox)
-            if busy:
-                worker, report = _next_end(busy, inbox, stop, meanwhile)
-                index = busy.pop(worker).index
-                yield index, _answer(worker, report)
-    finally:  # Ctrl-C, an error, or a caller that stops listening: leave nothing behind
-        for worker in busy:
-            worker.kill()
-
-
-def _ready_worker() -> Worker:
-    while _idle:
-        worker = _idle.pop()
-        if worker.alive:
-            return worker
-        worker.kill()  # it died while idle: close what was left open to it
-    return Worker(limit_memory=True, echo=True)
+    return (_in_use.get() or _here).solve_all(jobs, deadline, stop, meanwhile)
 
 
 def _next_end(
-    busy: dict[Worker, _Running],
+    busy: dict[AnyWorker, _Running],
     inbox: Inbox,
     stop: Callable[[], bool],
     meanwhile: Callable[[], bool],
-) -> tuple[Worker, Report | None]:
+) -> tuple[AnyWorker, Report | None]:
     """The first job that ends; ``None`` for the first that is overdue or told to stop."""
     global _has_started
     patience = _SHORT  # first of all: to keep workers busy with short jobs matters more
@@ -149,22 +241,3 @@ def _next_end(
             busy[worker].note_begun()
         elif report.kind != "told":
             return worker, report
-
-
-def _answer(worker: Worker, report: Report | None) -> Any:
-    """What a job's end amounts to; workers that can go on are kept."""
-    if report is not None and report.kind in ("done", "raised", "out of memory"):
-        _idle.append(worker)
-        if report.kind == "raised":
-            raise report.item
-        return report.item
-    worker.kill()
-    if report is None:
-        return None
-    if report.kind == "broken":
-        raise broken(report.item)
-    death: Death = report.item
-    if not worker.has_begun and not (_has_started and death.by_signal):
-        raise cannot_start(death)
-    logger.warning("a worker process died (%s); its job has no answer", death)
-    return None

@@ -107,7 +107,7 @@ def command(module: str) -> list[str]:
 
 
 class Report(NamedTuple):
-    """What a worker says of its task, or that it has died."""
+    """Messages of a worker about its task, or its death."""
 
     kind: Literal["begun", "told", "done", "raised", "out of memory", "broken", "died"]
     item: Any = None
@@ -115,17 +115,19 @@ class Report(NamedTuple):
 
 @dataclass(frozen=True)
 class Death:
-    """How a process ended that was not asked to."""
+    """Cause of the unexpected end of a process."""
 
     code: int | None
     last_words: str
 
     @property
     def by_signal(self) -> bool:
-        """Whether somebody, or the system, ended it."""
+        """True if somebody, or the system, ended it."""
         return self.code is not None and self.code < 0
 
     def __str__(self) -> str:
+        if self.code is None and self.last_words:
+            return self.last_words
         if not self.by_signal:
             how = f"exit status {self.code}"
         elif -(self.code or 0) in set(signal.Signals):
@@ -135,7 +137,21 @@ class Death:
         return f"{how}: {self.last_words}" if self.last_words else how
 
 
-Inbox = queue.Queue[tuple["Worker", Report]]
+class AnyWorker(Protocol):
+    """Does one task at a time, here or elsewhere."""
+
+    has_begun: bool  # some task: until then it may still be starting
+
+    def begin(self, task: Task, inbox: Inbox) -> None:
+        """Hand over a task; reports about it are put on the queue, with the worker."""
+
+    def kill(self) -> None:
+        """End the task at once, whatever becomes of the worker."""
+
+    def __hash__(self) -> int: ...
+
+
+Inbox = queue.Queue[tuple[AnyWorker, Report]]
 
 
 class Worker:
@@ -170,7 +186,7 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether the process still runs, and is ours (not a forked parent's)."""
+        """True if the process still runs, and is ours (not a forked parent's)."""
         return self._owner == os.getpid() and self._process.poll() is None
 
     def begin(self, task: Task, inbox: Inbox) -> None:
@@ -179,14 +195,7 @@ class Worker:
         The last report says how it ended: one of ``done``, ``raised``, ``out of memory``,
         ``broken`` and ``died``.
         """
-        try:
-            data = packed(task)
-        except Exception as error:
-            raise WorkerError(
-                "expected what a worker process needs to be plain data and code, got something "
-                f"that cannot be sent there: {words(error)}; try rules and the like without locks, "
-                "open files or connections, or method='search'"
-            ) from error
+        data = packed_task(task)
         # in a thread: pipes cannot be waited for in any other portable way
         threading.Thread(target=self._converse, args=(data, inbox), daemon=True).start()
 
@@ -238,6 +247,18 @@ class Worker:
             self._process.wait()
             for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
                 _close(pipe)
+
+
+def packed_task(task: Task) -> bytes:
+    """A task as bytes."""
+    try:
+        return packed(task)
+    except Exception as error:
+        raise WorkerError(
+            "a worker process needs a copy of the space, its rules and the model, but one of "
+            f"them cannot be sent there: {words(error)}; remove locks, open files and "
+            "connections from them, or try method='search'"
+        ) from error
 
 
 def cannot_start(cause: object) -> WorkerError:
@@ -311,7 +332,7 @@ def _answer(data: bytes | None, send: Callable[[bytes], None]) -> bytes:
     except MemoryError:
         return out_of_memory
     except BaseException as error:
-        return _raised(error)
+        return packed_error(error)
     try:
         return packed(("done", answer))
     except MemoryError:
@@ -320,7 +341,7 @@ def _answer(data: bytes | None, send: Callable[[bytes], None]) -> bytes:
         return packed(("broken", f"its answer cannot be sent back: {words(error)}"))
 
 
-def _raised(error: BaseException) -> bytes:
+def packed_error(error: BaseException) -> bytes:
     """An exception, for the parent to raise."""
     in_words = packed(("broken", f"it failed there: {words(error)}"))
     if not isinstance(error, Exception):  # a task that calls `sys.exit` must not end the parent

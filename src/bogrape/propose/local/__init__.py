@@ -1,1 +1,1 @@
-"""Heuristics that look at graphs one batch after another, without a bound."""
+"""Heuristics that evaluate batches of graphs, without a bound."""

@@ -1,4 +1,4 @@
-"""Chains of local search, side by side: from landmarks, samples and graphs already seen.
+"""Parallel chains of local search from landmarks, samples and known graphs.
 
 In every round each chain tries a set of elementary moves (all of them when there are few), all
 candidates of all chains are evaluated as one batch with the exact acquisition, and each chain takes
@@ -38,6 +38,11 @@ _ALL_TRIED = 1500  # what a round costs that tries all moves of small graphs: it
 _STUCK_AFTER = 6  # rounds without improvement before a chain restarts: each tries some moves only
 _PENALTY = 1e300  # a unit of excess outweighs every acquisition value
 _LANDMARK_SHARE = 0.5  # of the time there is, at most, for choosing among the landmarks
+# Of graphs with many nodes few are evaluated in the time, and a move changes little of one: there,
+# improving moves are also made together, and chains begin from the best of more random graphs.
+_MANY_NODES = 40
+_TOGETHER = (2, 4, 8, 16, 32)  # of the best moves of a round
+_FRESH_SHARE, _FRESH_EACH = 0.3, 20  # of the time there is, and graphs for each that is chosen
 
 
 class Chains:
@@ -60,6 +65,8 @@ class Chains:
         n_seeds = min(_CHAINS // 3, len(alike)) + min(_CHAINS // 3, len(marks))
         # first of all: the others need not be in the space
         fresh = _sample(space, n, max(_CHAINS - n_seeds, _CHAINS // 3), rng, deadline)
+        if n >= _MANY_NODES:
+            fresh = self._best_fresh(fresh)
         seeds = [*self._best(alike), *self._best_of(marks)]
         self._current = Batch.of([*seeds, *fresh] or _anything(space, n))
         self._score = np.full(len(self._current), np.inf)
@@ -87,6 +94,17 @@ class Chains:
             return []
         values, joined = self._objective.evaluate(Batch.of(alike), self._deadline)
         return [alike[i] for i in _smallest(values, joined)]
+
+    def _best_fresh(self, fresh: Sequence[Graph]) -> list[Graph]:
+        """As many random graphs, the best of more of them."""
+        space, now = self._objective.space, time.monotonic()
+        until = now + _FRESH_SHARE * (self._deadline - now)
+        n, n_more = self._moves.n_nodes, _FRESH_EACH * len(fresh)
+        graphs = [*fresh, *_sample(space, n, n_more, self._rng, until)]
+        if not graphs:
+            return []
+        values, _ = self._objective.evaluate(Batch.of(graphs), self._deadline)
+        return [graphs[i] for i in np.argsort(values, kind="stable")[: len(fresh)]]
 
     def _best_of(self, marks: Landmarks) -> list[Graph]:
         """The most promising landmarks: of all, or of a selection that there is time for."""
@@ -136,16 +154,41 @@ class Chains:
         scores = self._evaluate(candidates, elite).reshape(n_chains, per_chain)
 
         best = scores.argmin(axis=1)
-        gain = scores[np.arange(n_chains), best] < self._score - STEP
         chosen = candidates.select(np.arange(n_chains) * per_chain + best)
+        reached = scores[np.arange(n_chains), best]
+        n_more = 0
+        for together in self._made_together(moves.reshape(n_chains, per_chain), scores):
+            values = self._evaluate(together, elite)
+            chosen = _where(values < reached, together, chosen)
+            reached = np.minimum(values, reached)
+            n_more += n_chains
+        gain = reached < self._score - STEP
         self._current = _where(gain, chosen, self._current)
-        self._score = np.where(gain, scores[np.arange(n_chains), best], self._score)
+        self._score = np.where(gain, reached, self._score)
         self._stuck = np.where(gain, 0, self._stuck + 1)
         stuck = np.flatnonzero(self._stuck >= _STUCK_AFTER)
         if stuck.size:
             self._restart(stuck, elite)
-        used = len(owner) + stuck.size
+        used = len(owner) + n_more + stuck.size
         return max(_ALL_TRIED, used) if per_chain == len(self._moves) else used
+
+    def _made_together(self, moves: IntArray, scores: FloatArray) -> Iterator[Batch]:
+        """The chains after several of their improving moves at once, where graphs are large.
+
+        Args:
+            moves: of each chain, one row per chain.
+            scores: what each of these moves leads to.
+        """
+        if self._current.n_nodes < _MANY_NODES:
+            return
+        order = np.argsort(scores, axis=1, kind="stable")[:, : _TOGETHER[-1]]
+        improving = np.take_along_axis(scores, order, 1) < self._score[:, None] - STEP
+        ordered, batch = np.take_along_axis(moves, order, 1), self._current
+        for k in range(int(improving.sum(axis=1).max(initial=0))):
+            moved = self._moves.apply(batch, ordered[:, k], self._rng)
+            batch = _where(improving[:, k], moved, batch)
+            if k + 1 in _TOGETHER and not self._late:
+                yield batch
 
     @property
     def _n_candidates(self) -> int:
@@ -189,7 +232,7 @@ class Chains:
 
 
 def _smallest(values: FloatArray, joined: IntArray) -> IntArray:
-    """Where the smallest values are that were evaluated, as many as may start chains."""
+    """Positions of the smallest evaluated values, as many as may start chains."""
     order = np.argsort(values, kind="stable")
     return order[joined[order] > 0][: _CHAINS // 3]
 

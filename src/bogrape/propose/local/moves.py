@@ -3,7 +3,8 @@
 A `MoveTable` lists every elementary change to a graph of one shape: flip an edge, move an end of an
 edge, reverse an arc, change a label, swap two labels, flip a feature, change an edge label. Where
 only some pairs of nodes can have an edge, as in a grid of given lines, moves keep to these, and an
-edge can also go to any other of them: few trees of given lines differ by one end of an edge.
+edge can also go to any other of them: few trees of given lines differ by one end of an edge. Most
+such exchanges keep the graph connected (`bogrape.propose.local.cycle_exchange`).
 `apply` performs one row of the table on each graph of a batch, and sets what follows from the rest
 by some rule (`Rule.derive`). Moves may leave the space; the caller filters.
 
@@ -24,8 +25,9 @@ from ...arrays import BoolArray, FloatArray, IntArray
 from ...batch import Batch
 from ...constraints import Edge
 from ...space import GraphSpace
+from .cycle_exchange import exchange_on_cycle
 
-FLIP, REWIRE, REVERSE, RELABEL, SWAP, FEATURE, EDGE_LABEL, EXCHANGE = range(8)
+FLIP, REWIRE, REVERSE, RELABEL, SWAP, FEATURE, EDGE_LABEL, EXCHANGE, ON_CYCLE = range(9)
 _MOST_EXCHANGES = 20_000  # rows; with more places for edges, other moves are plenty
 
 
@@ -56,6 +58,8 @@ class MoveTable:
         blocks = [(FLIP, pairs, 1.0), (REWIRE, triples, 0.5)]
         if some_impossible and len(pairs) ** 2 <= _MOST_EXCHANGES:
             blocks.append((EXCHANGE, _exchanges(pairs), 1.0))
+        if some_impossible and not space.directed:
+            blocks.append((ON_CYCLE, pairs, 3.0))
         if space.directed:
             blocks.append((REVERSE, pairs, 0.5))
         if space.n_labels > 1 and not space.fixed_labels:
@@ -134,6 +138,14 @@ class MoveTable:
         put(i, a[i], b[i], np.zeros(len(i), dtype=bool))
         put(i, c[i], d[i], np.ones(len(i), dtype=bool))
 
+        i = np.flatnonzero(kind == ON_CYCLE)
+        if len(i):
+            gone, come = self._on_cycles(batch, i if owner is None else owner[i], index[i], rng)
+            moved = (gone != come).any(axis=1)
+            i, gone, come = i[moved], gone[moved], come[moved]
+            put(i, gone[:, 0], gone[:, 1], np.zeros(len(i), dtype=bool))
+            put(i, come[:, 0], come[:, 1], np.ones(len(i), dtype=bool))
+
         i = np.flatnonzero(kind == REVERSE)
         i = i[adjacency[i, a[i], b[i]] & ~adjacency[i, b[i], a[i]]]
         put(i, a[i], b[i], np.zeros(len(i), dtype=bool))
@@ -156,6 +168,21 @@ class MoveTable:
                 edge_labels[i, b[i], a[i]] = c[i]
         changed = Batch(adjacency, labels, features, edge_labels, batch.directed)
         return self.space.derived(changed, deadline=deadline)
+
+    def _on_cycles(
+        self, batch: Batch, graph: IntArray, index: IntArray, rng: np.random.Generator
+    ) -> tuple[IntArray, IntArray]:
+        """Edges that go and edges that come, (K, 2) each; the same where there is no exchange."""
+        every = self.rows[self.rows[:, 0] == ON_CYCLE, 1:3]
+        gone = self.rows[index, 1:3].copy()
+        come = gone.copy()
+        for k, g in enumerate(graph):
+            found = exchange_on_cycle(
+                gone[k].copy(), every, batch.adjacency[g], batch.distances[g], rng
+            )
+            if found is not None:
+                gone[k], come[k] = found
+        return gone, come
 
 
 def places(space: GraphSpace, n: int) -> tuple[BoolArray, bool]:

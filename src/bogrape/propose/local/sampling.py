@@ -41,7 +41,7 @@ def propose_sample(objective: AnyCriterion, request: Request) -> Proposal:
 
 
 def _one_graph(objective: AnyCriterion, request: Request) -> list[Graph]:
-    """A graph found at the last moment, when there was no time for several."""
+    """A single graph, if there was no time for several."""
     elite = Elite(request.excluded, identify=objective.space.identity)
     if not find_any(objective, elite, request) or not elite.ties:
         raise request.too_late()

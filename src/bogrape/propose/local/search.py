@@ -1,17 +1,17 @@
-"""Restarted local search: the incumbent that a proof starts from, and the whole of some methods.
+"""Restarted local search: the whole of some methods, and the source of incumbents for proofs.
 
-The budget is a number of evaluations, so the answer depends on the seed and not on the machine; the
-deadline only cuts off. Graphs that are the same as an excluded one are passed through but never
-returned. How chains descend is told in `bogrape.propose.local.chains`.
+The budget is a number of evaluations, so the answer depends on the seed and not on the machine,
+unless the deadline stops it. Chains may pass through excluded graphs but never
+return them. `bogrape.propose.local.chains` describes the chains.
 
-`FirstSearch` comes before a proof, and goes on beside it if the clock is short. It is the search of
-``method="search"``, graph by graph: same seed, same budget. If its share of the time is too short
-for the budget, the rest of it is done in the time in which workers prove, so that a proposal with a
-proof is as good as one without.
+`FirstSearch` comes before a proof, and continues during the proof if time is short. It evaluates
+the same graphs as ``method="search"`` with the same seed and budget. If its share of the time is
+too short for the budget, it continues while workers prove, so that a proposal with a proof is as
+good as one without.
 
 The kernels see counts, and many graphs have equal counts, so exact *ties* are common. Of the graphs
-tied for the best value take the one least like those already seen: the largest distance, in
-labelled path counts and degrees, to the nearest of them. What is still tied is decided by the seed.
+tied for the best value, the one least similar to known graphs is taken: the one with the largest
+distance, in labelled path counts and degrees, to the nearest of them. The seed breaks further ties.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def search(
     starts: Sequence[Graph] = (),
     stop: Callable[[], bool] = lambda: False,
 ) -> Elite:
-    """Search all sizes of the space; the sizes that do best get a second helping.
+    """Search all sizes of the space; the best sizes get a second share of the budget.
 
     Args:
         objective: what to minimise, and over which space.
@@ -215,7 +215,7 @@ def break_tie(
 
 
 def _distances(graphs: Sequence[Graph], seen: Sequence[Graph]) -> FloatArray:
-    """How far each graph is from the nearest one seen."""
+    """Distance of each graph to the nearest one seen."""
     described = _describe([*graphs, *seen])
     described = described[:, described.any(axis=0)]
     mine, theirs = described[: len(graphs)], described[len(graphs) :]

@@ -46,8 +46,8 @@ def refuse_checked_rules(space: GraphSpace) -> None:
     if space.checked_rules:
         names = ", ".join(rule.name for rule in space.checked_rules)
         raise UnsupportedError(
-            f'expected rules with linear rows for method "mip", got {names}, whose meaning no '
-            'program can hold; try method="exact", which checks every graph, or define rows(shape)'
+            f'expected rules with linear rows for method "mip", got {names}, which have '
+            'none; try method="exact", which checks every graph, or define rows(shape)'
         )
 
 
@@ -71,7 +71,7 @@ class AcquisitionProgram:
         if not isinstance(objective.acquisition, LCB):
             raise UnsupportedError(
                 f'expected the acquisition LCB for method "mip", got {objective.acquisition!r}: '
-                'only sums of mean and deviation have linear rows; try LCB(1.0), or method="search"'
+                'no other one can be encoded as a program; try LCB(1.0), or method="search"'
             )
         space, model = objective.space, objective.posterior.model
         refuse_checked_rules(space)

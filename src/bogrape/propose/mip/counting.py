@@ -33,7 +33,7 @@ Key = tuple[str, *tuple[int, ...]]  # ("D", s), ("P", s, a, b) or ("N", m)
 
 
 class Distances:
-    """Which distance each pair has.
+    """Indicators of the distance of each pair.
 
     Rows, in the order they are added (s = n means "no path" and exists only where that is
     possible):
@@ -72,7 +72,7 @@ class Distances:
 
 
 class LabelledPaths:
-    """Which distance and which labels each pair has (erratum E7).
+    """Indicators of the distance and the labels of each pair (erratum E7).
 
     Rows, in the order they are added, for each pair u, v:
 
@@ -137,7 +137,7 @@ class Coordinate:
 
     @property
     def parts(self) -> bool:
-        """Whether the count is not decided by the size alone."""
+        """True if the count is not decided by the size alone."""
         return any(len(values) > 1 for values in self.possible.values())
 
     def observed(self, counts: Counts) -> list[float]:

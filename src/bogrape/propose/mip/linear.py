@@ -48,7 +48,7 @@ class Linear:
 
     @property
     def is_constant(self) -> bool:
-        """Whether no variable is in it."""
+        """True if no variable is in it."""
         return not self.terms
 
 

@@ -58,7 +58,7 @@ class Paths:
 
     @property
     def partial(self) -> bool:
-        """Whether a pair of nodes may have no path, or not exist."""
+        """True if a pair of nodes may have no path, or not exist."""
         return bool(self.r) or self.n_min < self.n_max
 
     def pairs(self) -> Iterator[Pair]:

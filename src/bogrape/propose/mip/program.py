@@ -75,7 +75,7 @@ class Violation(NamedTuple):
 
 
 class Size(NamedTuple):
-    """How large a program is; what licences count."""
+    """Size of a program, as counted by solver licences."""
 
     n_variables: int
     n_rows: int
@@ -207,7 +207,7 @@ class Program:
         return [float(point[v.name]) for v in self.variables]
 
     def violations(self, point: Point, tolerance: float = 1e-6) -> list[Violation]:
-        """What the point breaks by more than the tolerance; no solver is involved."""
+        """Rows that the point violates by more than the tolerance; no solver is involved."""
         x = self.vector(point)
         out = []
         for value, variable in zip(x, self.variables, strict=True):

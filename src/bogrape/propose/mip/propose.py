@@ -103,7 +103,7 @@ def propose_mip(objective: Criterion, request: Request) -> Proposal:
     except OutOfTime:
         logger.debug("no time to write the program down; the start is returned without a bound")
     if (finished or bound > -math.inf) and not _is_sound(objective, encoded.form):
-        logger.warning("K⁻¹ is too large for %s to prove anything; its bound is left out", solver)
+        logger.warning("K⁻¹ is too large for a reliable bound by %s; the bound is left out", solver)
         bound, finished = -math.inf, False
     if best.graph is None:
         raise _nothing(objective, request, finished)
@@ -188,19 +188,19 @@ def _solve(
 
 
 def _closeness(value: float, gap: float, allowance: float) -> float:
-    """How near the bound must be for the gap to be closed."""
+    """Largest difference of value and bound at which the gap counts as closed."""
     return room(max(RECOMPUTED, gap), value) + allowance
 
 
 def _bound(solution: Solution, best: _Best, margin: float) -> float:
-    """What no graph that is left can fall below; with nothing left, the best so far."""
+    """Lower bound for all graphs that are not excluded; the best value if there are none."""
     return best.value if solution.status == "infeasible" else solution.bound - margin
 
 
 def _misfit(
     objective: Criterion, encoded: AcquisitionProgram, best: _Best, deadline: float
 ) -> float:
-    """How far the rows overstate known values, in floating point; K⁻¹ costs digits."""
+    """Largest excess of the program over true values on known graphs; K⁻¹ costs digits."""
     try:
         graphs = objective.space.sample(8, seed=0, deadline=deadline)
     except SamplingError as error:
@@ -213,7 +213,7 @@ def _misfit(
 
 
 def _is_sound(objective: Criterion, form: str) -> bool:
-    """Whether the solver can add up the rows of the posterior.
+    """True if the solver can add up the rows of the posterior.
 
     With graphs observed twice, or equal to the kernel, the published form has entries near
     ``1 / noise``. SCIP was seen to lose the better of two graphs then, whatever its tolerance, and
@@ -226,7 +226,7 @@ def _is_sound(objective: Criterion, form: str) -> bool:
 
 
 def _nothing(objective: Criterion, request: Request, finished: bool) -> BoGrapeError:
-    """Why there is no graph to propose."""
+    """Error that says why there is no graph to propose."""
     if finished and not request.excluded:
         rules = [rule.name for rule in objective.space.rules]
         return InfeasibleSpaceError(

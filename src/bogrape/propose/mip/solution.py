@@ -1,4 +1,4 @@
-"""What an adapter is asked for and what it answers; plain values that can go between processes."""
+"""Requests to solver adapters and their answers: plain values that can be pickled."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Status = Literal["optimal", "gap_limit", "time_limit", "memory_limit", "infeasib
 
 @dataclass(frozen=True)
 class Limits:
-    """What one solve may use."""
+    """Limits of one solve."""
 
     seconds: float = 60.0
     _: KW_ONLY
@@ -34,7 +34,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Solution:
-    """How a solve ended; ``found`` is best first."""
+    """Result of a solve; ``found`` is best first."""
 
     status: Status
     _: KW_ONLY
@@ -46,7 +46,7 @@ class Solution:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a solve could not be done; ``kind`` says what to do about it."""
+    """Reason for a failed solve; ``kind`` selects the remedy."""
 
     kind: Literal["missing", "licence", "size", "memory", "failed"]
     message: str
@@ -54,7 +54,7 @@ class Failure:
 
 @dataclass
 class Report:
-    """Where an adapter reports solutions and bounds while it runs."""
+    """Interface by which an adapter reports solutions and bounds while it runs."""
 
     tell: Callable[[Found | float], None] = field(default=lambda _: None)
 

@@ -2,6 +2,6 @@
 
 One schema for both (`schema`), trials as rows of plain text and numbers with a checksum (`rows`),
 and every change of a study one transaction (`storage`). Graphs are JSON; nothing is pickled. A
-SQLite file is looked through (`integrity`) without touching it (`untouched`) before it is opened,
-and what is left of a damaged one can be read (`rescue`).
+SQLite file is checked (`integrity`) without changing it (`untouched`) before it is opened,
+and the remains of a damaged one can be read (`rescue`).
 """

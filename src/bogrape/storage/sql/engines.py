@@ -1,8 +1,8 @@
-"""Connections: what is particular to SQLite and to PostgreSQL.
+"""Connections to SQLite and PostgreSQL.
 
-SQLite writes ahead into a log (``journal=wal``): one flush of the disk a transaction. The log needs
+SQLite uses a write-ahead log (``journal=wal``): one disk flush per transaction. The log needs
 memory shared by all processes, so on the file systems of clusters, which other machines may use at
-the same time, the slower rollback journal (``journal=delete``) is taken. Either way a committed
+the same time, the slower rollback journal (``journal=delete``) is used. Either way a committed
 transaction survives a killed process and a power cut. Tables are made under the rollback journal,
 so that the mark of our files (``application_id``) is in the file itself.
 """
@@ -145,7 +145,7 @@ def set_journal(engine: Engine) -> None:
 
 
 def _is_shared(path: Path) -> bool:
-    """Whether other machines may use the file system of the path, as far as can be told."""
+    """True if other machines may use the file system of the path, as far as can be told."""
     try:
         mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
         place = path.parent.resolve()

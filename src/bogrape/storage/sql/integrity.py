@@ -1,13 +1,13 @@
-"""Is everything there, and as it was written? Asked before a SQLite file is opened for writing.
+"""Integrity of a SQLite file, checked completely before it is opened for writing.
 
 Three layers. SQLite compares its pages, tables and indexes with each other (``integrity_check``:
 ``quick_check`` leaves out indexes, through which all rows are read). Every row has a checksum. And
-the row of a study knows how many trials it has, and a digest of all of them: a sum, so that a
-change of one trial needs no look at the others. A trial that is gone, or is there in an older
-version, makes the sum wrong.
+the row of a study holds the number of its trials and a digest of all of them: a sum, so that a
+change of one trial does not involve the others. A trial that is missing or outdated
+makes the sum wrong.
 
 The whole file is read: about 0.1 s for 1,000 trials with 20 nodes (1.3 MB), 0.9 s for 10,000. That
-is a tenth of the time it takes to make graphs out of them.
+is a tenth of the time needed to build their graphs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SHOWN = 10  # numbers in a message
 
 
 def check_file(path: Path) -> bool:
-    """Whether the file holds studies (an empty one does not); damage is an error.
+    """True if the file holds studies (an empty one does not); damage is an error.
 
     Nothing is written, neither to the file nor beside it.
     """
@@ -134,7 +134,7 @@ def _check_studies(connection: Connection) -> None:
 
 def _sound(row: Mapping[str, Any]) -> Mapping[str, Any]:
     if row["checksum"] != row_checksum(row):
-        raise damaged_trial(row["number"], "its checksum does not fit")
+        raise damaged_trial(row["number"], "its checksum does not match")
     return row
 
 
@@ -143,7 +143,7 @@ def check_study(study: Mapping[str, Any]) -> None:
     if "checksum" in study and study["checksum"] != study_checksum(study):
         raise damaged(
             f"the entry of study {study['name']!r:.120}",
-            "its checksum does not fit its name, settings and counters",
+            "its checksum does not match its name, settings and counters",
         )
 
 

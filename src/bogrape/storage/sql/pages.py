@@ -1,4 +1,4 @@
-"""Rows out of the raw pages of a SQLite file, whatever is left of its structure.
+"""Rows from the raw pages of a SQLite file, even if its structure is damaged.
 
 SQLite finds a row through other pages: the schema, inner nodes, indexes. Where one of these is
 damaged, rows behind it are out of its reach although they are intact. Here every page is taken as a

@@ -1,4 +1,4 @@
-"""Recovery of damaged SQLite files: every trial whose checksum fits.
+"""Recovery of damaged SQLite files: every trial with a matching checksum.
 
 The file is read as bytes and never opened as a database, so nothing can change it and no damage can
 hide a trial that is there: see `pages`.
@@ -45,7 +45,9 @@ def read_rescued(path: Path) -> list[RescuedStudy]:
                 _keep(rows.setdefault(row["study"], {}), row["number"], row)
     out = [_rescued(entries.get(i), rows.get(i, {})) for i in sorted({*entries, *rows})]
     if not out:
-        raise StorageError(f"no trial can be read in {str(path)!r}: was this a storage of studies?")
+        raise StorageError(
+            f"no readable trial found in {str(path)!r}: is it a database of studies?"
+        )
     return out
 
 
@@ -55,10 +57,10 @@ def write_rescued(studies: list[RescuedStudy], path: Path) -> None:
     if nameless:
         raise StudyError(
             f"the settings of {nameless} of {len(studies)} studies are lost, so they cannot be "
-            "made again; save their trials as .jsonl or .csv, and import them into a new study"
+            "restored; save their trials as .jsonl or .csv, and import them into a new study"
         )
     if path.exists():
-        raise InvalidInputError(f"{str(path)!r} exists already; give another name")
+        raise InvalidInputError(f"{str(path)!r} already exists; choose another name")
     url = URL.create("sqlite", database=str(path)).render_as_string(hide_password=False)
     storage = SQLStorage(url)
     for study in studies:
@@ -101,7 +103,7 @@ def _layouts(table: str) -> list[list[str]]:
 
 
 def _as_rows(table: str, values: list[Any]) -> Iterator[dict[str, Any]]:
-    """What the values could be as a row of the table."""
+    """Possible rows of the table with these values."""
     for names in _layouts(table):
         if len(values) <= len(names):
             yield dict(zip(names, values, strict=False))

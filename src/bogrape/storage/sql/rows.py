@@ -51,7 +51,7 @@ def to_trial(row: Mapping[str, Any]) -> Trial:
     number = row["number"]
     try:
         if row["checksum"] != row_checksum(row):
-            raise ValueError("its checksum does not fit")
+            raise ValueError("its checksum does not match")
         if row["state"] not in STATES or row["origin"] not in ORIGINS:
             raise ValueError(f"unknown state {row['state']!r} or origin {row['origin']!r}")
         value = row["value"]
@@ -195,6 +195,6 @@ def changed_digest(
 
 
 def _mark(row: Mapping[str, Any]) -> int:
-    """What a row adds to the digest of its study."""
+    """Contribution of a row to the digest of its study."""
     text = json.dumps([row["number"], row["revision"], row["key"], row["checksum"]])
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest(), "big")

@@ -1,4 +1,4 @@
-"""The tables, their version, and the way from every older version to the present one."""
+"""The tables, their version, and the migrations from every older version."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def version_of(connection: Connection) -> int | None:
     if len(rows) != 1 or not isinstance(rows[0], int):
         raise StorageError(
             f"the table {schema_table.name} must hold one version number, got {rows!r:.100}; the "
-            "database was changed by something else: restore it from a copy"
+            "database was changed by another program: restore it from a copy"
         )
     return rows[0]
 

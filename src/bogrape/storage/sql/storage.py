@@ -362,7 +362,7 @@ def _renew_keys(connection: Connection, study: int, identify: Callable[[Graph], 
 
 
 def _taken(connection: Connection, study: int, keys: Sequence[str]) -> set[str]:
-    """Which of the keys trials of the study have already."""
+    """Those of the keys that trials of the study already have."""
     found: set[str] = set()
     for i in range(0, len(keys), _AT_ONCE):
         some = table.c.key.in_(keys[i : i + _AT_ONCE])

@@ -42,7 +42,7 @@ def side_file(path: Path, end: str) -> Path:
 
 
 def is_writable(path: Path) -> bool:
-    """Whether SQLite could change the file: it needs to make files beside it."""
+    """True if SQLite could change the file: it needs to make files beside it."""
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
@@ -96,7 +96,7 @@ def damaged(what: str, why: object) -> StorageError:
 
 
 def check_header(path: Path, copy: Path | None = None) -> bool:
-    """Whether the file, or the copy of it, has content; what is not ours is refused."""
+    """True if the file, or the copy of it, has content; what is not ours is refused."""
     with (copy or path).open("rb") as file:
         header = file.read(_HEADER)
     if not header:
@@ -117,14 +117,14 @@ def check_header(path: Path, copy: Path | None = None) -> bool:
 
 
 def _has_closed_log(path: Path) -> bool:
-    """Whether the file is of the kind with a write-ahead log, and has none at the moment."""
+    """True if the file is of the kind with a write-ahead log, and has none at the moment."""
     with path.open("rb") as file:
         is_wal = file.read(20)[19] == 2
     return is_wal and _size(side_file(path, "-wal")) <= 0
 
 
 def _needs_copy(path: Path) -> bool:
-    """Whether a side file holds changes that only a writer could take up."""
+    """True if a side file holds changes that only a writer could take up."""
     if _size(side_file(path, "-wal")) > 0:
         return not side_file(path, "-shm").exists() and _size(path) > 0
     try:

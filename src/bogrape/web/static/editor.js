@@ -5,7 +5,10 @@
   const known = JSON.parse(form.dataset.editor);
   const paper = document.getElementById("paper"), status = document.getElementById("drawn");
   const labels = document.getElementById("el"), kinds = document.getElementById("ek");
-  const SVG = "http://www.w3.org/2000/svg", WIDTH = 600, HEIGHT = 400, RADIUS = 17;
+  const SVG = "http://www.w3.org/2000/svg", RADIUS = 17;
+  const narrow = paper.getBoundingClientRect().width < 480;  // so that fingers hit the nodes
+  const WIDTH = narrow ? 360 : 600, HEIGHT = narrow ? 320 : 400;
+  paper.setAttribute("viewBox", "0 0 " + WIDTH + " " + HEIGHT);
   let nodes = [], edges = [], chosen = null, past = [], dragged = null, moved = false;
 
   function option(select, text, value) {
@@ -19,11 +22,12 @@
 
   function begin() {
     const xs = known.nodes.map(function (n) { return n[1]; }), ys = known.nodes.map(function (n) { return n[2]; });
-    const left = Math.min.apply(null, xs), top = Math.min.apply(null, ys);
-    const scale = Math.min((WIDTH - 90) / Math.max(1e-6, Math.max.apply(null, xs) - left),
-      (HEIGHT - 90) / Math.max(1e-6, Math.max.apply(null, ys) - top), 110);
+    const left = Math.min.apply(null, xs), right = Math.max.apply(null, xs);
+    const top = Math.min.apply(null, ys), bottom = Math.max.apply(null, ys);
+    const scale = Math.min((WIDTH - 90) / Math.max(1e-6, right - left), (HEIGHT - 90) / Math.max(1e-6, bottom - top), 110);
     nodes = known.nodes.map(function (n) {
-      return {label: n[0], x: 45 + (n[1] - left) * scale, y: 45 + (n[2] - top) * scale};
+      return {label: n[0], x: WIDTH / 2 + (n[1] - (left + right) / 2) * scale,
+        y: HEIGHT / 2 + (n[2] - (top + bottom) / 2) * scale};
     });
     edges = known.edges.map(function (e) { return {u: e[0], v: e[1], kind: e[2]}; });
   }
@@ -50,14 +54,20 @@
     paper.replaceChildren();
     edges.forEach(function (edge) {
       const a = nodes[edge.u], b = nodes[edge.v];
-      paper.append(element("line", {x1: a.x, y1: a.y, x2: b.x, y2: b.y}));
+      const ends = {x1: a.x, y1: a.y, x2: b.x, y2: b.y};
+      const strokes = known.orders[edge.kind - 1] || 1;  // of a double bond, two
+      if (strokes > 1) {  // a wide line, and a narrower one of the paper's colour on it
+        paper.append(element("line", Object.assign({style: "stroke-width:" + (5 * strokes - 1)}, ends)));
+        paper.append(element("line", Object.assign({"class": "between", style: "stroke-width:" + (5 * strokes - 6)}, ends)));
+      }
+      if (strokes !== 2) { paper.append(element("line", ends)); }
       if (known.directed) {
         const far = Math.hypot(b.x - a.x, b.y - a.y) || 1, back = (RADIUS + 6) / far;
         paper.append(element("circle", {cx: b.x - (b.x - a.x) * back, cy: b.y - (b.y - a.y) * back, r: 5, fill: "currentColor"}));
       }
-      if (edge.kind > 0) {
+      if (edge.kind > 0 && known.orders[edge.kind - 1] === 0) {
         const text = element("text", {x: (a.x + b.x) / 2, y: (a.y + b.y) / 2, "class": "kind"});
-        text.textContent = edge.kind === 1 ? "" : String(edge.kind);
+        text.textContent = String(edge.kind);
         paper.append(text);
       }
     });

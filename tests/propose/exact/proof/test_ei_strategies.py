@@ -248,7 +248,7 @@ class _Changed(EI):
     """Computes something else, perhaps."""
 
 
-def test_a_subclass_of_ei_is_not_taken_for_ei() -> None:
+def test_a_subclass_of_ei_is_not_treated_as_ei() -> None:
     space = SPACES["labels"]
     for kernel in STRATEGIES:
         criterion = Criterion(space, fitted(space, kernel).posterior, _Changed())

@@ -85,7 +85,7 @@ def test_codes_are_equal_exactly_for_isomorphic_graphs(n, random):
     assert (first == third) == nx.is_isomorphic(graph, other)
 
 
-def test_a_symmetric_graph_has_one_code_whatever_its_numbers():
+def test_a_symmetric_graph_has_one_code_under_any_numbering():
     cube = nx.to_numpy_array(nx.hypercube_graph(3))
     rng = np.random.default_rng(0)
     some = [cube[np.ix_(p, p)] for p in (rng.permutation(8) for _ in range(20))]

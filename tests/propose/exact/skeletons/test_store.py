@@ -40,7 +40,7 @@ def test_what_was_listed_is_read_and_not_listed_again(folder, monkeypatch):
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "empty", "other version", "longer"])
-def test_a_damaged_file_is_noticed_and_made_anew(folder, monkeypatch, caplog, damage):
+def test_a_damaged_file_is_noticed_and_rebuilt(folder, monkeypatch, caplog, damage):
     first = skeletons_of(7, 4, range(3, 4))
     path = only_file(folder)
     whole = path.read_bytes()

@@ -49,11 +49,11 @@ class Chord:
 
     @property
     def _certain(self) -> float:
-        """What LCB may be off by where a deviation counts as larger than it is."""
+        """Error of LCB if a deviation counts as larger than it is."""
         return self.kappa * CERTAIN if self.low <= CERTAIN else 0.0
 
     def overlaps(self, other: Chord) -> bool:
-        """Whether some range belongs to both."""
+        """True if some range belongs to both."""
         return self.low < other.high and other.low < self.high
 
     def limit(self, value: float) -> float:
@@ -112,14 +112,14 @@ def _chord(goal: float, value: float, low: float, high: float) -> Chord:
 
 
 def _farthest(chord: Chord, value: float) -> float:
-    """How far the chord is from M half-way."""
+    """Distance of the chord from M at its middle."""
     at = np.array([chord.low, (chord.low + chord.high) / 2, chord.high])
     low, middle, high = largest_mean(chord.goal, value, at)
     return float((low + high) / 2 - middle)
 
 
 def _inverse_log_h(target: FloatArray) -> FloatArray:
-    """Where `log_h` is the target, or a little before: it rises, ever less steeply.
+    """Where `log_h` reaches the target, or slightly before: it is increasing and concave.
 
     Newton's method, from the left: a tangent of a concave function is above it, so that no step
     goes too far.

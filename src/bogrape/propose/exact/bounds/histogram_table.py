@@ -128,7 +128,7 @@ def table_of_histograms(
 
 
 def is_concave(objective: Criterion) -> bool:
-    """Whether values are known to be concave in the N once h is given."""
+    """True if values are known to be concave in the N once h is given."""
     known = isinstance(objective.acquisition, (LCB, EI))
     return known and is_published(objective.posterior.model.kernel)
 

@@ -166,7 +166,7 @@ class KernelBoxes:
         return np.asarray(np.maximum(values, boxes.bound))
 
     def _ranges(self, low: Counts, high: Counts, others: Counts) -> BoxBounds:
-        """What the covariances of boxes and other counts lie between."""
+        """Bounds on the covariances between boxes and other counts."""
         model = self._model
         found = checked_box_bounds(model.kernel, low, high, others)
         out = BoxBounds(*(model.alpha * part for part in vars(found).values()))

@@ -52,7 +52,7 @@ class Lowest:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Remainder:
-    """Where LCB may be below a value."""
+    """A part of a piece in which LCB may be below a value."""
 
     bound: float  # on LCB
     box: Box | None  # holds all counts of interest; there are none if it is None
@@ -138,7 +138,7 @@ class Program:
 
     @staticmethod
     def _without_inequalities(lines: Sequence[Line], box: Box) -> tuple[Lowest, FloatArray]:
-        """What the box alone tells: all there is where a solver gives up."""
+        """The bound of the box alone, used if a solver gives up."""
         least = [_least(line, box) for line in lines]
         i = int(np.argmax(least))
         size = float(np.abs(lines[i].cost) @ box.high) + abs(lines[i].offset)
@@ -195,7 +195,7 @@ class Program:
         return int(status)
 
     def _is_empty(self, box: Box) -> bool:
-        """Whether the least by which inequalities are missed is proved to be more than nothing."""
+        """True if the least by which inequalities are missed is proved to be more than nothing."""
         self._objective.SetCoefficient(self._largest, 0.0)
         self._objective.SetCoefficient(self._missed, 1.0)
         self._missed.SetBounds(0.0, _ELASTIC)
@@ -208,7 +208,7 @@ class Program:
         return least > 0
 
     def _by_duals(self, cost: FloatArray, box: Box, *, elastic: bool = False) -> float:
-        """What the dual values prove of the minimum of ``cost x``."""
+        """Lower bound on the minimum of ``cost x`` proved by the dual values."""
         dual = np.minimum([side.dual_value() for side in self._sides], 0.0)
         most, matrix = self._most[self._told], self._of_told
         reduced = cost - matrix.T @ dual

@@ -89,7 +89,7 @@ class LcbOverCounts(Protocol):
         """A line with a direction in which the mean falls."""
 
     def touching(self, x: FloatArray, box: Box) -> Any:
-        """What tells the line that comes near LCB at x."""
+        """Parameters of the line that is close to LCB at x."""
 
     def below(self, tangent: Any, box: Box, value: float = math.inf) -> Line:
         """A line that is nowhere above LCB in a box, as far as LCB is below a value."""
@@ -125,7 +125,7 @@ def quick_bound(
 
 
 def _lowest(cost: FloatArray, box: Box, coordinates: Coordinates, *, connected: bool) -> FloatArray:
-    """Where costs are least if all pairs of a type may be at any one distance, or at none."""
+    """Counts of least cost if all pairs of a type may be at any one distance, or at none."""
     out = np.where(cost < 0, box.high, 0.0)
     by_type: dict[tuple[int, ...], list[int]] = {}
     for i, path in enumerate(coordinates.paths):
@@ -140,7 +140,7 @@ def _lowest(cost: FloatArray, box: Box, coordinates: Coordinates, *, connected: 
 
 @dataclass(frozen=True, eq=False)
 class _At:
-    """Where a line of SP touches: ``b`` and ``tau`` above."""
+    """Parameters of a line for SP: ``b`` and ``tau`` above."""
 
     b: FloatArray
     tau: float
@@ -179,7 +179,7 @@ class LinearLcbOverCounts:
 
 @dataclass(frozen=True, eq=False)
 class _AtExponents:
-    """Where a line of ESP touches: the ``t_i``, ``c`` and ``tau`` above."""
+    """Parameters of a line for ESP: the ``t_i``, ``c`` and ``tau`` above."""
 
     t: FloatArray
     c: FloatArray

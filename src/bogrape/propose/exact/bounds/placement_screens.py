@@ -50,7 +50,7 @@ class PlacementScreen(Protocol):
     def below(
         self, distances: IntArray, types: IntArray, of: OfComposition, value: float
     ) -> Iterator[tuple[IntArray, IntArray]]:
-        """Which skeletons, with which placements, may have a value below a limit.
+        """Skeletons, with their placements, that may have a value below a limit.
 
         Args:
             distances: of the pairs of nodes of each skeleton, (S, pairs).
@@ -173,7 +173,7 @@ class ExponentialScreen:
                 yield first + i, start + j
 
     def _lost(self, weights: FloatArray, kind: type[np.floating[Any]]) -> FloatArray:
-        """What rounding may take from ``exp(exponents) @ weights``, and more."""
+        """Upper bound on the rounding error of ``exp(exponents) @ weights``."""
         n = self._values.n_nodes
         unit = float(np.finfo(kind).eps)
         # sums over pairs and nodes, rounded maps, the exponential, and the sum over observations

@@ -34,7 +34,7 @@ _CENTRES = 40  # sums that are tried as N_0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OfComposition:
-    """What is known of all graphs with one composition whose nodes have some degrees."""
+    """Bounds for all graphs with one composition whose nodes have given degrees."""
 
     composition: IntArray  # (L,)
     sums: IntArray  # (R, M): the sums there may be
@@ -64,7 +64,7 @@ class PlacementValues(SeparateValues):
     # -- sums ---------------------------------------------------------------------------------
 
     def of_composition(self, sums: IntArray) -> OfComposition:
-        """What is known of sums that have their labels in common."""
+        """Bounds for sums with the same labels."""
         nodes = self.of_nodes(sums)
         chosen = np.arange(0, len(sums), max(1, len(sums) // _CENTRES))
         apart = self._apart(sums, nodes, chosen)
@@ -125,7 +125,7 @@ class PlacementValues(SeparateValues):
 
     @cached_property
     def squares(self) -> FloatArray:
-        """What the square of each count adds to that of ``P``: two cells, or one of twice it."""
+        """Contribution of each squared count to that of ``P``: two cells, or one of twice it."""
         of_types = [4.0 if a == b else 2.0 for a, b in self.types]
         return np.tile(of_types, self.n_nodes - 1)
 
@@ -176,7 +176,7 @@ class PlacementValues(SeparateValues):
 
     @cached_property
     def rounded_mean(self) -> float:
-        """How far off a mean may be in weight space, whatever the counts."""
+        """Error of a mean in weight space, for any counts."""
         posterior = self.criterion.posterior
         assert isinstance(posterior, WeightPosterior)
         largest = np.sqrt(posterior.model.alpha) * np.ones((1, len(posterior.weights)))

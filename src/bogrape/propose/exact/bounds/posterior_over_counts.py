@@ -192,7 +192,7 @@ def _columns(fitted: FittedModel, coordinates: Coordinates) -> FloatArray:
 
 
 def has_corners(structure: Structure, coordinates: Coordinates) -> bool:
-    """Whether `corner_bound` has anything to say; far quicker than to make its form."""
+    """True if `corner_bound` has anything to say; far quicker than to make its form."""
     if structure.connectivity != "strong" or not coordinates.paths:
         return False
     shape = coordinates.shape
@@ -269,7 +269,7 @@ def _node_corners(coordinates: Coordinates) -> list[tuple[int, ...]]:
 def composition_bounds(
     posterior: WeightPosterior, shape: Shape, table: IntArray, kappa: float
 ) -> FloatArray:
-    """Standardised lower bounds on LCB with the SP kernel, one a row of label numbers."""
+    """Standardised lower bounds on LCB with the SP kernel, one per row of label numbers."""
     fitted = posterior.model
     n, n_labels = shape.n_nodes, shape.n_labels
     coordinates = Coordinates.of(shape, labelled=True, longest=n - 1)

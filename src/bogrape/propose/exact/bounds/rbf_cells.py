@@ -4,10 +4,10 @@ With ``k(x, x_i) = exp(-u_i / 2)`` for the i-th observation,
 
 .. math:: u_i(x) = a_i + \sum_j d_j (C_j(x) - t_{ij})^2 ,
 
-where every *cell* ``C_j`` is a sum of some counts of one type (pairs with given labels within so
-many steps, or farther apart; nodes with a feature), and ``a_i`` is what does not vary in the piece:
-the numbers of nodes with each label, pairs with labels that no node of the piece has, and, in
-connected graphs, pairs joined by a path.
+where every *cell* ``C_j`` is a sum of some counts of one type (pairs with given labels within a
+number of steps, or farther apart; nodes with a feature), and ``a_i`` is constant in the piece: it
+includes the numbers of nodes with each label, pairs with labels that no node of the piece has, and,
+in connected graphs, pairs joined by a path.
 """
 
 from __future__ import annotations

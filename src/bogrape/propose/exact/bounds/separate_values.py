@@ -145,6 +145,6 @@ class SeparateValues:
 
 
 def rounding(rows: FloatArray, weights: FloatArray) -> float:
-    """How far off any of ``rows @ weights`` may be, here and wherever it is computed again."""
+    """Rounding error of ``rows @ weights``, here and wherever it is recomputed."""
     largest = float((np.abs(rows) @ np.abs(weights)).max(initial=0.0))
     return 4 * _EPSILON * (2 + len(weights)) * largest

@@ -55,7 +55,7 @@ class EsspMean:
 
     @property
     def rounding(self) -> float:
-        """What floating point may be off by: large weights of both signs are added up."""
+        """Rounding error: large weights of both signs are added up."""
         return 16 * float(np.finfo(float).eps * math.e * np.abs(self.weights).sum())
 
     @classmethod
@@ -82,7 +82,7 @@ class EsspMean:
 
 
 def hull(boxes: HistogramBoxes, mean: EsspMean, n: int) -> list[Inequality[Distance]]:
-    """What all histograms in the boxes satisfy: what a solver is told in place of the boxes."""
+    """Inequalities satisfied by all histograms in the boxes, for a solver."""
     diameter, n_pairs = boxes.low.shape[1], n * (n - 1) // 2
     ones = np.eye(diameter, dtype=np.int64)
     tails = np.triu(np.ones((diameter, diameter), dtype=np.int64))
@@ -97,14 +97,14 @@ def hull(boxes: HistogramBoxes, mean: EsspMean, n: int) -> list[Inequality[Dista
 
 
 def integer_direction(direction: FloatArray) -> tuple[int, ...]:
-    """Whole numbers along a direction; a constant may be added to it, as h has a given sum."""
+    """Integers along a direction; a constant may be added, since h has a given sum."""
     direction = direction - direction[0]
     scale = _LARGEST_WEIGHT / max(float(np.abs(direction).max()), 1e-300)
     return tuple(round(float(weight)) for weight in scale * direction)
 
 
 def has_boxes(structure: Structure, objective: Criterion) -> bool:
-    """Whether boxes can be bounded: LCB with ESSP, on connected undirected graphs."""
+    """True if boxes can be bounded: LCB with ESSP, on connected undirected graphs."""
     kernel = objective.posterior.model.kernel
     return (
         is_published(kernel)

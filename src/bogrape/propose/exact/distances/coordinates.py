@@ -75,12 +75,12 @@ class Coordinates:
 
     @property
     def labelled(self) -> bool:
-        """Whether pairs are told apart by the labels of their ends."""
+        """True if pairs are told apart by the labels of their ends."""
         return bool(self.paths) and len(self.paths[0]) == 3
 
     @cached_property
     def at_distance(self) -> Mapping[Distance, list[Position]]:
-        """Where the pairs at each distance are counted; no graph has any at other distances."""
+        """Positions of the counts of pairs at each distance; other distances do not occur."""
         out: dict[Distance, list[Position]] = {}
         for i, path in enumerate(self.paths):
             out.setdefault(Distance(path[0]), []).append(Position(i))
@@ -88,14 +88,14 @@ class Coordinates:
 
     @cached_property
     def at_labelled_distance(self) -> Mapping[LabelledDistance, Position]:
-        """Where the pairs at each distance and with each pair of labels are counted."""
+        """Positions of the counts of pairs at each distance and with each pair of labels."""
         if not self.labelled:
             return {}
         return {LabelledDistance(*path): Position(i) for i, path in enumerate(self.paths)}
 
     @cached_property
     def at_attribute(self) -> Mapping[Attribute, Position]:
-        """Where the nodes with each label and feature are counted."""
+        """Positions of the counts of nodes with each label and feature."""
         return {Attribute(m): Position(len(self.paths) + j) for j, m in enumerate(self.nodes)}
 
     def upper(self) -> IntArray:

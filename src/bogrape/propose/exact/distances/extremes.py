@@ -1,4 +1,4 @@
-"""How large can a weighted number of pairs at each distance be? Searched for, then proved.
+"""Largest weighted number of pairs at each distance: searched for, then proved.
 
 For connected undirected graphs of one size and diameter: `Extremes` collects numbers of pairs
 ``(h_1, .., h_d)`` that graphs were seen to have, by local search in any direction; `prove` asks the

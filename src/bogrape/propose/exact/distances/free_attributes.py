@@ -1,4 +1,4 @@
-"""When labels and features can be chosen apart from the graph, and how.
+"""Labels and features that can be chosen independently of the edges.
 
 SSP and ESSP see of the nodes' attributes only how many nodes have each. If no rule ties attributes
 to edges or to single nodes, any numbers that obey the rules on them can be had on any graph, so the

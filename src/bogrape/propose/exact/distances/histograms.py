@@ -1,4 +1,4 @@
-r"""What is known of the numbers of pairs at each distance, for connected undirected graphs.
+r"""Inequalities for the numbers of pairs at each distance in connected undirected graphs.
 
 Let ``h_s`` be the number of unordered pairs at distance s in a connected graph with n nodes and
 diameter d. Then
@@ -189,7 +189,7 @@ def general_histograms(n_pairs: int, longest: int, limit: int) -> IntArray | Non
 
 
 def inequalities_of_all(n: int) -> Iterator[Inequality[Distance]]:
-    """What holds whatever the diameter: there are edges enough, and *path*."""
+    """Inequalities for any diameter: enough edges, and *path*."""
     every = distances(n - 1)
     yield Inequality("edges", {every[0]: 1}, low=n - 1)
     for s in every[1:]:

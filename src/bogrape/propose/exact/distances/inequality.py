@@ -35,7 +35,7 @@ class Inequality(Generic[Key]):
     high: float = math.inf
 
     def holds(self, counts: Mapping[Key, int]) -> bool:
-        """Whether counts satisfy it; those not mentioned are zero."""
+        """True if counts satisfy it; those not mentioned are zero."""
         total = sum(weight * counts.get(key, 0) for key, weight in self.weights.items())
         return self.low <= total <= self.high
 

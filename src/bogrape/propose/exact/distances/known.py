@@ -1,4 +1,4 @@
-"""What the counts of all graphs of a structure are known to satisfy, whatever the data.
+"""All known inequalities for the counts of a structure, independent of data.
 
 The parts are beside: `histograms` and `layers` speak of the pairs at each distance,
 `labelled_pairs` of the labels of their ends, too.
@@ -22,6 +22,7 @@ from .inequality import (
     labelled_by_position,
 )
 from .labelled_pairs import connections, triangles
+from .limited_degrees import of_limited_degrees
 
 
 def known_of_counts(
@@ -30,8 +31,9 @@ def known_of_counts(
     free: FreeAttributes | None,
     facts: Sequence[Fact] = (),
 ) -> Iterator[Inequality[Position]]:
-    """All that is known of the counts of the structure's graphs."""
+    """All known inequalities for the counts of the structure's graphs."""
     yield from shared_out(structure, coordinates)
+    yield from of_limited_degrees(structure, coordinates)
     one_kind = len(coordinates.at_distance) == len(coordinates.paths)
     if coordinates.composition is not None or one_kind:
         for by_labels in _known_of_labelled_distances(structure, coordinates):
@@ -48,7 +50,7 @@ def known_of_counts(
 def known_of_distances(
     structure: Structure, facts: Sequence[Fact]
 ) -> Iterator[Inequality[Distance]]:
-    """What is known of the numbers of pairs at each distance."""
+    """Known inequalities for the numbers of pairs at each distance."""
     n, diameter = structure.shape.n_nodes, structure.diameter
     if n == 1:
         return
@@ -96,7 +98,7 @@ def shared_out(structure: Structure, coordinates: Coordinates) -> Iterator[Inequ
 def _known_of_labelled_distances(
     structure: Structure, coordinates: Coordinates
 ) -> Iterator[Inequality[LabelledDistance]]:
-    """What is known of pairs by the labels of their ends, in connected undirected graphs."""
+    """Known inequalities for pairs by the labels of their ends, in connected undirected graphs."""
     if structure.connectivity != "strong" or structure.shape.directed:
         return iter(())
     sizes = {0: coordinates.shape.n_nodes}  # without labels, all nodes are alike

@@ -1,4 +1,4 @@
-r"""What is true of pairs of nodes by their distance and the labels of their ends.
+r"""Inequalities for pairs of nodes by distance and labels of their ends.
 
 *The triangle inequality.* For undirected graphs with ``n_a`` nodes of label a, let ``X_ab(s)`` be
 the number of pairs with labels a and b within s steps. Around a node v of label b let A be the
@@ -39,7 +39,7 @@ Weights = Counter[LabelledDistance]
 
 
 def triangles(sizes: Mapping[int, int], longest: int) -> Iterator[Inequality[LabelledDistance]]:
-    """What the triangle inequality says about graphs with given numbers of nodes per label."""
+    """Consequences of the triangle inequality for given numbers of nodes per label."""
     labels = [label for label, size in sizes.items() if size]
     for b in labels:
         for a in labels:
@@ -94,7 +94,7 @@ def _keys(a: int, b: int, s: int) -> tuple[LabelledDistance, ...]:
 def connections(
     sizes: Mapping[int, int], longest: int, diameter: int | None
 ) -> Iterator[Inequality[LabelledDistance]]:
-    """What connectedness says about graphs with given numbers of nodes per label."""
+    """Consequences of connectedness for given numbers of nodes per label."""
     labels = [label for label, size in sizes.items() if size]
     for size in range(1, len(labels)):
         for chosen in combinations(labels, size):

@@ -43,7 +43,7 @@ class Heaviest:
     most: int
 
     def inequality(self) -> Inequality[Distance]:
-        """What it says of the numbers of pairs at each distance."""
+        """Constraints on the numbers of pairs at each distance."""
         return over_histogram("heaviest", self.weights, self.least, self.most)
 
 

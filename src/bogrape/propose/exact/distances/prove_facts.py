@@ -90,7 +90,7 @@ def most_telling(extremes: Extremes, facts: list[Fact], tried: set[str]) -> tupl
 
 
 def label(n: int, diameter: int, weights: tuple[int, ...]) -> str:
-    """How a direction is named in the list of those tried."""
+    """Name of a direction in the list of those tried."""
     return f"{n} {diameter} {weights}"
 
 

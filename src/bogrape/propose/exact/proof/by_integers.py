@@ -27,7 +27,7 @@ _MOST_PARTS = 400  # boxes that one model is told of
 
 
 def wants_lines(state: PieceSolve) -> bool:
-    """Whether linear programs come first: bare graphs have cases instead."""
+    """True if linear programs come first: bare graphs have cases instead."""
     if state.free is not None or not math.isfinite(state.best_value):
         return False
     return state.piece.composition is not None or not state.question.relaxed

@@ -61,7 +61,7 @@ def solve_by_kernel_boxes(state: PieceSolve) -> Answer:
 
 
 def _below(state: PieceSolve) -> float:
-    """What the values of interest are below: none within rounding of the best."""
+    """Upper limit for values of interest: below the best by more than rounding."""
     value = state.best_value
     return value - slack(value) / 2 if math.isfinite(value) else value
 

@@ -1,4 +1,4 @@
-"""What is promising where labels matter: every placement of labels on every skeleton is looked at.
+"""Proof by listing all placements of labels on all skeletons, if labels matter.
 
 Molecules of 10 atoms have a hundred million placements. A screen (`bounds.placement_screens`) rules
 out all but a few, in a fraction of a microsecond each. The others are bounded in double precision,
@@ -25,6 +25,7 @@ from .placing import Group, Smallest
 _ROWS = 1_500  # placements at a time: larger arrays would be new pages of memory, which take longer
 _SKELETONS = 1_024
 _TRIED = 0.5  # of the time: by then, and later, a share of the placements must have been looked at
+_SLACK = 0.5  # of the share of the time: the first placements may take longer than the others
 _MOST_VALUES = 2_000_000  # placements with sums that are evaluated together
 
 
@@ -40,7 +41,7 @@ def promising_placements(
     deadline: float,
 ) -> tuple[Smallest, Group]:
     """All placements and sums that could have a value below ``value``, and their skeletons."""
-    adjacency_of = _SortedByDegree(skeletons)
+    adjacency_of = SortedByDegree(skeletons)
     degrees, kind_of = np.unique(skeletons.degrees, axis=0, return_inverse=True)
     members = [np.flatnonzero(kind_of == k) for k in range(len(degrees))]
     choices = [_Choice(sums, values, tuple(numbers.tolist())) for numbers in degrees]
@@ -60,23 +61,25 @@ def promising_placements(
 class Clock:
     """Tells when it is known that time will not do."""
 
-    def __init__(self, number: int, deadline: float) -> None:
-        self._number, self._done = number, 0
+    def __init__(self, number: int, deadline: float, tried: float = _TRIED) -> None:
+        self._number, self._done, self._tried = number, 0, tried
         self._start, self._deadline = time.monotonic(), deadline
 
     def done(self, number: int) -> None:
-        """So many more placements have been looked at."""
+        """Count further placements that were looked at."""
         self._done += number
 
     def check(self) -> None:
         """Raise `TooManyPlacements` if they take longer than there is time."""
         now = time.monotonic()
         late = (now - self._start) / max(1e-9, self._deadline - self._start)
-        if late >= 1.0 or (late > _TRIED and self._done / max(1, self._number) < _TRIED * late):
+        if late >= 1.0 or (
+            late > self._tried and self._done / max(1, self._number) < _SLACK * late
+        ):
             raise TooManyPlacements
 
 
-class _SortedByDegree:
+class SortedByDegree:
     """Skeletons whose nodes are numbered by degree, the smallest first."""
 
     def __init__(self, skeletons: Skeletons) -> None:
@@ -102,7 +105,7 @@ class _Choice:
         self.number = n_placements(sums, degrees, self._compositions)
 
     def look_at(
-        self, members: IntArray, adjacency_of: _SortedByDegree, left: Smallest, clock: Clock
+        self, members: IntArray, adjacency_of: SortedByDegree, left: Smallest, clock: Clock
     ) -> None:
         """Add what could beat the incumbent on these skeletons."""
         labels, which = self._placements()
@@ -114,7 +117,7 @@ class _Choice:
         ]
         for start in range(0, len(members), _SKELETONS):
             chosen = members[start : start + _SKELETONS]
-            distances = _of_pairs(distances_batch(adjacency_of(chosen)))
+            distances = of_pairs(distances_batch(adjacency_of(chosen)))
             for of, rows in zip(known, map(slice, ends, ends[1:]), strict=True):
                 for i, j in self._promising(distances, types[rows], of, left, clock):
                     keys = np.column_stack([chosen[i], labels[rows][j]])
@@ -185,7 +188,7 @@ class _Choice:
             left.add(keys[start + i], of.sums[j], values.exact(some[i], of.sums[j]))
 
 
-def _of_pairs(matrices: IntArray) -> IntArray:
+def of_pairs(matrices: IntArray) -> IntArray:
     """The entries above the diagonal."""
     u, v = np.triu_indices(matrices.shape[1], 1)
     return matrices[:, u, v]

@@ -26,15 +26,16 @@ from ....arrays import BoolArray, IntArray
 from ....batch import Batch
 from ....constraints.rows import EdgeLabel, HasFeature, HasLabel, Row
 from ....encoding import Structure, structures
-from ....machine import n_cores
-from ...jobs.pool import solve_all
+from ...jobs.pool import n_workers, solve_all
 from ...proposal import Request
 from ..bounds.placement_values import PlacementValues
+from ..bounds.rbf_factors import RbfFactors
 from ..bounds.separate_values import SeparateValues
 from ..skeletons.canonical import MOST_NODES
 from ..skeletons.node_sums import NodeSums, TooManySums
 from ..skeletons.store import Skeletons, estimated_number, skeletons_of
 from .by_placements import TooManyPlacements, promising_placements
+from .by_rbf_placements import promising_rbf_placements
 from .piece import Answer
 from .placing import Group, Placing, Smallest, Task
 from .strategy import Strategy
@@ -63,7 +64,7 @@ def settle_by_skeletons(
         values = strategy.skeleton_values(structure.shape.n_nodes)
         if values is None or not has_skeletons(structure):
             continue
-        n_parts = n_cores() if isinstance(values, PlacementValues) else 1
+        n_parts = n_workers() if isinstance(values, (PlacementValues, RbfFactors)) else 1
         for i in range(n_parts):
             job = SolveBySkeletons(
                 structure=structure,
@@ -83,7 +84,7 @@ def settle_by_skeletons(
 
 
 def _together(answers: Sequence[Answer | None]) -> Answer:
-    """What is known of a size whose skeletons were shared out."""
+    """Combined answer for a size whose skeletons were divided among workers."""
     there = [answer for answer in answers if answer is not None]
     best = min(there, key=lambda answer: answer.value)
     whole = len(there) == len(answers)
@@ -97,7 +98,7 @@ def _together(answers: Sequence[Answer | None]) -> Answer:
 
 
 def has_skeletons(structure: Structure) -> bool:
-    """Whether rules limit the degrees in a structure, and no rule names a node."""
+    """True if rules limit the degrees in a structure, and no rule names a node."""
     shape = structure.shape
     if shape.directed or structure.connectivity != "strong" or not structure.all_alike:
         return False
@@ -118,7 +119,7 @@ class SolveBySkeletons:
     """
 
     structure: Structure
-    values: SeparateValues
+    values: SeparateValues | RbfFactors
     value: float  # only smaller values are of interest
     excluded: Collection[str]
     seed: int
@@ -135,11 +136,7 @@ class SolveBySkeletons:
             skeletons = self._skeletons(sums, deadline)
             if skeletons is None:
                 return None
-            if isinstance(self.values, PlacementValues):
-                own = skeletons.select(_share(skeletons, self.part, self.n_parts))
-                left, group = promising_placements(own, sums, self.values, self.value, deadline)
-            else:
-                left, group = _promising(skeletons, sums, self.values, self.value, deadline)
+            left, group = self._promising(skeletons, sums, deadline)
         except (TimeoutError, TooManySums, TooManyPlacements):
             return None
         task = Task(
@@ -151,6 +148,17 @@ class SolveBySkeletons:
             deadline=deadline,
         )
         return Placing(task, left, group).run()
+
+    def _promising(
+        self, skeletons: Skeletons, sums: NodeSums, deadline: float
+    ) -> tuple[Smallest, Group]:
+        values, value = self.values, self.value
+        if not isinstance(values, (PlacementValues, RbfFactors)):
+            return _promising(skeletons, sums, values, value, deadline)
+        own = skeletons.select(_share(skeletons, self.part, self.n_parts))
+        if isinstance(values, RbfFactors):
+            return promising_rbf_placements(own, sums, values, value, deadline)
+        return promising_placements(own, sums, values, value, deadline)
 
     def _skeletons(self, sums: NodeSums, deadline: float) -> Skeletons | None:
         n, cycles = self.structure.shape.n_nodes, sums.n_cycles()
@@ -171,7 +179,7 @@ def _share(skeletons: Skeletons, part: int, n_parts: int) -> BoolArray:
 
 
 def _allowed(structure: Structure, skeletons: Skeletons) -> BoolArray:
-    """Which skeletons satisfy the rules that speak of edges and distances alone."""
+    """Mask of skeletons that satisfy the rules on edges and distances alone."""
     shape = structure.shape
     bare = [rule for rule in structure.rules if rule.encoded and not rule.one_by_one]
     bare = [rule for rule in bare if not _mentions_attributes(rule.rows(shape))]

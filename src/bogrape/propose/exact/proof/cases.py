@@ -25,7 +25,7 @@ from .strategy import SolvePiece, Strategy
 
 
 def has_cases(piece: Piece) -> bool:
-    """Whether a piece, of a strategy with cases, has any to fall into."""
+    """True if a piece, of a strategy with cases, has any to fall into."""
     structure = piece.structure
     if structure.diameter is None or structure.diameter < 3:
         return False

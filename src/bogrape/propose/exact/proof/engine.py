@@ -22,6 +22,9 @@ import math
 import time
 from collections.abc import Mapping
 
+import numpy as np
+
+from ....batch import Batch
 from ....errors import EngineError, SamplingError
 from ...criterion import AnyCriterion, Criterion
 from ...local.search import FirstSearch, break_tie, search
@@ -38,6 +41,7 @@ from .strategies.improvement import ExponentialLabelledEI, LinearLabelledEI, Rbf
 from .strategies.linear import LinearLabelledLCB, LinearLCB
 from .strategies.own import OwnBoxes, OwnHistograms, OwnLabelledBoxes
 from .strategies.rbf import RbfLCB
+from .strategies.rbf_skeletons import RbfBySkeletons
 from .strategy import Strategy
 from .whole_space import prove_by_listing
 
@@ -53,6 +57,7 @@ STRATEGIES: tuple[type[Strategy], ...] = (  # the first that accepts a criterion
     LinearLabelledEI,
     ExponentialLabelledEI,
     RbfEI,
+    RbfBySkeletons,
     Histograms,
     OwnBoxes,
     OwnHistograms,
@@ -97,6 +102,11 @@ def prove(strategy: Strategy, request: Request, first: FirstSearch) -> Proposal:
     by_size: Mapping[int, Answer] = {}
     if criterion.space.rules:  # else nothing limits the degrees
         by_size = settle_by_skeletons(strategy, value, request, first.step)
+    if strategy.only_skeletons and set(by_size) != set(criterion.space.sizes):
+        for answer in by_size.values():
+            if answer.graph is not None:
+                elite.offer(Batch.of([answer.graph]), np.array([answer.value]))
+        return prove_by_listing(criterion, request, first)
     value = min([value, *(answer.value for answer in by_size.values())])
     to_settle = open_pieces(strategy, value, request.deadline, request.stop, first.step, by_size)
     rounds = Rounds(strategy, request, first, to_settle, by_size.values())

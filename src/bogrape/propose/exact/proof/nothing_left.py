@@ -1,4 +1,4 @@
-"""When there is nothing to propose: are all graphs excluded, or which rules are at fault?"""
+"""If there is no graph to propose: are all excluded, or which rules are contradictory?"""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Feasible:
     time_limit: float
 
     def solve(self) -> bool | None:
-        """Whether some structure has a graph."""
+        """True if some structure has a graph."""
         deadline = time.monotonic() + self.time_limit
         undecided = False
         for structure in self.structures:

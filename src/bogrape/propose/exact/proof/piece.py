@@ -50,7 +50,7 @@ class Piece:
         return self.structure.shape.n_nodes - 1 if diameter is None else diameter
 
     def matches(self, graph: Graph) -> bool:
-        """Whether a graph has the size, the diameter and the composition of the piece."""
+        """True if a graph has the size, the diameter and the composition of the piece."""
         shape, diameter = self.structure.shape, self.structure.diameter
         if graph.n_nodes != shape.n_nodes:
             return False
@@ -95,7 +95,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What is known of a piece: ``bound <= every value``, and the best graph below the cut-off."""
+    """Result for a piece: ``bound <= every value``, and the best graph below the cut-off."""
 
     proved: bool
     bound: float  # valid for graphs of the piece that are not excluded
@@ -122,7 +122,7 @@ class Open:
 
 
 def slack(value: float) -> float:
-    """What floating point may do to a proved bound near a value."""
+    """Allowance for rounding in a proved bound near a value."""
     return room(PROOF, value)
 
 
@@ -142,7 +142,7 @@ class Learnt:
         self._facts: dict[tuple[int, int], dict[Fact, None]] = {}
 
     def facts(self, structure: Structure) -> tuple[Fact, ...]:
-        """What is known of the distances in graphs of this size and diameter."""
+        """Known inequalities for distances in graphs of this size and diameter."""
         if structure.diameter is None:
             return ()
         key = structure.shape.n_nodes, structure.diameter
@@ -173,7 +173,7 @@ learnt = Learnt()  # shared by all proposals of this process: it depends on no d
 
 
 def is_among(histograms: IntArray, known: SmallHistograms | None) -> BoolArray:
-    """Which histograms are among the known ones."""
+    """Mask of the histograms that are among the known ones."""
     if known is None or not len(known) or not histograms.shape[1]:
         return np.zeros(len(histograms), dtype=bool)
     return np.asarray(np.isin(_keys(histograms), _keys(known)))

@@ -57,7 +57,7 @@ class PieceSolve:
         self.chord: Chord | None = None
 
     def lcb_limit(self, value: float) -> float:
-        """What LCB is below at graphs with a smaller value."""
+        """Upper limit of LCB for graphs with a smaller value."""
         return value if self.chord is None else self.chord.limit(value)
 
     def value_of(self, lcb: float) -> float:
@@ -124,7 +124,7 @@ class PieceSolve:
                 return
 
     def may_be_proposed(self, graph: Graph) -> bool:
-        """Whether a graph of the model is not excluded, and obeys the rules the model lacks."""
+        """True if a graph of the model is not excluded, and obeys the rules the model lacks."""
         if self.criterion.space.identity(graph) in self.question.excluded:
             return False
         return self.piece.structure.allows(graph)
@@ -170,7 +170,7 @@ class PieceSolve:
         return bare_counts(model, self.coordinates, self.inequalities())
 
     def inequalities(self) -> list[Inequality[Position]]:
-        """What the counts of all graphs of the piece satisfy, as far as they are of interest."""
+        """Inequalities that the counts of all graphs of interest in the piece satisfy."""
         structure, facts = self.piece.structure, self.question.facts
         out = list(known_of_counts(structure, self.coordinates, self.free, facts))
         if (heaviest := self.piece.heaviest) is not None:
@@ -191,7 +191,7 @@ class PieceSolve:
         return new_solver(left, seed=self.question.seed, clauses=clauses)
 
     def nothing_is_heavy_enough(self) -> bool:
-        """Whether the weights of a case alone rule it out: far easier to see than the posterior."""
+        """True if the weights of a case alone rule it out: far easier to see than the posterior."""
         if self.piece.heaviest is None or self.piece.structure.layers is None:
             return False
         encoding = self.encoding()

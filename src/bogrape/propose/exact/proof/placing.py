@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import combinations, combinations_with_replacement
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,7 +30,7 @@ _MOST_LEFT = 1_000_000  # rows that are kept to be placed
 
 
 class Group(Protocol):
-    """Which skeletons a key stands for."""
+    """The skeletons of a key."""
 
     def __call__(self, key: tuple[int, ...]) -> Iterator[tuple[BoolArray, IntArray | None]]:
         """The skeletons, (n, n), each with the labels of its nodes if they are given."""
@@ -68,7 +69,7 @@ class Smallest:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Task:
-    """What is to be placed, and under which conditions."""
+    """A placement task and its conditions."""
 
     structure: Structure
     criterion: Criterion
@@ -140,7 +141,7 @@ class Placing:
         encoding = GraphEncoding(self.task.structure, skeleton=adjacency)
         for v, label in enumerate([] if labels is None else labels.tolist()):
             encoding.clause(encoding.label(v, label))
-        encoding.model.minimize(_rank(encoding, sums))
+        encoding.model.minimize(_rank(encoding, labels, sums))
         while True:
             left = self.task.deadline - time.monotonic()
             if left <= 0:
@@ -166,19 +167,37 @@ class Placing:
         return identity not in self.task.excluded and self.task.structure.allows(graph)
 
 
-def _rank(encoding: GraphEncoding, sums: IntArray) -> Any:
+def _rank(encoding: GraphEncoding, labels: IntArray | None, sums: IntArray) -> Any:
     """A variable for which of these sums, in this order, the graph has."""
-    shape, model = encoding.shape, encoding.model
-    columns = []
-    for m in range(sums.shape[1]):
-        if m < shape.n_labels:
-            nodes = [encoding.label(v, m) for v in range(shape.n_nodes)]
-        else:
-            nodes = [encoding.feature(v, m - shape.n_labels) for v in range(shape.n_nodes)]
-        total = model.new_int_var(0, shape.n_nodes, f"sum[{m}]")
-        model.add(total == encoding.total(nodes))
+    model, columns = encoding.model, []
+    for m, terms in enumerate(_summed(encoding, labels, sums.shape[1])):
+        total = model.new_int_var(0, len(terms), f"sum[{m}]")
+        model.add(total == encoding.total(terms))
         columns.append(total)
     rank = model.new_int_var(0, len(sums) - 1, "rank")
     rows = np.column_stack([sums, np.arange(len(sums))])
     model.add_allowed_assignments([*columns, rank], rows.tolist())
     return rank
+
+
+def _summed(encoding: GraphEncoding, labels: IntArray | None, width: int) -> Iterator[list[Any]]:
+    """What is summed in each column: labels and features of nodes, then edges with further labels.
+
+    The latter are counted by the labels of their ends, where those are given.
+    """
+    shape = encoding.shape
+    nodes = range(shape.n_nodes)
+    for label in range(shape.n_labels):
+        yield [encoding.label(v, label) for v in nodes]
+    for feature in range(shape.n_features):
+        yield [encoding.feature(v, feature) for v in nodes]
+    if width == shape.n_labels + shape.n_features:
+        return
+    assert labels is not None
+    for k in range(2, shape.n_edge_labels + 1):
+        for ends in combinations_with_replacement(range(shape.n_labels), 2):
+            yield [
+                encoding.edge_label(u, v, k)
+                for u, v in combinations(nodes, 2)
+                if tuple(sorted((int(labels[u]), int(labels[v])))) == ends
+            ]

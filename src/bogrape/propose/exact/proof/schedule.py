@@ -23,8 +23,7 @@ from typing import overload
 
 from ....errors import EngineError
 from ....graph import Graph
-from ....machine import n_cores
-from ...jobs.pool import solve_all
+from ...jobs.pool import n_workers, solve_all
 from ...local.search import FirstSearch, search
 from ...proposal import Request
 from ...values import PROGRESS, room
@@ -168,7 +167,7 @@ class Rounds:
             for item in self.left
             if item.can_be_split and item.counts and has_cases(item.piece)
         ]
-        worst = sorted(whole, key=lambda item: item.bound)[: n_cores()]
+        worst = sorted(whole, key=lambda item: item.bound)[: n_workers()]
         n_nodes = max((item.piece.structure.shape.n_nodes for item in worst), default=0)
         case_seconds = _CASE_SECONDS * n_nodes**3
         n_most = max(10, int(_SPLIT_SHARE * self.remaining / max(case_seconds, 1e-3)))
@@ -226,7 +225,7 @@ class Rounds:
         return bool(items)
 
     def _limit(self, n_items: int, share: float, relaxed: bool, most: float) -> float:
-        each = share * self.remaining / max(1, math.ceil(n_items / n_cores()))
+        each = share * self.remaining / max(1, math.ceil(n_items / n_workers()))
         least = _LEAST_COUNTS if relaxed else self.strategy.least_seconds
         return max(least, min(most, each))
 
@@ -234,7 +233,7 @@ class Rounds:
         """The pieces with the smallest bounds, a few at a time, until none of them can be cut."""
         until = time.monotonic() + _CUT_SHARE * self.remaining
         while (limit := min(_CUT_SECONDS, until - time.monotonic())) > self.strategy.least_seconds:
-            worst = sorted(self.left, key=lambda item: item.bound)[: n_cores()]
+            worst = sorted(self.left, key=lambda item: item.bound)[: n_workers()]
             worst = [item for item in worst if item.can_be_cut]
             if not worst:
                 return
@@ -277,7 +276,7 @@ class Rounds:
         self._drop_settled()
 
     def _check_against_search(self, piece: Piece, answer: Answer) -> None:
-        """What was found in a piece meanwhile must not be better than what was proved of it."""
+        """Raise if search found something better in a piece than its proof allows."""
         better = self.elite.value < answer.bound - slack(answer.bound)
         if better and any(map(piece.matches, self.elite.ties.values())):
             units = self.criterion.units

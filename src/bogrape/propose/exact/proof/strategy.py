@@ -26,10 +26,12 @@ from ...proposal import Status
 from ..bounds.linear_programs import Lines, Remainder
 from ..bounds.lines_below import LcbOverCounts
 from ..bounds.placement_values import PlacementValues
+from ..bounds.rbf_factors import RbfFactors
 from ..bounds.separate_values import SeparateValues
 from ..distances.coordinates import Coordinates, Position
 from ..distances.inequality import Inequality
 from ..distances.known import shared_out
+from ..distances.limited_degrees import of_limited_degrees
 from .piece import Answer, Piece, Question
 from .piece_solve import OutOfTime, PieceSolve
 
@@ -54,6 +56,7 @@ class Strategy(ABC):
     # seconds for a piece, below which a solve that looks for graphs mostly comes to nothing
     least_seconds: ClassVar[float] = 1.0
     has_cases: ClassVar[bool] = False  # pieces fall into cases by the layers around a node
+    only_skeletons: ClassVar[bool] = False  # nothing but skeletons tells anything of a size
 
     def __init__(self, criterion: Criterion) -> None:
         self.criterion = criterion
@@ -61,7 +64,7 @@ class Strategy(ABC):
     @classmethod
     @abstractmethod
     def accepts(cls, criterion: Criterion) -> bool:
-        """Whether this is the strategy for a criterion."""
+        """True if this is the strategy for a criterion."""
 
     def check(self, graphs: Sequence[Graph], seed: int, deadline: float) -> None:  # noqa: B027
         """Raise if parts of the criterion declare what is not true of these graphs, or of others.
@@ -97,12 +100,14 @@ class Strategy(ABC):
         return None
 
     def known_of_whole(self, piece: Piece) -> Iterator[Inequality[Position]]:
-        """What programs are told of a piece before it is split by diameter."""
-        return shared_out(piece.structure, self.coordinates(piece))
+        """Inequalities for programs about a piece before it is split by diameter."""
+        coordinates = self.coordinates(piece)
+        yield from shared_out(piece.structure, coordinates)
+        yield from of_limited_degrees(piece.structure, coordinates)
 
-    def skeleton_values(self, n_nodes: int) -> SeparateValues | None:
+    def skeleton_values(self, n_nodes: int) -> SeparateValues | RbfFactors | None:
         """The values over all skeletons of a size, where they can be told from few counts."""
-        kinds = (SeparateValues, PlacementValues)
+        kinds = (SeparateValues, PlacementValues, RbfFactors)
         accepting = (kind for kind in kinds if kind.accepts(self.criterion))
         kind = next(accepting, None)
         return None if kind is None else kind(self.criterion, n_nodes)
@@ -134,7 +139,7 @@ class Strategy(ABC):
     # -- cases, for families that have them ---------------------------------------------------
 
     def gradient(self, piece: Piece, counts: Sequence[int]) -> FloatArray:
-        """How values change with the numbers of pairs at each distance, near some counts."""
+        """Gradient of values by the numbers of pairs at each distance, near some counts."""
         raise NotImplementedError(f"{type(self).__name__} has no cases")
 
     def least_weight(self, state: PieceSolve, weights: tuple[int, ...], most: int) -> int | None:
@@ -147,7 +152,7 @@ class Strategy(ABC):
     # -- certificate --------------------------------------------------------------------------
 
     def claim(self, *, proved: bool, bound: float) -> Status:
-        """What may be said of the answer, if all pieces were settled or if some were not."""
+        """Status of the answer, if all pieces were settled or if some were not."""
         if proved:
             return "optimal"
         return "heuristic" if bound == -math.inf else "time_limit"

@@ -100,7 +100,7 @@ def _structures(objective: AnyCriterion) -> list[Structure]:
 
 
 def _can_be_listed(objective: AnyCriterion, each: float, request: Request) -> bool:
-    """Whether all graphs could be evaluated in the time that is left, by a rough estimate."""
+    """True if all graphs could be evaluated in the time that is left, by a rough estimate."""
     logs = [log_graphs(structure) for structure in _structures(objective)]
     if max(logs) > math.log(MOST_LISTED):
         return False

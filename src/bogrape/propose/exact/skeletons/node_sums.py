@@ -70,6 +70,13 @@ class NodeSums:
 
     def sums(self, degrees: tuple[int, ...]) -> IntArray:
         """All sums ``(N_1, .., N_M)`` for given numbers of nodes by degree, one per row."""
+        return np.asarray(np.unique(self._allowed(degrees)[:, : self.columns.end], axis=0))
+
+    def sums_with_ends(self, degrees: tuple[int, ...]) -> IntArray:
+        """The same with the numbers of ends of edges with each label, where kinds of nodes tell."""
+        return np.asarray(np.unique(self._allowed(degrees)[:, : self.columns.degree], axis=0))
+
+    def _allowed(self, degrees: tuple[int, ...]) -> IntArray:
         keys = self._keys(degrees)
         rows = self._rows(keys, degrees)
         keep = np.ones(len(rows), dtype=bool)
@@ -78,7 +85,7 @@ class NodeSums:
             keep &= (total >= limit.low) & (total <= limit.high)
         ends = rows[:, self.columns.end : self.columns.degree]
         keep &= (ends % 2 == 0).all(axis=1)
-        return np.asarray(np.unique(rows[keep][:, : self.columns.end], axis=0))
+        return rows[keep]
 
     # -- sums as one number each --------------------------------------------------------------
 

@@ -37,7 +37,7 @@ from ..strategy import Strategy
 
 
 class _Linear(Strategy):
-    """What LCB with SSP and with SP have in common."""
+    """Common base of the strategies for LCB with SSP and SP."""
 
     bounds_counts = True
 

@@ -51,7 +51,7 @@ class OwnHistograms(Histograms):
 
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
-        """What sees no labels of edges and none of paths, or a space with one label only."""
+        """Accepts criteria without labels of edges and paths, or spaces with one label."""
         if criterion.edge_labelled:
             return False
         return not criterion.labelled or criterion.space.n_labels == 1
@@ -79,7 +79,7 @@ class OwnBoxes(OwnHistograms):
 
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
-        """What sees no labels of edges and none of paths, or a space with one label only."""
+        """Accepts criteria without labels of edges and paths, or spaces with one label."""
         return super().accepts(criterion) and _has_boxes(criterion)
 
     def check(self, graphs: Sequence[Graph], seed: int, deadline: float) -> None:
@@ -126,7 +126,7 @@ class OwnBoxes(OwnHistograms):
         return solve_by_kernel_boxes(state)
 
     def _in_table(self, structure: Structure) -> bool:
-        """Whether all histograms of a structure can be listed."""
+        """True if all histograms of a structure can be listed."""
         return structure.shape.n_nodes <= _MOST_IN_TABLES and not self.by_composition
 
 
@@ -137,7 +137,7 @@ class OwnLabelledBoxes(OwnBoxes):
 
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
-        """What sees no labels of edges, in a space too large for all graphs to be looked at."""
+        """Accepts criteria without edge labels, in spaces that are too large to list."""
         space = criterion.space
         sizes = structures([space.shape(n) for n in space.sizes], space.connected, space.rules)
         if all(log_graphs(structure) <= math.log(MOST_LISTED) for structure in sizes):
@@ -160,7 +160,7 @@ class OwnLabelledBoxes(OwnBoxes):
 
 
 def _has_boxes(criterion: Criterion) -> bool:
-    """Whether the kernel bounds its values, which is asked about the observed graphs."""
+    """True if the kernel bounds its values, which is asked about the observed graphs."""
     model = criterion.posterior.model
     if is_built_in(model.kernel) or not is_monotone(criterion.acquisition):
         return False
@@ -179,7 +179,7 @@ def _around(counts: Counts, rng: np.random.Generator, width: int) -> tuple[Count
 
 
 def can_be_sent(thing: object) -> bool:
-    """Whether another process can load a thing: packed by value, or from where it can import it."""
+    """True if another process can load a thing: packed by value, or from where it can import it."""
     home = thing if hasattr(thing, "__qualname__") else type(thing)
     package = str(getattr(home, "__module__", "__main__")).partition(".")[0]
     by_value = package == "__main__" or "<locals>" in str(getattr(home, "__qualname__", ""))

@@ -1,73 +1,23 @@
-"""The HTTP API: endpoints, and the OpenAPI document that describes them."""
+"""The endpoints: what each of them does."""
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Any
 
-from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.responses import Response
 
-from ..display import finite
-from ..files.trials import trial_data
-from ..trial import STATES, package_version
-from . import actions, bodies, exports, forms, views
-from .actions import Server, Wanted, Who
-from .errors import NotFound, Refused
-from .guard import Visit, as_person, json_of
-from .jobs import Cancelled, Job
-from .rooms import Room
+from ...display import finite
+from ...files.trials import trial_data
+from ...trial import STATES, package_version
+from .. import actions, bodies, exports, forms, views
+from ..actions import Wanted
+from ..errors import NotFound, Refused
+from ..jobs import Job
+from ..rooms import Room
+from .calls import Answer, Call, Endpoint
 
 _MOST_TRIALS = 1000  # in one answer
-
-
-@final
-@dataclass(frozen=True, kw_only=True)
-class Call:
-    """A request, checked."""
-
-    server: Server
-    parts: dict[str, Any]  # of the path
-    query: dict[str, str]
-    body: dict[str, Any]
-    who: Who
-
-    @property
-    def name(self) -> str:
-        """Name of the study."""
-        return str(self.parts["name"])
-
-    @property
-    def room(self) -> Room:
-        """The study."""
-        return self.server.rooms.room(self.name)
-
-    @property
-    def trial(self) -> int:
-        """Number of the trial."""
-        return int(self.parts["trial"])
-
-
-Answer = tuple[int, Any]
-
-
-@final
-@dataclass(frozen=True, kw_only=True)
-class Endpoint:
-    """One entry of the API."""
-
-    method: Literal["get", "post"]
-    path: str
-    summary: str
-    do: Callable[[Call], Answer | Job | Response]
-    schema: bodies.Schema | None = None
-    query: tuple[tuple[str, bodies.Schema], ...] = ()
-    answers: tuple[int, ...] = (200,)
 
 
 def _trial(call: Call, trial: Any) -> Answer:
@@ -261,15 +211,10 @@ def _export(call: Call) -> Response:
     return exports.export(call.room, call.parts["kind"])
 
 
-def _document(call: Call) -> Answer:  # noqa: ARG001
-    return 200, document()
-
-
 _S = "/api/studies/{name}"
 _T = _S + "/trials/{trial}"
-ENDPOINTS = (
+ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(method="get", path="/healthz", summary="Whether the server answers", do=_health),
-    Endpoint(method="get", path="/openapi.json", summary="This document", do=_document),
     Endpoint(method="get", path="/api/studies", summary="All studies in short", do=_studies),
     Endpoint(
         method="post", path="/api/studies", summary="Make a study", do=_create, schema=bodies.CREATE
@@ -372,155 +317,3 @@ ENDPOINTS = (
         do=_export,
     ),
 )
-_REFUSALS = {
-    400: "the request cannot be read",
-    401: "a token is needed, or it is wrong",
-    403: "not from there, or the server is read-only",
-    404: "there is no such thing",
-    405: "not this method",
-    409: "the study cannot do this now",
-    413: "the request is too large",
-    415: "expected application/json",
-    421: "the server does not go by that name",
-    422: "the request makes no sense",
-    429: "too much is being computed",
-}
-_PARAMETERS: dict[str, bodies.Schema] = {
-    "name": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,99}$"},
-    "trial": {"type": "integer", "minimum": 0, "maximum": 999_999_999},
-    "job": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
-    "kind": {"type": "string", "enum": list(exports.KINDS)},
-}
-
-
-def routes(server: Server) -> list[Route]:
-    """The endpoints, for Starlette."""
-    return [
-        Route(
-            endpoint.path.replace("{trial}", "{trial:int}"),
-            _handler(server, endpoint),
-            methods=[endpoint.method.upper()],
-        )
-        for endpoint in ENDPOINTS
-    ]
-
-
-def _handler(server: Server, endpoint: Endpoint) -> Callable[[Request], Any]:
-    async def handle(request: Request) -> Response:
-        body = await _body_of(request, endpoint)
-        call = Call(
-            server=server,
-            parts=request.path_params,
-            query=dict(request.query_params),
-            body=body,
-            who=_who(request, body),
-        )
-        answer = await run_in_threadpool(endpoint.do, call)
-        if isinstance(answer, Response):
-            return answer
-        if isinstance(answer, Job):
-            return await _answer_job(call, answer)
-        status, data = answer
-        return JSONResponse(data, status)
-
-    return handle
-
-
-async def _answer_job(call: Call, job: Job) -> Response:
-    """The suggestions, or at once how to find them later."""
-    if not call.body.get("wait", True) and not job.is_over:
-        return JSONResponse({"job": job.data(), "trials": []}, 202)
-    try:
-        # shielded: whoever asked may hang up, and ask for the answer again
-        result = await asyncio.shield(asyncio.wrap_future(job.future))
-    except Cancelled:
-        raise Refused("the request was cancelled", 409) from None
-
-    def shown() -> list[dict[str, Any]]:
-        with call.room.study() as study:
-            trials = study.trials
-        return [trial_data(trials[i], call.room.format) for i in result["trials"]]
-
-    return JSONResponse({"job": job.data(), "trials": await run_in_threadpool(shown)})
-
-
-async def _body_of(request: Request, endpoint: Endpoint) -> dict[str, Any]:
-    if endpoint.schema is None:
-        return {}
-    visit: Visit = request.state.visit
-    if visit.secrets.has_token and not visit.has_key:
-        visit.check_mark(request.headers.get("x-csrf-token"))
-    raw = await request.body()
-    if raw and request.headers.get("content-type", "").partition(";")[0].strip().lower() != (
-        "application/json"
-    ):
-        raise Refused("expected a body of the type application/json", 415)
-    found = bodies.check(json_of(raw) if raw.strip() else {}, endpoint.schema)
-    assert isinstance(found, dict)  # as all schemas say
-    return found
-
-
-def _who(request: Request, body: dict[str, Any]) -> Who:
-    visit: Visit = request.state.visit
-    headers = request.headers
-    given = body.get("by") or headers.get("x-bogrape-person")
-    request_id = body.get("request_id") or headers.get("idempotency-key")
-    if request_id is not None and not (0 < len(request_id) <= 200 and request_id.isprintable()):
-        raise Refused("a request is identified by 1 to 200 printable characters", 422)
-    by = as_person(given) if given else visit.person
-    if given and by is None:
-        raise Refused("who sends the request must be 1 to 80 printable characters", 422)
-    content = {key: value for key, value in body.items() if key not in ("by", "request_id", "wait")}
-    return Who(by=by, request=request_id, content={"path": request.url.path, **content})
-
-
-def document() -> dict[str, Any]:
-    """The OpenAPI document."""
-    paths: dict[str, dict[str, Any]] = {}
-    for endpoint in ENDPOINTS:
-        paths.setdefault(endpoint.path, {})[endpoint.method] = _operation(endpoint)
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "BoGrape",
-            "version": package_version(),
-            "description": "Ask for graphs to evaluate and tell their values. Where the server has "
-            "a token, send it as Authorization: Bearer <token>.",
-        },
-        "paths": paths,
-        "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
-        "security": [{}, {"token": []}],
-    }
-
-
-def _operation(endpoint: Endpoint) -> dict[str, Any]:
-    names = [part[1:-1] for part in endpoint.path.split("/") if part.startswith("{")]
-    parameters = [
-        {"name": name, "in": "path", "required": True, "schema": _PARAMETERS[name]}
-        for name in names
-    ]
-    parameters += [{"name": n, "in": "query", "schema": schema} for n, schema in endpoint.query]
-    error = {
-        "type": "object",
-        "properties": {"error": {"type": "string"}},
-        "required": ["error"],
-    }
-    content = {"application/json": {"schema": error}}
-    responses = {
-        str(status): {"description": text, "content": content} for status, text in _REFUSALS.items()
-    }
-    kind = {"type": "object"}
-    fine: dict[str, Any] = {"description": "done"}
-    if not endpoint.path.endswith("{kind}"):
-        fine["content"] = {"application/json": {"schema": kind}}
-    operation: dict[str, Any] = {
-        "summary": endpoint.summary,
-        "operationId": endpoint.do.__name__.strip("_"),
-        "parameters": parameters,
-        "responses": {**{str(status): fine for status in endpoint.answers}, **responses},
-    }
-    if endpoint.schema is not None:
-        content = {"application/json": {"schema": endpoint.schema}}
-        required = bool(endpoint.schema["required"])
-        operation["requestBody"] = {"content": content, "required": required}
-    return operation

@@ -1,0 +1,56 @@
+"""The table of proofs on Dask (`benchmarks.dask_proofs`), from results that are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from .markdown_tables import markdown
+from .records import Record
+
+FILE = "dask-proofs.jsonl"
+KINDS = ("one worker", "two workers", "two, one killed")
+
+
+def table(records: Sequence[Record]) -> str:
+    """One row per instance, then the median of the speed-ups."""
+    found = {(r["problem"], r["seed"], r["method"]): r for r in records}
+    rows, speedups = [], []
+    for problem, seed in sorted({(r["problem"], r["seed"]) for r in records}):
+        one, two, less = (found.get((problem, seed, kind)) for kind in KINDS)
+        both = [r for r in (one, two, less) if r is not None]
+        ratio = None
+        if one and two and one["status"] == two["status"] == "optimal":
+            ratio = one["seconds"] / two["seconds"]
+            speedups.append(ratio)
+        tolerance = 1e-5 * max(1.0, abs(both[0]["value"]))
+        proved = [r for r in both if r["status"] == "optimal"]
+        spread = max(r["value"] for r in proved) - min(r["value"] for r in proved) if proved else 0
+        rows.append(
+            [
+                problem,
+                str(seed),
+                *(_seconds(r) for r in (one, two)),
+                "-" if ratio is None else f"{ratio:.2f}",
+                _busiest(one),
+                _busiest(two),
+                _seconds(less),
+                "yes" if spread <= tolerance else "NO",
+            ]
+        )
+    header = ["instance", "seed", "one worker (s)", "two workers (s)", "speed-up"]
+    header += ["processor seconds of one worker", "of the busier of two"]
+    header += ["two, one killed (s)", "same value"]
+    words = f"\n\nMedian speed-up: {median(speedups):.2f}." if speedups else ""
+    return markdown(header, rows) + words
+
+
+def _busiest(record: Record | None) -> str:
+    cpu = [] if record is None else record.get("worker_cpu", [])
+    return f"{max(cpu):.0f}" if cpu else "-"
+
+
+def _seconds(record: Record | None) -> str:
+    if record is None:
+        return "-"
+    return f"{record['seconds']:.0f}" + ("" if record["status"] == "optimal" else " (open)")

@@ -1,0 +1,37 @@
+"""A client of a Dask cluster: one that is given, or one for the scheduler at an address."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .checks import shown
+from .errors import InvalidInputError, UnsupportedError
+
+_CONNECT_SECONDS = 30.0
+
+
+def connected(cluster: Any, purpose: str) -> tuple[Any, bool]:
+    """A client, and whether it was made here, so that it has to be closed here.
+
+    Args:
+        cluster: a `distributed.Client`, or ``dask://host:port``.
+        purpose: for the message if the package `distributed` is missing.
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise UnsupportedError(
+            f"{purpose} on Dask needs the package distributed; try pip install 'bogrape[dask]'"
+        ) from None
+    if not isinstance(cluster, str):
+        return cluster, False
+    address = cluster.removeprefix("dask://")
+    if not address or "/" in address:
+        raise InvalidInputError(f"expected dask://host:port, got {shown(cluster)}")
+    connect: Any = distributed.Client  # has no types
+    try:
+        return connect(f"tcp://{address}", timeout=_CONNECT_SECONDS), True
+    except (OSError, TimeoutError, ValueError) as error:
+        raise InvalidInputError(
+            f"no Dask scheduler answers at {address!r}: {str(error)[:200]}"
+        ) from None
