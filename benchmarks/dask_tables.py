@@ -15,7 +15,7 @@ KINDS = ("one worker", "two workers", "two, one killed")
 def table(records: Sequence[Record]) -> str:
     """One row per instance, then the median of the speed-ups."""
     found = {(r["problem"], r["seed"], r["limit"], r["method"]): r for r in records}
-    rows, speedups = [], []
+    rows, speedups, cpu = [], [], []
     for problem, seed, limit in sorted({(r["problem"], r["seed"], r["limit"]) for r in records}):
         one, two, less = (found.get((problem, seed, limit, kind)) for kind in KINDS)
         both = [r for r in (one, two, less) if r is not None]
@@ -23,6 +23,8 @@ def table(records: Sequence[Record]) -> str:
         if one and two and one["status"] == two["status"] == "optimal":
             ratio = one["seconds"] / two["seconds"]
             speedups.append(ratio)
+            if one.get("worker_cpu") and two.get("worker_cpu"):
+                cpu.append(max(one["worker_cpu"]) / max(two["worker_cpu"]))
         tolerance = 1e-5 * max(1.0, abs(both[0]["value"]))
         proved = [r for r in both if r["status"] == "optimal"]
         spread = max(r["value"] for r in proved) - min(r["value"] for r in proved) if proved else 0
@@ -51,7 +53,8 @@ def table(records: Sequence[Record]) -> str:
     ]
     header += ["processor seconds of one worker", "of the busier of two"]
     header += ["two, one killed (s)", "same value"]
-    words = f"\n\nMedian speed-up: {median(speedups):.2f}." if speedups else ""
+    words = f"\n\nMedian speed-up: {median(speedups):.2f}; processor seconds: {median(cpu):.2f}."
+    words = words if speedups and cpu else ""
     return markdown(header, rows) + words
 
 
