@@ -6,7 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from . import dask_tables, engine_tables, findings, order_degree, scale, speed
+from . import (
+    dask_tables,
+    engine_tables,
+    findings,
+    nas_ceiling,
+    order_degree,
+    scale,
+    speed,
+    winners,
+)
 from .records import Record, read
 
 NO_RESULTS = "No results are kept yet."
@@ -25,10 +34,12 @@ PLAIN_TABLES: Mapping[str, Callable[[Path], str]] = {
     "engine-molecules": partial(_filled, "engine.jsonl", engine_tables.molecule_table),
     "findings": findings.findings,
     "losses": findings.losses,
+    "nas-ceiling": partial(_filled, nas_ceiling.FILE, nas_ceiling.table_of),
     "order-degree": partial(_filled, order_degree.FILE, order_degree.table),
     "scale-batches": partial(_filled, scale.FILE, scale.batch_table),
     "scale-observations": partial(_filled, scale.FILE, scale.observations_table),
     "scale-spaces": partial(_filled, scale.FILE, scale.space_table),
     "scale-subsets": partial(_filled, scale.FILE, scale.subset_table),
     "speed": partial(_filled, "speed.jsonl", speed.table),
+    "winners": winners.table,
 }

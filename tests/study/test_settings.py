@@ -55,7 +55,7 @@ each = pytest.mark.parametrize("name", OTHER)
 OF_THE_CALL = {
     GraphGP.__init__: {"self", "n_labels", "space"},
     GraphGP.fit: {"self", "graphs", "y", "to_beat", "start"},
-    propose: {"space", "gp", "exclude", "n", "pending", "starts", "stop", "watch"},
+    propose: {"space", "gp", "exclude", "n", "pending", "starts", "stop", "watch", "client"},
 }
 # The settings of a study made before it could choose the others, as they lie in databases.
 FIRST = {

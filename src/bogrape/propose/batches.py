@@ -33,7 +33,7 @@ from .values import Elite
 
 Model = TypeVar("Model")
 
-_SEARCHES = 6  # for a batch, if there is time for so many
+_SEARCHES = 6  # for a batch, if there is time for that many
 _LEAST_SECONDS = 0.5  # for each
 _SEARCH_SHARE = 0.6  # of the time of each; the rest is for choosing
 _LAST_SECONDS = 0.7  # beyond the deadline, for random graphs

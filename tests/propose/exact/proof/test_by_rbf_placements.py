@@ -259,13 +259,15 @@ def test_screens_leave_out_nothing_below_the_limit(acquisition, smooth):
             passed = screens.of_largest(np.minimum(kernel / least, model.alpha))
             assert passed[below].all()
             left_out += int((~passed).sum())
-        left = rng.uniform(0.6, 1.0, size=kernel.shape)
-        for i in range(0, len(graphs), 40):
-            right = kernel[i : i + 40] / left[i]
-            found = screens.of_products(left[i : i + 1], right, left[i])[0]
-            assert found[below[i : i + 40]].all()
-            # with kernel values that are known, hardly anything but rounding is lost
-            assert (values[i : i + 40][found] < limit + 0.02).all()
+        left = rng.uniform(0.6, 1.0, size=(10, kernel.shape[1]))
+        for i in range(10):  # rows and columns belong together at one place of each row
+            right = kernel[i::10] / left[i]
+            rows, columns = screens.of_products(left, right)
+            assert set(np.flatnonzero(below[i::10])) <= set(columns[rows == i].tolist())
+            # for a row alone hardly anything but rounding is lost
+            _, columns = screens.of_products(left[i : i + 1], right)
+            assert set(np.flatnonzero(below[i::10])) <= set(columns.tolist())
+            assert (values[i::10][columns] < limit + 0.02).all()
     assert smooth or acquisition == LCB(3.0) or left_out > 50
 
 

@@ -15,6 +15,7 @@ squared distances are those of ordered pairs.
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from itertools import combinations_with_replacement
 
@@ -126,17 +127,36 @@ class RbfFactors:
             composition: number of nodes with each label.
         """
         n, nodes = self.n_nodes, self._of_nodes(composition)
-        within = counts.reshape(len(counts), n - 1, -1).cumsum(axis=1) * self._units
-        out = np.zeros((len(counts), len(self._observed)))
+        within = counts.reshape(len(counts), n - 1, -1).cumsum(axis=1)
+        within *= self._units / n**2
+        nodes = nodes / n**2
+        parts = []
         for s in range(2, N_NEAR):
-            near = (within[:, min(s, n - 1) - 1] + nodes) / n**2
-            out += self._log(f"within_{s}", near, self._of_group[f"within_{s}"])
-        farther = self._of_group["farther"]
-        for row in range(1, farther.shape[1]):
-            s = N_NEAR + row - 1
-            beyond = within[:, -1] - within[:, min(s, n - 1) - 1]
-            out += self._log("farther", beyond / n**2, farther[:, row])
-        return out
+            near = within[:, min(s, n - 1) - 1] + nodes
+            parts.append(math.sqrt(self._weights.get(f"within_{s}", 0.0)) * near)
+        for s in range(N_NEAR, n - 1):
+            beyond = within[:, -1] - within[:, s - 1]
+            parts.append(math.sqrt(self._weights.get("farther", 0.0)) * beyond)
+        scaled, (observed, squares) = np.concatenate(parts, axis=1), self._observed_paths
+        out = scaled @ observed.T
+        out -= 0.5 * np.einsum("ij,ij->i", scaled, scaled)[:, None]
+        out -= squares
+        return np.asarray(np.minimum(out, 0.0, out=out))
+
+    @cached_property
+    def _observed_paths(self) -> tuple[FloatArray, FloatArray]:
+        """Observations in the coordinates of longer paths, and half of their squares."""
+        parts = [
+            math.sqrt(self._weights.get(f"within_{s}", 0.0)) * self._of_group[f"within_{s}"]
+            for s in range(2, N_NEAR)
+        ]
+        farther = math.sqrt(self._weights.get("farther", 0.0)) * self._of_group["farther"][:, 1:]
+        number = max(0, self.n_nodes - 1 - N_NEAR)  # longer paths than graphs of this size have
+        common = farther[:, :number].reshape(len(farther), -1)
+        parts.append(common)
+        observed = np.concatenate(parts, axis=1)
+        squares = (observed**2).sum(axis=1) + (farther[:, number:] ** 2).sum(axis=(1, 2))
+        return observed, 0.5 * squares
 
     def _log(self, group: str, ours: FloatArray, theirs: FloatArray) -> FloatArray:
         weight = self._weights.get(group, 0.0)

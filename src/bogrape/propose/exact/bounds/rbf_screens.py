@@ -24,9 +24,9 @@ from functools import cached_property
 import numpy as np
 
 from ....acquisition import EI, LCB
-from ....arrays import BoolArray, FloatArray
+from ....arrays import BoolArray, FloatArray, IntArray
 from ....posterior import FunctionPosterior
-from .ei_chords import whole_range
+from .ei_chords import largest_mean, whole_range
 from .rbf_factors import RbfFactors
 
 _EPSILON = float(np.finfo(float).eps)
@@ -34,6 +34,7 @@ _TINY = 1e-80  # more than what is lost where factors are too small for floating
 _TOWARDS = 0.8  # c is best for kernel values of this share of the largest ones
 _LEAST = 1e-2  # of the amplitude: the square of tau
 _AT_ONCE = 20_000
+_ROUNDING = 1e-9  # relative, of a limit
 
 
 class RbfScreens:
@@ -83,11 +84,22 @@ class RbfScreens:
         lost = 8 * _EPSILON * len(self._factor) * float(np.linalg.cond(self._factor))
         return self.alpha * lost
 
+    @cached_property
+    def _mean_limit(self) -> float:
+        """Graphs below the limit have means below this, whatever their deviations."""
+        if not math.isfinite(self.value):
+            return self.value
+        acquisition = self.factors.criterion.standard_acquisition
+        if isinstance(acquisition, EI):
+            goal = self.factors.criterion.observed.standard_best - acquisition.xi
+            limit = float(largest_mean(goal, self.value, np.array([self._std]))[0])
+        else:
+            limit = self.value + self._kappa * self._std
+        return limit + _ROUNDING * (1.0 + abs(limit) + abs(self.value))
+
     def of_means(self, means: FloatArray) -> BoolArray:
         """Which graphs may be below the limit, whose means are at least these."""
-        flat = means.ravel() - self._lost_mean
-        values = self.factors.criterion.of_prediction(flat, np.full(len(flat), self._std))
-        return np.asarray(values < self.value).reshape(means.shape)
+        return np.asarray(means < self._mean_limit + self._lost_mean)
 
     def of_largest(self, largest: FloatArray) -> BoolArray:
         """Which graphs may be below the limit, whose kernel values are at most these, (B, T)."""
@@ -118,19 +130,31 @@ class RbfScreens:
         lost += constant * len(c[0]) * 4.0 * _EPSILON + self._lost_variance
         return c, constant, lost
 
-    def of_products(self, left: FloatArray, right: FloatArray, typical: FloatArray) -> BoolArray:
+    def of_products(self, left: FloatArray, right: FloatArray) -> tuple[IntArray, IntArray]:
         """Which graphs may be below the limit, whose kernel values are products of factors.
 
         Args:
             left: factors of the rows, (B, T).
             right: factors of the columns, with the amplitude, (Q, T).
-            typical: factors of the rows for which variances are to be close, (T,).
+
+        Returns:
+            Rows and columns.
         """
-        means = left @ (self.weights * right).T - self._lost_mean
-        c, constant, lost = self.predictors(right * typical)
-        variances = left @ (-2.0 * c * right).T
-        variances += self.alpha + constant + lost
+        none = np.zeros(0, dtype=np.int64)
+        rows = np.flatnonzero(self.of_means(left @ (self.negative * right.max(axis=0))))
+        if not len(rows):
+            return none, none
+        means = left[rows] @ (self.weights * right).T
+        i, j = np.nonzero(self.of_means(means))
+        if not len(i):
+            return none, none
+        rows_left, i = np.unique(i, return_inverse=True)
+        columns, j = np.unique(j, return_inverse=True)
+        left, right = left[rows[rows_left]], right[columns]
+        c, constant, lost = self.predictors(right * left.mean(axis=0))
+        variances = left @ (-2.0 * c * right).T + (self.alpha + constant + lost)
         np.clip(variances, 0.0, self.alpha + self._lost_variance, out=variances)
-        std = np.sqrt(variances).ravel()
-        values = self.factors.criterion.of_prediction(means.ravel(), std)
-        return np.asarray(values < self.value).reshape(means.shape)
+        mean = means[rows_left[i], columns[j]] - self._lost_mean
+        values = self.factors.criterion.of_prediction(mean, np.sqrt(variances[i, j]))
+        keep = values < self.value
+        return rows[rows_left[i[keep]]], columns[j[keep]]

@@ -22,6 +22,7 @@ from .inequality import (
     labelled_by_position,
 )
 from .labelled_pairs import connections, triangles
+from .limited_degrees import of_limited_degrees
 
 
 def known_of_counts(
@@ -32,6 +33,7 @@ def known_of_counts(
 ) -> Iterator[Inequality[Position]]:
     """All known inequalities for the counts of the structure's graphs."""
     yield from shared_out(structure, coordinates)
+    yield from of_limited_degrees(structure, coordinates)
     one_kind = len(coordinates.at_distance) == len(coordinates.paths)
     if coordinates.composition is not None or one_kind:
         for by_labels in _known_of_labelled_distances(structure, coordinates):

@@ -140,10 +140,9 @@ class _Choice:
         end = np.searchsorted(passed.table, of_tables, side="right")
         rows, which = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         for low, high, a, b in zip(first, last, begin, end, strict=True):
-            typical = paths[low:high].mean(axis=0)
             for part in chunks(b - a, _CELLS // (high - low)):
                 known = screens.alpha * np.exp(passed.logarithms[a:b][part])
-                i, j = np.nonzero(screens.of_products(paths[low:high], known, typical))
+                i, j = screens.of_products(paths[low:high], known)
                 rows.append(low + i)
                 which.append(a + part.start + j)
         return np.concatenate(rows), np.concatenate(which)

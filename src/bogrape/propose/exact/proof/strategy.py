@@ -31,6 +31,7 @@ from ..bounds.separate_values import SeparateValues
 from ..distances.coordinates import Coordinates, Position
 from ..distances.inequality import Inequality
 from ..distances.known import shared_out
+from ..distances.limited_degrees import of_limited_degrees
 from .piece import Answer, Piece, Question
 from .piece_solve import OutOfTime, PieceSolve
 
@@ -98,7 +99,9 @@ class Strategy(ABC):
 
     def known_of_whole(self, piece: Piece) -> Iterator[Inequality[Position]]:
         """Inequalities for programs about a piece before it is split by diameter."""
-        return shared_out(piece.structure, self.coordinates(piece))
+        coordinates = self.coordinates(piece)
+        yield from shared_out(piece.structure, coordinates)
+        yield from of_limited_degrees(piece.structure, coordinates)
 
     def skeleton_values(self, n_nodes: int) -> SeparateValues | RbfFactors | None:
         """The values over all skeletons of a size, where they can be told from few counts."""

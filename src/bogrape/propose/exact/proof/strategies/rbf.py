@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import cast
 
@@ -100,7 +101,8 @@ class RbfLCB(Strategy):
             return None
         order = np.argsort(-np.array(piece.composition), kind="stable")
         sizes = tuple(piece.composition[label] for label in order)
-        program = _shared_program(piece.structure, sizes)
+        # what rules say of single labels is left out, as labels are renamed
+        program = _shared_program(replace(piece.structure, rules=()), sizes)
         return Renamed(program, _places(coordinates, order))
 
     def known_of_whole(self, piece: Piece) -> Iterator[Inequality[Position]]:
