@@ -28,6 +28,7 @@ from .statistics import (
 
 Grid = dict[tuple[str, str], Runs]
 _PATHS = ("ssp", "sp", "essp", "esp")
+_TOP = 3  # ranks that count as found
 
 
 def findings(out: Path) -> str:
@@ -39,7 +40,7 @@ def findings(out: Path) -> str:
 
 def losses(out: Path) -> str:
     """Numbers of "Where BoGrape does not win"."""
-    return _items(out, (_against_evolution, _extreme))
+    return _items(out, (_against_evolution, _extreme, _architectures))
 
 
 def _items(out: Path, parts: Sequence[Callable[[Path], str | None]]) -> str:
@@ -204,3 +205,31 @@ def _extreme(out: Path) -> str | None:
         return None
     each = [f"{method} {100 * np.mean(found):.0f} %" for method, found in share.items()]
     return f"Trees and complete graphs among the proposals at N = 10: {_listed(each)}."
+
+
+def _architectures(out: Path) -> str | None:
+    ranks: dict[str, dict[tuple[str, int], int]] = {}
+    for record in read(out / "nas.jsonl"):
+        own = ranks.setdefault(record["method"], {})
+        own[record["problem"], record["seed"]] = int(record["rank"])
+    if not ranks:
+        return None
+    fewest = max(map(len, ranks.values())) / 2
+    ranks = {method: found for method, found in ranks.items() if len(found) >= fewest}
+    shared = sorted(set.intersection(*(set(found) for found in ranks.values())))
+    if not shared:
+        return None
+    problems = sorted({problem for problem, _ in shared})
+    texts = []
+    for method, found in ranks.items():
+        mean = float(np.exp(np.mean([np.log(found[key]) for key in shared])))
+        best = sum(
+            float(np.median([found[key] for key in shared if key[0] == problem])) <= _TOP
+            for problem in problems
+        )
+        texts.append(f"{method} {mean:.0f} ({best})")
+    return (
+        f"Rank of the best architecture of NAS-Bench-Graph, geometric mean over {len(shared)} runs "
+        f"on {len(problems)} data sets, and in brackets the data sets with a median rank of at "
+        f"most {_TOP}: {_listed(texts)}."
+    )

@@ -6,7 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from . import dask_tables, engine_tables, failures, findings, noise, order_degree, scale, speed
+from . import (
+    dask_tables,
+    engine_tables,
+    failures,
+    findings,
+    nas_ceiling,
+    noise,
+    order_degree,
+    scale,
+    speed,
+    winners,
+)
 from .records import Record, read
 
 NO_RESULTS = "No results are kept yet."
@@ -26,6 +37,7 @@ PLAIN_TABLES: Mapping[str, Callable[[Path], str]] = {
     "failures": partial(_filled, "failures.jsonl", failures.table),
     "findings": findings.findings,
     "losses": findings.losses,
+    "nas-ceiling": partial(_filled, nas_ceiling.FILE, nas_ceiling.table_of),
     "noise": partial(_filled, "noise.jsonl", noise.table),
     "order-degree": partial(_filled, order_degree.FILE, order_degree.table),
     "scale-batches": partial(_filled, scale.FILE, scale.batch_table),
@@ -33,4 +45,5 @@ PLAIN_TABLES: Mapping[str, Callable[[Path], str]] = {
     "scale-spaces": partial(_filled, scale.FILE, scale.space_table),
     "scale-subsets": partial(_filled, scale.FILE, scale.subset_table),
     "speed": partial(_filled, "speed.jsonl", speed.table),
+    "winners": winners.table,
 }

@@ -15,7 +15,7 @@ from benchmarks.plain_tables import NO_RESULTS, PLAIN_TABLES
 from places import ROOT
 
 RESULTS = ROOT / "docs" / "results"
-PAGES = ("results.md", "benchmarks.md")
+PAGES = ("results.md", "benchmarks.md", "which-method.md")
 
 
 def sections(page: str) -> dict[str, str]:
