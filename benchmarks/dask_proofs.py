@@ -105,10 +105,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results")
     given = parser.parse_args()
     with appending(given.out / FILE) as file:
-        done = {(r["problem"], r["seed"], r["method"]) for r in file.records}
+        done = {(r["problem"], r["seed"], r["limit"], r["method"]) for r in file.records}
         for seed in given.seeds:
             for kind in given.kinds:
-                if (f"{given.kernel}-{given.nodes}", seed, kind) not in done:
+                if (f"{given.kernel}-{given.nodes}", seed, given.limit, kind) not in done:
                     record = run(kind, given.kernel, given.nodes, seed, given.limit)
                     file.append({**record, **provenance()})
                     print(kind, seed, record["status"], round(record["seconds"], 1), flush=True)

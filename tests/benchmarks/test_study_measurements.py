@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import many_observations
+from benchmarks import many_observations, scale
 from benchmarks.records import read
 from benchmarks.study_overhead import flush_ms, measure
 
@@ -44,3 +44,33 @@ def test_the_fits_on_record_keep_their_targets() -> None:
     assert seconds["ssp", "2000 observations"] < 5
     assert seconds["sp", "2000 observations"] < 5
     assert seconds["rbf", "1000 observations"] < 10
+
+
+def test_many_observations_large_spaces_and_batches_on_record_keep_their_promises() -> None:
+    records = read(many_observations.ROOT / "docs" / "results" / scale.FILE)
+    by_kind = {kind: [r for r in records if r["method"] == kind] for kind in scale.CASES}
+    for kind, cases in scale.CASES.items():
+        assert [record["problem"] for record in by_kind[kind]] == list(cases)
+    for record in by_kind["ask"]:
+        assert max(record["first"], record["second"]) < 10
+        assert record["peak_mb"] < 500
+    for record in by_kind["subset"]:
+        assert record["some"]["rmse"] < 1.05 * record["all"]["rmse"]
+        assert record["some"]["rmse_of_best"] < 1.05 * record["all"]["rmse_of_best"]
+    for record in by_kind["space"]:
+        assert record["seconds"] < record["limit"] + 2
+        assert record["value"] < record["random"]
+    for record in by_kind["batch"]:
+        assert record["seconds"] < record["limit"] + 2
+        assert record["n_different"] == 100
+        assert record["mean"] < record["random"]
+
+
+def test_a_model_of_some_observations_is_compared_with_one_of_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(scale, "_N_HELD_OUT", 20)
+    monkeypatch.setattr(scale, "STUDY_OBSERVATIONS", 20)
+    found = scale.subset("rbf", 40)
+    assert (found["some"]["n_used"], found["all"]["n_used"]) == (20, 40)
+    assert 0 < found["all"]["rmse"] < 2 * found["spread"]
