@@ -50,13 +50,10 @@ class Failures:
             gp = self._settings.new_model(noise="fit", alpha=None, beta=None, clip=None, cap=None)
             graphs = [trial.graph for trial in outcomes]
             fitted = SuccessModel.fit(graphs, succeeded, gp)
-            foretold = [
-                (odds, trial.succeeded is True)
-                for trial in outcomes
-                if (odds := display.finite(trial.certificate.get("success_odds"))) is not None
-            ]
-            odds, happened = zip(*foretold, strict=True) if foretold else ((), ())
-            self._fitted = known, fitted.recalibrated(odds, happened)
+            known_odds = [display.finite(t.certificate.get("success_odds")) for t in outcomes]
+            foretold = np.array([odds is not None for odds in known_odds], dtype=bool)
+            odds = [odds for odds in known_odds if odds is not None]
+            self._fitted = known, fitted.recalibrated(odds, succeeded[foretold])
         return self._fitted[1]
 
     def believed(
