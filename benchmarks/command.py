@@ -75,8 +75,8 @@ def _size(plan: Plan) -> str:
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds per proposal.")
 @click.option(
     "--search",
-    type=click.Choice(["weak", "medium", "local", "thorough", "exact"]),
-    help="How BoGrape looks for a proposal: 2,500, 10,000, 50,000 or 150,000 evaluations of a "
+    type=click.Choice(["weak", "local", "thorough", "exact"]),
+    help="How BoGrape looks for a proposal: 2,500, 50,000 or 150,000 evaluations of a "
     "local search, whatever the load, or a proof within the time limit (the default).",
 )
 @jobs_option

@@ -214,8 +214,9 @@ def _architectures(out: Path) -> str | None:
         own[record["problem"], record["seed"]] = int(record["rank"])
     if not ranks:
         return None
-    fewest = max(map(len, ranks.values())) / 2
-    ranks = {method: found for method, found in ranks.items() if len(found) >= fewest}
+    # one that has only been run on some of the data sets would take the others away
+    most = max(len({problem for problem, _ in found}) for found in ranks.values())
+    ranks = {method: found for method, found in ranks.items() if len(found) >= most - 1}
     shared = sorted(set.intersection(*(set(found) for found in ranks.values())))
     if not shared:
         return None

@@ -429,7 +429,10 @@ def test_a_label_beyond_the_given_number_is_refused() -> None:
     ("options", "message"),
     [
         ({"kernel": "matern"}, "unknown kernel 'matern'; choose one of ssp, sp, essp, esp"),
-        ({"noise": 0}, "expected noise, a variance or 'fit', to be a finite number > 0, got 0"),
+        (
+            {"noise": 0},
+            "expected noise, a variance, 'fit' or 'robust', to be a finite number > 0, got 0",
+        ),
         ({"noise": -1.0}, "got -1.0"),
         ({"noise": math.nan}, "got nan"),
         ({"noise": math.inf}, "got inf"),

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 # that results do not depend on what else the machine does; None is a proof by the time limit.
 SEARCHES: dict[str, int | None] = {
     "weak": 2_500,
-    "medium": 10_000,
     "local": 50_000,
     "thorough": 150_000,
     "exact": None,

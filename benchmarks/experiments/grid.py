@@ -17,7 +17,7 @@ from ._optimiser_runs import exploration, run_optimiser
 
 PLAN = Plan(
     problems=("grid-33",),
-    methods=("random", "reg-evol", "tpe", "tanimoto-gp", "forest", "rbf"),
+    methods=("random", "reg-evol", "tpe", "tanimoto-gp", "forest", "rbf", "rbf-cap"),
     replications=5,
     search="weak",
 )

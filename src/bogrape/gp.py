@@ -30,6 +30,7 @@ from .observed_values import (
     standardise,
     standardised_noise,
 )
+from .outliers import ROUNDS, far_values, suspicious_values
 from .posterior import FittedModel, Posterior, posterior_of
 from .space import GraphSpace
 from .subset import in_words as used_in_words
@@ -52,8 +53,10 @@ class GraphGP:
     Args:
         kernel: ``"ssp"``, ``"sp"``, ``"essp"``, ``"esp"``, ``"rbf"``, or one of your own
             (`bogrape.kernels.Kernel`), itself or by the name it was registered under.
-        noise: noise variance in units of the standardised observations, or ``"fit"``. All
-            observations share it; pass known variances of single observations to `fit`.
+        noise: noise variance in units of the standardised observations, ``"fit"``, or ``"robust"``:
+            fitted, and observations that all others contradict are set aside (`bogrape.outliers`;
+            `suspicious` names them). All observations share it; variances that are known for
+            single ones are given to `fit`.
         feature_kernel: whether to add ``beta k_F`` (labels and features of nodes). Not with
             ``"rbf"``, which compares them by itself.
         n_labels: number of labels L; by default that of the space, or one more than the largest
@@ -84,7 +87,7 @@ class GraphGP:
     def __init__(
         self,
         kernel: KernelName | Kernel = "ssp",
-        noise: float | Literal["fit"] = 1e-6,
+        noise: float | Literal["fit", "robust"] = 1e-6,
         *,
         feature_kernel: bool = True,
         n_labels: int | None = None,
@@ -100,9 +103,9 @@ class GraphGP:
         # The arguments themselves, by name: what `get_params` tells must be what was given.
         self._given = {name: value for name, value in locals().items() if name != "self"}
         self.kernel = get_kernel(kernel)
-        fitted = isinstance(noise, str) and noise == "fit"
+        fitted = isinstance(noise, str) and noise in ("fit", "robust")
         if not fitted:
-            positive(noise, "noise, a variance or 'fit',")
+            positive(noise, "noise, a variance, 'fit' or 'robust',")
         for name, amount in (("alpha", alpha), ("beta", beta), ("clip", clip), ("cap", cap)):
             if amount is not None:
                 positive(amount, name)
@@ -144,6 +147,7 @@ class GraphGP:
         self._likelihood = math.nan
         self._directed = False
         self._clipped: tuple[int, ...] = ()
+        self._suspicious: tuple[int, ...] = ()
         self._capped: tuple[int, ...] = ()
         self._used = np.zeros(0, dtype=np.int64)
         self._n_observations = 0
@@ -183,6 +187,44 @@ class GraphGP:
         """
         values = checked_observations(graphs, y)
         known_noise = checked_noise(noise, len(values))
+        if self.noise == "robust":
+            return self._fit_robustly(graphs, values, known_noise, to_beat, start)
+        return self._fit(graphs, values, known_noise, to_beat, start)
+
+    def _fit_robustly(
+        self,
+        graphs: Sequence[Graph],
+        values: FloatArray,
+        noise: FloatArray | None,
+        to_beat: ArrayLike | None,
+        start: Mapping[str, float] | None,
+    ) -> GraphGP:
+        """Fit, name suspicious observations, and fit again, until the same ones are named."""
+        told = np.zeros(len(values)) if noise is None else noise
+        extra = far_values(values)
+        for _ in range(ROUNDS):
+            own = told + extra
+            self._fit(graphs, values, own if own.any() else None, to_beat, start)
+            model, found = self.posterior.model, np.zeros(len(values))
+            squared = model.y_scale * model.y_scale
+            found[self._used] = squared * suspicious_values(model, extra[self._used] / squared)
+            if ((found > 0) == (extra > 0)).all():
+                break
+            extra = found
+        else:  # named to the last: the model must be the one that they were set aside in
+            own = told + extra
+            self._fit(graphs, values, own if own.any() else None, to_beat, start)
+        self._suspicious = tuple(map(int, np.flatnonzero(extra)))
+        return self
+
+    def _fit(
+        self,
+        graphs: Sequence[Graph],
+        values: FloatArray,
+        known_noise: FloatArray | None,
+        to_beat: ArrayLike | None,
+        start: Mapping[str, float] | None,
+    ) -> GraphGP:
         standard = standardise(values, self.clip, known_noise, self.cap)
         own_noise = None
         if known_noise is not None:
@@ -225,6 +267,7 @@ class GraphGP:
         self._posterior, self._likelihood = posterior, fit.log_likelihood
         self._directed = graphs[0].directed
         self._clipped, self._capped = standard.clipped, standard.capped
+        self._suspicious = ()
         self._used, self._n_observations = used, len(values)
         return self
 
@@ -324,6 +367,11 @@ class GraphGP:
     def clipped(self) -> tuple[int, ...]:
         """Positions of the observations that lay too far out to count as they are (``clip``)."""
         return self._clipped
+
+    @property
+    def suspicious(self) -> tuple[int, ...]:
+        """Positions of the observations that all others contradict, with ``noise="robust"``."""
+        return self._suspicious
 
     @property
     def capped(self) -> tuple[int, ...]:

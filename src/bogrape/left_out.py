@@ -62,9 +62,10 @@ class Inverse:
         return np.asarray(self._beyond + self._vectors**2 @ self._inverse)
 
     def __matmul__(self, right: FloatArray) -> FloatArray:
-        """``K^-1`` times a vector."""
-        within = self._vectors @ (self._inverse * (self._vectors.T @ right))
-        return np.asarray(self._beyond * right + within)
+        """``K^-1`` times a vector, or each column of a matrix."""
+        along = self._vectors.T @ right
+        within = self._vectors @ (self._inverse * along.T).T
+        return np.asarray((self._beyond * right.T).T + within)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -253,7 +253,9 @@ class _Loop:
                 return self.study.tell(trial, value, noise=noise, seconds=outcome.seconds)
             reason = f"{outcome.kind}: {outcome.reason}"
             if outcome.is_started:
-                changed = self.study.fail(trial, reason, seconds=outcome.seconds)
+                changed = self.study.fail(
+                    trial, reason, seconds=outcome.seconds, about_graph=outcome.kind != "lost"
+                )
             else:
                 self.n_started -= 1
                 changed = self.study.release(trial, reason=reason)

@@ -75,8 +75,12 @@ class Posterior(Protocol):
     def condensed(self) -> Posterior:
         """The same posterior without data it predicts without: far smaller, for other processes."""
 
-    def believe(self, graphs: Sequence[Graph]) -> Posterior:
-        """The posterior after observing each graph at its present mean, amplitudes unchanged."""
+    def believe(self, graphs: Sequence[Graph], *, to_beat: bool = True) -> Posterior:
+        """The posterior after observing each graph at its present mean, amplitudes unchanged.
+
+        No mean changes by that, and deviations shrink; the means count among the values to beat,
+        unless ``to_beat`` is false.
+        """
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -145,21 +149,24 @@ class FittedModel:
         return out
 
 
-def _believed(posterior: Posterior, graphs: Sequence[Graph]) -> FittedModel:
+def _believed(posterior: Posterior, graphs: Sequence[Graph], to_beat: bool) -> FittedModel:
     """The model with each graph appended as an observation of its present mean."""
     model = posterior.model
     n_labels = max(model.counts.n_labels, *(int(g.labels.max()) + 1 for g in graphs))
     kernel = model.kernel
     extra = count(graphs, n_labels, pairs=kernel.labelled, edges=kernel.edge_labelled)
     mean, _ = posterior.standard_mean_std(extra)
+    counted = model.to_beat
+    if counted is None and not to_beat:
+        counted = np.ones(len(model.y), dtype=bool)
     return replace(
         model,
         counts=concatenate(model.counts, extra),
         y=np.concatenate([model.y, mean]),
         smoothed=None if model.smoothed is None else np.concatenate([model.smoothed, mean]),
         to_beat=None
-        if model.to_beat is None
-        else np.concatenate([model.to_beat, np.ones(len(mean), dtype=bool)]),
+        if counted is None
+        else np.concatenate([counted, np.full(len(mean), to_beat, dtype=bool)]),
         # M belongs to the fitted model: labels met later must not rescale the feature kernel
         n_features=model.n_features,
         own_noise=None
@@ -221,11 +228,11 @@ class FunctionPosterior:
         """Itself: every observation is part of every prediction."""
         return self
 
-    def believe(self, graphs: Sequence[Graph]) -> FunctionPosterior:
+    def believe(self, graphs: Sequence[Graph], *, to_beat: bool = True) -> FunctionPosterior:
         """The posterior after observing each graph at its present mean."""
         from scipy.linalg import cho_solve, solve_triangular
 
-        model, n = _believed(self, graphs), len(self._factor)
+        model, n = _believed(self, graphs, to_beat), len(self._factor)
         added = np.arange(n, len(model.y))
         rows = model.cross(model.counts.rows(added))
         beside = solve_triangular(self._factor, rows[:, :n].T, lower=True, check_finite=False).T
@@ -326,9 +333,9 @@ class WeightPosterior:
         out._rows = (np.zeros((0, 0)), np.zeros(0))
         return out
 
-    def believe(self, graphs: Sequence[Graph]) -> WeightPosterior:
+    def believe(self, graphs: Sequence[Graph], *, to_beat: bool = True) -> WeightPosterior:
         """The posterior after observing each graph at its present mean."""
-        model, n = _believed(self, graphs), len(self._model.y)
+        model, n = _believed(self, graphs, to_beat), len(self._model.y)
         if model.counts.n_labels > self._model.counts.n_labels:
             return WeightPosterior(model)  # there are more coordinates of every kind
         added = model.counts.rows(np.arange(n, len(model.y)))

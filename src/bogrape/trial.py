@@ -30,6 +30,8 @@ Origin = Literal["initial", "random", "proposal", "queued", "added", "repeat"]
 STATES: tuple[str, ...] = get_args(State)
 ORIGINS: tuple[str, ...] = get_args(Origin)
 UNDER = "asked_under"  # in the details: rules of this suggestion only
+ABOUT_GRAPH = "about_graph"  # in the details: false if a failure says nothing about its graph
+_LOST = "lost: "  # the reason of evaluations whose worker vanished
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,14 +59,17 @@ class Trial:
             ``method`` and ``n_evaluations``; value and bound in your units, ``bound`` is ``None``
             when there is none; for EI also ``log_value`` and ``log_bound``. Also the prediction,
             ``mean`` and ``std`` (see `predicted`), ``fit_seconds``, and of the ``n_observations``
-            the number the model used, ``n_used``. With several properties, ``properties`` holds
-            mean and std of each.
+            the number the model used, ``n_used``. Where failures were learnt from, ``success``, the
+            predicted probability, ``success_odds``, the log odds before they were recalibrated
+            (`bogrape.success`), and ``n_failed`` of ``n_outcomes`` evaluations. With several
+            properties, ``properties`` holds mean and std of each.
         hyperparameters: fitted ``alpha``, ``beta``, ``noise`` and those of the kernel's own; of
             several properties as ``property: alpha`` and so on.
         details: what else is known, as JSON can hold it: ``evaluation_seconds``; ``not_started``,
             how often an evaluation could not be started; ``failures``, the earlier failures of a
             trial that was tried again on request, each with ``reason`` and ``finished``;
-            ``corrections``, see `history`; ``log``, see `log`; `asked_under`.
+            ``corrections``, see `history`; ``log``, see `log`; `asked_under`; ``about_graph``,
+            false if a failure says nothing about the graph (`succeeded`).
         created, asked, finished: when, in UTC (ISO 8601).
         version: of the package that made it.
         space: of its study, whose names for labels the graph takes; neither stored nor compared.
@@ -99,6 +104,28 @@ class Trial:
     def is_finished(self) -> bool:
         """True if its state is final."""
         return self.state in ("complete", "failed")
+
+    @property
+    def succeeded(self) -> bool | None:
+        """Whether its graph could be evaluated; ``None`` while that is not known.
+
+        It is not known of a failure that says nothing about the graph (`Study.fail`), such as a
+        worker that vanished, nor of a value that was withdrawn.
+        """
+        if self.state == "complete":
+            return True
+        if self.state != "failed" or self.history or (self.reason or "").startswith(_LOST):
+            return None
+        return None if self.details.get(ABOUT_GRAPH) is False else False
+
+    @property
+    def predicted_success(self) -> float | None:
+        """The probability that it can be evaluated, as predicted when it was proposed.
+
+        ``None`` where nothing was predicted: too few failures were known.
+        """
+        found = display.finite(self.certificate.get("success"))
+        return found if found is not None and 0 <= found <= 1 else None
 
     @property
     def predicted(self) -> tuple[float, float] | None:

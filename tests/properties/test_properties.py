@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from bogrape.errors import InvalidInputError
 from bogrape.properties import (
+    AtLeast,
+    AtMost,
     Gaussian,
     Goals,
     Linear,
@@ -161,6 +163,7 @@ def test_a_front_is_in_the_users_units() -> None:
 @pytest.mark.parametrize("name", KINDS)
 def test_goals_are_read_back_from_plain_data(name: str) -> None:
     arguments = {"linear": (5.0, 1.0, 2.0), "maximize": (3.0,), "minimize": (1.0,)}
+    arguments |= {"at_most": (0.5,), "at_least": (0.5,)}
     goal = KINDS[name](*arguments.get(name, (1.0, 2.0, 0.5)))
     assert as_goal(goal.to_dict(), "x") == goal
     assert goal.in_words()
@@ -196,3 +199,46 @@ def test_goals_are_read_back_from_plain_data(name: str) -> None:
 def test_what_makes_no_sense_is_refused_with_a_reason(make: Any, reason: str) -> None:
     with pytest.raises(InvalidInputError, match=reason):
         make()
+
+
+LIMITED = {"a": "minimize", "b": AtMost(2.0), "c": "maximize", "d": AtLeast(1.0)}
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 4)] * 4), min_size=1, max_size=8))
+def test_graphs_that_break_a_limit_are_neither_best_nor_on_the_front(
+    rows: list[tuple[int, ...]],
+) -> None:
+    goals = Goals(LIMITED, "pareto")
+    values = np.array(rows, dtype=float)
+    kept = (values[:, 1] <= 2) & (values[:, 3] >= 1)
+    assert goals.keeps_limits(values).tolist() == kept.tolist()
+    expected = np.zeros(len(rows), dtype=bool)
+    expected[kept] = nondominated(values[kept][:, [0, 2]] * [1, -1])
+    assert goals.front(values).tolist() == expected.tolist()
+    weighed = Goals(LIMITED, "sum")
+    for row, good in zip(values, kept, strict=True):
+        assert weighed.score(row) == ((row[2] - row[0]) if good else None)
+    chosen = values[expected]
+    volume = hypervolume(chosen[:, [0, 2]] * [1, -1], [5.0, 0.0])
+    assert goals.hypervolume(chosen, [5.0, 2.0, 0.0, 1.0]) == pytest.approx(volume)
+
+
+def test_limits_come_beside_something_to_improve() -> None:
+    goals = Goals({"y": "minimize", "tox": AtMost(0.3)})
+    assert goals.combine == "sum"
+    assert goals.in_words() == "The smallest y, with tox no more than 0.3"
+    assert goals.without_limits.names == ("y",)
+    with pytest.raises(InvalidInputError, match="limits only"):
+        Goals({"y": AtLeast(1.0), "tox": AtMost(0.3)})
+    with pytest.raises(InvalidInputError, match="alone beside limits"):
+        Goals({"y": "minimize", "tox": AtMost(0.3)}, "pareto")
+
+
+@given(st.floats(-5, 5), st.floats(0.01, 5), st.floats(-3, 3))
+def test_the_probability_of_keeping_a_limit(mean: float, std: float, limit: float) -> None:
+    from scipy.stats import norm
+
+    below = AtMost(limit).log_probability(np.array([mean]), np.array([std]))[0]
+    above = AtLeast(limit).log_probability(np.array([mean]), np.array([std]))[0]
+    assert below == pytest.approx(norm.logcdf(limit, mean, std))
+    assert above == pytest.approx(norm.logsf(limit, mean, std))

@@ -48,6 +48,8 @@ OTHER: dict[str, dict[str, Any]] = {
     "properties": PROPERTIES,
     "combine": {"combine": "sum", **PROPERTIES},
     "reference": {"reference": {"a": 3.0, "b": 9.0}, **PROPERTIES},
+    "failures": {"failures": "ignore"},
+    "replicates": {"replicates": True},
 }
 SEVERAL = ("properties", "combine", "reference")  # they come with others
 each = pytest.mark.parametrize("name", OTHER)
@@ -55,7 +57,18 @@ each = pytest.mark.parametrize("name", OTHER)
 OF_THE_CALL = {
     GraphGP.__init__: {"self", "n_labels", "space"},
     GraphGP.fit: {"self", "graphs", "y", "to_beat", "start"},
-    propose: {"space", "gp", "exclude", "n", "pending", "starts", "stop", "watch", "client"},
+    propose: {
+        "space",
+        "gp",
+        "chances",
+        "client",
+        "exclude",
+        "n",
+        "pending",
+        "starts",
+        "stop",
+        "watch",
+    },
 }
 # The settings of a study made before it could choose the others, as they lie in databases.
 FIRST = {
@@ -128,7 +141,15 @@ def test_every_setting_reaches_the_fit_and_the_proposal(
     if name in SEVERAL:
         assert given["model"].goals == study.settings.goals
         return
-    elsewhere = {"n_initial", "direction", "retries", "surrogate", *SEVERAL}
+    elsewhere = {
+        "n_initial",
+        "direction",
+        "retries",
+        "surrogate",
+        "failures",
+        "replicates",
+        *SEVERAL,
+    }
     assert set(given) >= set(SETTING_NAMES) - elsewhere
     if name == "time_limit":
         assert 7.0 < given[name] <= 7.5

@@ -305,12 +305,18 @@ def change(study_file: Path, instead: tuple[str, ...], preset: str | None, as_js
 @study_argument
 @trial_argument
 @click.argument("reason")
+@click.option(
+    "--not-the-graph",
+    is_flag=True,
+    help="The failure says nothing about the graph: a machine failed, for instance.",
+)
 @json_option
 @explained
-def fail(study_file: Path, trial: int, reason: str, as_json: bool) -> None:
-    """Record that a TRIAL failed, with the REASON."""
+def fail(study_file: Path, trial: int, reason: str, not_the_graph: bool, as_json: bool) -> None:
+    """Record that a TRIAL failed, with the REASON. The study learns which graphs fail."""
     file = read_study_file(study_file)
-    print_trial(file.load().fail(trial, reason), file.format, as_json)
+    failed = file.load().fail(trial, reason, about_graph=not not_the_graph)
+    print_trial(failed, file.format, as_json)
 
 
 @main.command()

@@ -17,6 +17,12 @@ from ..files.trials import trial_data
 from ..gp import in_words
 from ..kernels import get_kernel
 from ..study import Study, Trial
+from ..study.words import (
+    expectation_in_words,
+    failures_in_words,
+    repeat_in_words,
+    suspicious_in_words,
+)
 from .config import StudyFile
 
 
@@ -42,6 +48,7 @@ def print_trial(trial: Trial, form: Format, as_json: bool) -> None:
     if trial.predicted is not None and not trial.predictions:
         mean, std = trial.predicted
         words.append(f"predicted {mean:.4g} ± {std:.2g}")
+    words += filter(None, (expectation_in_words(trial), repeat_in_words(trial)))
     if isinstance(acquisition := trial.certificate.get("value"), float):
         words.append(f"acquisition {acquisition:.4g}")
     click.echo("  ".join([*words, form.encode(trial.graph)]))
@@ -68,6 +75,9 @@ def status_data(study: Study, file: StudyFile) -> dict[str, Any]:
                 5
             )
         ),
+        "learnt": [
+            said for said in (failures_in_words(trials), suspicious_in_words(trials)) if said
+        ],
         "seconds": {
             "fit": _total(trials, "fit_seconds"),
             "propose": _total(trials, "seconds"),
@@ -121,6 +131,8 @@ def print_status(study: Study, file: StudyFile, as_json: bool) -> None:
     for trial in data["pending"]:
         worker, asked = _line(trial["worker"]), _line(trial["asked"])
         click.echo(f"  pending: trial {trial['id']}, worker {worker}, {asked}")
+    for said in data["learnt"]:
+        click.echo(f"  {said}")
     for reason, n in data["failures"].items():
         click.echo(f"  failed {n} times: {_line(reason)[:200]}")
 

@@ -9,6 +9,9 @@ properties become one thing to look for:
 * ``combine="mean"`` and ``"geometric"``: a weighted mean of *desirabilities*, which run from 0
   (useless) to 1 (as good as can be), as in the multi-property objectives of GuacaMol.
 
+Beside these a property may have a *limit* (`AtMost`, `AtLeast`): graphs that do not keep it are
+neither best nor on a front, and proposals are weighted by the probability that they keep it.
+
 The latter three are called *score*; a score is always maximised. Each property is modelled by a
 Gaussian process of its own (`bogrape.propose.joint_criterion` combines the predictions).
 
@@ -20,14 +23,28 @@ Gaussian process of its own (`bogrape.propose.joint_criterion` combines the pred
 """
 
 from .front import hypervolume, nondominated
-from .goals import Gaussian, Goal, Linear, MaxGaussian, Maximize, MinGaussian, Minimize
+from .goals import (
+    AtLeast,
+    AtMost,
+    Gaussian,
+    Goal,
+    Limit,
+    Linear,
+    MaxGaussian,
+    Maximize,
+    MinGaussian,
+    Minimize,
+)
 from .weighing import Combine, Goals
 
 __all__ = [
+    "AtLeast",
+    "AtMost",
     "Combine",
     "Gaussian",
     "Goal",
     "Goals",
+    "Limit",
     "Linear",
     "MaxGaussian",
     "Maximize",

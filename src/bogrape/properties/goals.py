@@ -1,4 +1,4 @@
-r"""Goals for one property: maximise it, minimise it, or a desirability from 0 to 1.
+r"""Goals for one property: maximise it, minimise it, a desirability from 0 to 1, or a limit.
 
 The desirabilities are the score modifiers of GuacaMol (Brown, Fiscato, Segler and Vaucher, 2019):
 ``Gaussian``, ``MinGaussian`` and ``MaxGaussian`` under the same names, and ``Linear``, which is its
@@ -15,7 +15,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from ..arrays import FloatArray
+from ..arrays import BoolArray, FloatArray
 from ..errors import InvalidInputError
 
 
@@ -182,8 +182,63 @@ class Linear(Desirability):
         return f"from {self.worst:g} (worst) to {self.best:g} (best)"
 
 
+@dataclass(frozen=True)
+class Limit(Goal):
+    """A limit that graphs of interest keep; nothing is gained by keeping it by more."""
+
+    limit: float
+    sign: ClassVar[float]  # of what is kept: -1 if values must not be larger
+
+    def __post_init__(self) -> None:
+        _check_numbers(self)
+
+    @property
+    def share(self) -> float:
+        return 0.0
+
+    def is_kept(self, values: FloatArray) -> BoolArray:
+        """Whether each value keeps the limit."""
+        return np.asarray(self.sign * (values - self.limit) >= 0)
+
+    def log_probability(self, mean: FloatArray, std: FloatArray) -> FloatArray:
+        """Logarithm of the probability that Gaussian values keep the limit."""
+        from scipy.special import log_ndtr  # late: keeps `import bogrape` quick
+
+        least = np.finfo(float).tiny  # of a certain value: kept, or not
+        return np.asarray(log_ndtr(self.sign * (mean - self.limit) / np.maximum(std, least)))
+
+
+@final
+@dataclass(frozen=True)
+class AtMost(Limit):
+    """No larger than ``limit``.
+
+    >>> AtMost(0.3).is_kept(np.array([0.2, 0.3, 0.4])).tolist()
+    [True, True, False]
+    """
+
+    name: ClassVar[str] = "at_most"
+    sign: ClassVar[float] = -1.0
+
+    def in_words(self) -> str:
+        return f"no more than {self.limit:g}"
+
+
+@final
+@dataclass(frozen=True)
+class AtLeast(Limit):
+    """No smaller than ``limit``."""
+
+    name: ClassVar[str] = "at_least"
+    sign: ClassVar[float] = 1.0
+
+    def in_words(self) -> str:
+        return f"no less than {self.limit:g}"
+
+
 KINDS: Mapping[str, type[Goal]] = {
-    kind.name: kind for kind in (Maximize, Minimize, Gaussian, MinGaussian, MaxGaussian, Linear)
+    kind.name: kind
+    for kind in (Maximize, Minimize, Gaussian, MinGaussian, MaxGaussian, Linear, AtMost, AtLeast)
 }
 
 
@@ -217,7 +272,7 @@ def _check_numbers(goal: Any) -> None:
         if not is_number or not math.isfinite(value):
             raise _wrong(goal, f"{name} to be a finite number", repr(value))
         object.__setattr__(goal, name, float(value))
-    if goal.weight <= 0:
+    if not isinstance(goal, Limit) and goal.weight <= 0:
         raise _wrong(goal, "weight > 0", f"weight={goal.weight!r}; leave the property out instead")
 
 

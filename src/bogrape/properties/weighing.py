@@ -12,11 +12,11 @@ from typing import Any, Literal, final, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import BoolArray, FloatArray
+from ..arrays import BoolArray, FloatArray, IntArray
 from ..checks import is_number
 from ..errors import InvalidInputError
 from .front import hypervolume, nondominated
-from .goals import Desirability, Extreme, Goal, as_goal
+from .goals import Desirability, Extreme, Goal, Limit, as_goal
 
 Combine = Literal["pareto", "sum", "mean", "geometric"]
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+ -]{0,59}")
@@ -38,9 +38,10 @@ class Goals:
 
     Attributes:
         properties: a goal per property: ``"maximize"``, ``"minimize"``, or one of
-            `bogrape.properties`.
+            `bogrape.properties`. At least one of them is no limit.
         combine: ``"pareto"``, ``"sum"``, ``"mean"`` or ``"geometric"``; by default ``"pareto"``
-            where all properties are maximised or minimised, else ``"geometric"``.
+            where all properties are maximised or minimised (``"sum"``, if there is one beside
+            limits), else ``"geometric"``.
         reference: for ``"pareto"``, a value of each property that every graph of interest beats:
             hypervolumes are counted from there. By default it follows from the observations.
     """
@@ -68,31 +69,43 @@ class Goals:
                 )
         goals = {name: as_goal(goal, name) for name, goal in self.properties.items()}
         object.__setattr__(self, "properties", MappingProxyType(goals))
+        if all(isinstance(goal, Limit) for goal in goals.values()):
+            raise InvalidInputError(
+                f"expected a property to be maximised or minimised beside the limits on "
+                f"{', '.join(goals)}, got limits only; try adding one, e.g. 'yield': 'maximize'"
+            )
         self._check_combine()
         self._check_reference()
 
     def _check_combine(self) -> None:
-        extremes = [isinstance(goal, Extreme) for goal in self.goals]
+        names = [self.names[i] for i in self.targets]
+        extremes = [isinstance(self.properties[name], Extreme) for name in names]
         if self.combine is None:
-            object.__setattr__(self, "combine", "pareto" if all(extremes) else "geometric")
+            best = "sum" if len(names) == 1 else "pareto"
+            object.__setattr__(self, "combine", best if all(extremes) else "geometric")
         if not isinstance(self.combine, str) or self.combine not in get_args(Combine):
             raise InvalidInputError(
                 f"combine must be one of {', '.join(get_args(Combine))}, got {self.combine!r:.80}"
             )
         if self.combine in ("pareto", "sum") and not all(extremes):
-            odd = self.names[extremes.index(False)]
+            odd = names[extremes.index(False)]
             raise InvalidInputError(
                 f"combine={self.combine!r} takes properties that are maximised or minimised, got "
                 f"{self.properties[odd]!r} for {odd!r}; try combine='geometric' or 'mean'"
             )
         if self.combine in ("mean", "geometric") and any(extremes):
-            odd = self.names[extremes.index(True)]
+            odd = names[extremes.index(True)]
             raise InvalidInputError(
                 f"combine={self.combine!r} takes desirabilities from 0 to 1, got "
                 f"{self.properties[odd].name!r} for {odd!r}; try Linear(worst=..., best=...), or "
                 "combine='sum'"
             )
-        if self.is_pareto and any(goal.share != 1.0 for goal in self.goals):
+        if self.is_pareto and len(names) < 2:
+            raise InvalidInputError(
+                f"a front is one of several properties, got {names[0]!r} alone beside limits; try "
+                "combine='sum'"
+            )
+        if self.is_pareto and any(self.goals[i].share != 1.0 for i in self.targets):
             raise InvalidInputError(
                 "weights have no effect in a Pareto search: leave them out, or try combine='sum'"
             )
@@ -106,14 +119,15 @@ class Goals:
             )
         if (
             not isinstance(self.reference, Mapping)
-            or set(self.reference) != set(self.names)
+            or set(self.reference) != {self.names[i] for i in self.targets}
             or not all(is_number(v) and np.isfinite(v) for v in self.reference.values())
         ):
             raise InvalidInputError(
-                f"reference must give a number for each of {', '.join(self.names)}, got "
-                f"{self.reference!r:.200}"
+                "reference must give a number for each of "
+                f"{', '.join(self.names[i] for i in self.targets)}, got {self.reference!r:.200}"
             )
-        plain = {name: float(self.reference[name]) for name in self.names}
+        plain = {name: float(value) for name, value in self.reference.items()}
+        plain = {name: plain[name] for name in self.names if name in plain}
         object.__setattr__(self, "reference", MappingProxyType(plain))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -132,6 +146,37 @@ class Goals:
         """The goal of each property."""
         return tuple(self.properties.values())
 
+    @cached_property
+    def targets(self) -> IntArray:
+        """Positions of the properties that are no limits."""
+        kinds = [isinstance(goal, Limit) for goal in self.goals]
+        return np.flatnonzero(~np.array(kinds, dtype=bool))
+
+    @cached_property
+    def limits(self) -> dict[str, Limit]:
+        """The limits there are, by property."""
+        return {name: g for name, g in self.properties.items() if isinstance(g, Limit)}
+
+    @cached_property
+    def without_limits(self) -> Goals:
+        """The goals of the properties that are no limits; there may be a single one."""
+        if not self.limits:
+            return self
+        out = object.__new__(Goals)
+        kept = {name: g for name, g in self.properties.items() if name not in self.limits}
+        object.__setattr__(out, "properties", MappingProxyType(kept))
+        object.__setattr__(out, "combine", self.combine)
+        object.__setattr__(out, "reference", self.reference)
+        return out
+
+    def keeps_limits(self, values: ArrayLike) -> BoolArray:
+        """Whether each row of values keeps all limits."""
+        rows = np.asarray(values, dtype=float)
+        out = np.ones(rows.shape[:-1], dtype=bool)
+        for name, limit in self.limits.items():
+            out &= limit.is_kept(rows[..., self.names.index(name)])
+        return out
+
     @property
     def is_pareto(self) -> bool:
         """True if a front is looked for, and no score."""
@@ -140,7 +185,7 @@ class Goals:
     @cached_property
     def signs(self) -> FloatArray:
         """Factors that turn maximised or minimised properties into ones to be minimised."""
-        return np.array([-goal.sign for goal in self.goals if isinstance(goal, Extreme)])
+        return np.array([-goal.sign for goal in self.goals if isinstance(goal, Extreme | Limit)])
 
     @cached_property
     def weights(self) -> FloatArray:
@@ -155,7 +200,7 @@ class Goals:
         """The score of each row of values, along the last axis; to be maximised."""
         if self.combine == "sum":
             return np.asarray(values @ self.weights)
-        shares = np.array([goal.share for goal in self.goals])
+        shares = np.array([self.goals[i].share for i in self.targets])
         shares = shares / shares.sum()
         parts = [
             goal(values[..., i])
@@ -174,42 +219,71 @@ class Goals:
         return np.asarray(out)
 
     def score(self, values: Mapping[str, float] | Sequence[float]) -> float | None:
-        """The score of the properties of one graph; ``None`` if one is missing, or for a front."""
+        """The score of the properties of one graph.
+
+        ``None`` if one is missing, if it does not keep a limit, and for a front.
+        """
         row = self.row(values) if isinstance(values, Mapping) else np.asarray(values, dtype=float)
-        if self.is_pareto or np.isnan(row).any():
+        if self.is_pareto or np.isnan(row).any() or not self.keeps_limits(row):
             return None
         return float(self.scores(row))
 
     # -- fronts -------------------------------------------------------------------------------
 
     def front(self, values: ArrayLike) -> BoolArray:
-        """True if each row of values lies on the Pareto front of all rows."""
-        return nondominated(self.signs * np.asarray(values, dtype=float))
+        """True if each row of values lies on the Pareto front of all rows that keep the limits."""
+        rows = np.asarray(values, dtype=float)
+        kept = self.keeps_limits(rows)
+        out = np.zeros(len(rows), dtype=bool)
+        out[kept] = nondominated(self._minimised(rows[kept]))
+        return out
+
+    def _minimised(self, rows: FloatArray) -> FloatArray:
+        """The columns of properties that are no limits, with signs to be minimised."""
+        return np.asarray((self.signs * rows)[..., self.targets])
 
     def hypervolume(self, values: ArrayLike, reference: ArrayLike) -> float:
         """The volume that rows of values dominate, up to a reference point in the same units."""
         rows = np.asarray(values, dtype=float).reshape(-1, len(self.names))
-        return hypervolume(self.signs * rows, self.signs * np.asarray(reference, dtype=float))
+        end = np.asarray(reference, dtype=float)
+        return hypervolume(self._minimised(rows), self._minimised(end))
 
     def reference_point(self, values: FloatArray) -> FloatArray:
         """The reference point: as given, or a tenth of their range beyond the front's worst values.
 
         The range is that of all rows of values, so that a front of one point leaves room beside it.
+        Where there are limits, these are named in their places, and play no part.
         """
+        out = self.row({name: limit.limit for name, limit in self.limits.items()})
         if self.reference is not None:
-            return self.row(self.reference)
-        rows = self.signs * values
+            out[self.targets] = [self.reference[self.names[i]] for i in self.targets]
+            return out
+        kept = self.keeps_limits(values)
+        rows = self._minimised(values[kept] if kept.any() else values)
         spread = rows.max(axis=0) - rows.min(axis=0)
         worst = rows[nondominated(rows)].max(axis=0)
-        return np.asarray(self.signs * (worst + 0.1 * np.where(spread > 0, spread, 1.0)))
+        end = worst + 0.1 * np.where(spread > 0, spread, 1.0)
+        out[self.targets] = self.signs[self.targets] * end
+        return out
 
     def in_words(self) -> str:
         """The aim in words, as a sentence without its end."""
-        wanted = [f"{name} ({goal.in_words()})" for name, goal in self.properties.items()]
+        wanted = [
+            f"{name} ({goal.in_words()})"
+            for name, goal in self.properties.items()
+            if name not in self.limits
+        ]
+        kept = [f"{name} {limit.in_words()}" for name, limit in self.limits.items()]
+        beside = f", with {' and '.join(kept)}" if kept else ""
+        if len(wanted) == 1 and self.combine == "sum":
+            (goal,) = (self.goals[i] for i in self.targets)
+            most = "largest" if isinstance(goal, Extreme) and goal.sign > 0 else "smallest"
+            return f"The {most} {self.names[int(self.targets[0])]}{beside}"
         how = {
             "pareto": "The Pareto front of",
             "sum": "The largest weighted sum of",
             "mean": "The largest mean desirability of",
             "geometric": "The largest geometric mean of desirabilities of",
         }[self.combine]
-        return f"{how} {', '.join(wanted[:-1])} and {wanted[-1]}"
+        listed = f"{', '.join(wanted[:-1])} and {wanted[-1]}" if len(wanted) > 1 else wanted[0]
+        return f"{how} {listed}{beside}"

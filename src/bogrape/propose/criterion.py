@@ -49,6 +49,11 @@ class AnyCriterion(ABC):
     acquisition: Acquisition
 
     @property
+    def unweighted(self) -> AnyCriterion:
+        """What it is without the weights that feasibility gives (`weighted_criterion`)."""
+        return self
+
+    @property
     @abstractmethod
     def observed(self) -> Observed:
         """Conversion of a standardised mean and deviation to the objective's units."""

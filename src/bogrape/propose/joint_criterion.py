@@ -34,7 +34,7 @@ from ..counts import Counts, count
 from ..errors import InvalidInputError
 from ..graph import Graph
 from ..posterior import Posterior
-from ..properties import Goals, nondominated
+from ..properties import Goals, Limit, nondominated
 from ..properties.improvement import (
     log_hypervolume_improvement,
     log_soft_improvement,
@@ -55,14 +55,19 @@ class JointModel:
     """One posterior per property, and their goals.
 
     Attributes:
-        goals: the goal of each property.
+        goals: the goal of each property; limits are left out.
         posteriors: one per property, in the order of the goals.
-        measured: graphs to improve on: those of the space with all properties.
+        measured: graphs to improve on: those of the space with all properties that keep the
+            limits.
+        limits: posteriors of properties with a limit; values are weighted by them.
+        keeps_none: whether no measured graph keeps the limits; then only they count.
     """
 
     goals: Goals
     posteriors: tuple[Posterior, ...]
     measured: tuple[Graph, ...]
+    limits: tuple[tuple[Limit, Posterior], ...] = ()
+    keeps_none: bool = False
 
     def __post_init__(self) -> None:
         if len(self.posteriors) != len(self.goals.names):
@@ -75,13 +80,11 @@ class JointModel:
                 "expected at least one graph that was measured in full: every property"
             )
 
-    def believe(self, graphs: Sequence[Graph]) -> JointModel:
-        """The model with each graph observed at its current means."""
-        return replace(
-            self,
-            posteriors=tuple(posterior.believe(graphs) for posterior in self.posteriors),
-            measured=(*self.measured, *graphs),
-        )
+    def believe(self, graphs: Sequence[Graph], *, to_beat: bool = True) -> JointModel:
+        """The model after observing each graph at its present means."""
+        believed = (posterior.believe(graphs, to_beat=to_beat) for posterior in self.posteriors)
+        measured = (*self.measured, *graphs) if to_beat else self.measured
+        return replace(self, posteriors=tuple(believed), measured=measured)
 
 
 @final

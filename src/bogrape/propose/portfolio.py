@@ -36,6 +36,7 @@ from .local.sampling import propose_sample
 from .local.search import FirstSearch, break_tie, find_any, search
 from .proposal import Proposal, Request, Stage
 from .recheck import recheck
+from .weighted_criterion import Chance, LimitChance, WeightedCriterion
 
 Proposer = Callable[[AnyCriterion, Request], Proposal]
 Method = Literal["auto", "exact", "mip", "search", "sample", "evolve"]
@@ -96,8 +97,8 @@ def propose_mip(objective: AnyCriterion, request: Request) -> Proposal:
 
     if not isinstance(objective, Criterion):
         raise UnsupportedError(
-            'expected a GraphGP for method "mip", got a surrogate of your own or several '
-            'properties, which it cannot encode; try method="auto"'
+            'expected a GraphGP for method "mip", got a surrogate of your own, several '
+            'properties, or probabilities of success, which it cannot encode; try method="auto"'
         )
     return solve(objective, request)
 
@@ -128,6 +129,7 @@ def propose(
     starts: Sequence[Graph] | None = ...,
     n_evaluations: int | None = ...,
     options: Mapping[str, Any] | None = ...,
+    chances: Sequence[Chance] = ...,
     stop: Callable[[], bool] | None = ...,
     watch: Callable[[Stage], None] | None = ...,
     client: Any = ...,
@@ -148,6 +150,7 @@ def propose(
     starts: Sequence[Graph] | None = ...,
     n_evaluations: int | None = ...,
     options: Mapping[str, Any] | None = ...,
+    chances: Sequence[Chance] = ...,
     stop: Callable[[], bool] | None = ...,
     watch: Callable[[Stage], None] | None = ...,
     client: Any = ...,
@@ -167,6 +170,7 @@ def propose(
     starts: Sequence[Graph] | None = None,
     n_evaluations: int | None = None,
     options: Mapping[str, Any] | None = None,
+    chances: Sequence[Chance] = (),
     stop: Callable[[], bool] | None = None,
     watch: Callable[[Stage], None] | None = None,
     client: Any = None,
@@ -196,6 +200,9 @@ def propose(
             (``search``) or before a proof; fewer if the time is up. By default 300,000, or
             100,000 for several properties, 60,000 predictions of your own surrogate.
         options: further options of a method; for ``mip`` see `bogrape.propose.mip.MipOptions`.
+        chances: probabilities that a graph is of any use, such as a
+            `bogrape.success.SuccessModel`: values are weighted by their product
+            (`bogrape.propose.weighted_criterion`). Not for ``mip``.
         stop: called several times per second; once it returns true, the best graph so far is
             returned with the bound proved so far.
         watch: called with a `Stage` whenever there is progress.
@@ -232,7 +239,7 @@ def propose(
     # threads slow matrices this small by a factor of 5 to 20
     with threadpool_limits(1), _working_on(client):
         while (i := len(proposals)) < n:
-            objective = _criterion(space, model, chosen_acquisition, _step_seed(seed, i))
+            objective = _criterion(space, model, chosen_acquisition, _step_seed(seed, i), chances)
             objective.check_declared()
             left = deadline - time.monotonic()
             share = left / (n - i)
@@ -248,15 +255,17 @@ def propose(
             )
             if n_evaluations is not None:
                 request = replace(request, n_evaluations=n_evaluations)
-            elif isinstance(objective, GraphCriterion):
+            elif isinstance(objective.unweighted, GraphCriterion):
                 request = replace(request, n_evaluations=_PREDICTIONS)
-            elif isinstance(objective, JointCriterion):
+            elif isinstance(objective.unweighted, JointCriterion):
                 request = replace(request, n_evaluations=_JOINT_PREDICTIONS)
             found: list[Proposal] = []
             short = bool(proposals) and share < min(_TOO_SHORT, proposals[-1].seconds)
             if short and n >= _MANY and method in _SEARCHES:
                 found = propose_many(
-                    lambda some: _criterion(space, some, chosen_acquisition, _step_seed(seed, 0)),
+                    lambda some: _criterion(
+                        space, some, chosen_acquisition, _step_seed(seed, 0), chances
+                    ),
                     lambda some, graphs: some.believe(graphs),
                     model,
                     request,
@@ -313,12 +322,21 @@ def _criterion(
     model: Posterior | JointModel | FittedSurrogate,
     acquisition: Acquisition,
     seed: int,
+    chances: Sequence[Chance] = (),
 ) -> AnyCriterion:
+    plain: AnyCriterion
+    alone = False
     if isinstance(model, JointModel):
-        return JointCriterion(space=space, model=model, acquisition=acquisition, seed=seed)
-    if isinstance(model, FittedSurrogate):
-        return GraphCriterion(space=space, model=model, acquisition=acquisition)
-    return Criterion(space, model, acquisition)
+        alone = model.keeps_none
+        chances = [*chances, *(LimitChance(*limited) for limited in model.limits)]
+        plain = JointCriterion(space=space, model=model, acquisition=acquisition, seed=seed)
+    elif isinstance(model, FittedSurrogate):
+        plain = GraphCriterion(space=space, model=model, acquisition=acquisition)
+    else:
+        plain = Criterion(space, model, acquisition)
+    if not chances:
+        return plain
+    return WeightedCriterion(plain=plain, chances=tuple(chances), alone=alone)
 
 
 def _working_on(client: Any) -> AbstractContextManager[None]:

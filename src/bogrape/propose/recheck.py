@@ -93,8 +93,8 @@ class _Recheck:
     def _check_value(self) -> float:
         """Returns the value as computed here, in standardised units."""
         claimed, units = self.proposal.value, self.objective.units
-        if isinstance(self.objective, GraphCriterion):
-            self.objective.check_numbering([self.proposal.graph])
+        if isinstance(plain := self.objective.unweighted, GraphCriterion):
+            plain.check_numbering([self.proposal.graph])
         standard = self.objective.of_graph(self.proposal.graph)
         value = units.value(standard)
         near = (room(RECOMPUTED, standard) + units.rounding(value)) * units.scale

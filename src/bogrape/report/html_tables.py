@@ -160,7 +160,8 @@ def scores_table(survey: Survey) -> str:
     better = best_remedy(found)
     rows = []
     for score in found:
-        loo, noise = score.left_out, "fitted" if score.noise == "fit" else f"{score.noise:g}"
+        loo, words = score.left_out, {"fit": "fitted", "robust": "fitted, robust"}
+        noise = words[score.noise] if isinstance(score.noise, str) else f"{score.noise:g}"
         mark = ' class="best"' if score is better else ""
         note = "present" if score.present else "try this" if score is better else ""
         rows.append(

@@ -21,7 +21,7 @@ class Score:
     """Settings of a Gaussian process, and how it predicts left-out observations with them."""
 
     kernel: str  # its name
-    noise: float | Literal["fit"]
+    noise: float | Literal["fit", "robust"]
     left_out: LeaveOneOut
     present: bool  # whether these are the settings of the study
 

@@ -14,6 +14,7 @@ from ..constraints.words import capitalised, with_article
 from ..errors import StudyError
 from ..kernels import RBF, get_kernel
 from ..space import GraphSpace
+from ..study.words import failures_in_words, suspicious_in_words
 from ..subset import in_words as used_in_words
 from ..trial import Trial
 from .effects import Effect, Exchange
@@ -175,7 +176,7 @@ def settings_in_words(score: Score) -> str:
 
 
 def _noise(score: Score) -> str:
-    return '"fit"' if score.noise == "fit" else f"{score.noise:g}"
+    return f'"{score.noise}"' if isinstance(score.noise, str) else f"{score.noise:g}"
 
 
 def remedy_in_words(survey: Survey) -> str:
@@ -322,6 +323,9 @@ def certainty_in_words(survey: Survey) -> list[str]:
         out.append(certificate_in_words(survey, survey.proposals[-1]))
     if (said := regret_in_words(survey)) is not None:
         out.append(said)
+    for learnt in (failures_in_words(survey.trials), suspicious_in_words(survey.trials)):
+        if learnt is not None:
+            out.append(f"{capitalised(learnt)}.")
     if survey.goals is None:
         return [*out, *_predictions_in_words(survey)] or ["No predictions yet."]
     for name in survey.goals.names:
@@ -379,7 +383,8 @@ def certificate_in_words(survey: Survey, trial: Trial, subject: str = "The last 
             f"{found.gap_in_full}{'' if found.log_value is not None else ' of the observed values'}"
         )
     acquisition = survey.settings.acquisition
-    if isinstance(acquisition, LCB):
+    weighted = {"success", "keeps_limits"} & set(trial.certificate)
+    if isinstance(acquisition, LCB) and not weighted:
         side = "below" if survey.sign > 0 else "above"
         margin = f"{number(acquisition.kappa, 3)} standard deviation"
         out += (

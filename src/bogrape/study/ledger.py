@@ -224,7 +224,7 @@ class Ledger:
             trial = self._signed(taken(waiting, worker))
             if waiting.outside:  # a rule was added meanwhile
                 words = f"not in the space any more: {'; '.join(waiting.outside)}"
-                trial = failed(trial, as_reason(words), retries=0)
+                trial = failed(trial, as_reason(words), retries=0, about_graph=False)
             if self._update(trial, waiting) and trial.state == "pending":
                 return trial
 
@@ -250,10 +250,14 @@ class Ledger:
         return list(map(self._dressed, inserted))
 
     def append_new(self, draft: Trial, *, most: int | None = None) -> Trial | None:
-        """Add a trial, unless its graph already exists or the budget is spent."""
+        """Add a trial, unless its graph already exists or the budget is spent.
+
+        A repeat may have an existing graph.
+        """
         draft = self._signed(draft)
+        distinct = draft.origin != "repeat"
         inserted = self.storage.insert(
-            self.name, [draft], self._keys([draft]), distinct=True, most=most
+            self.name, [draft], self._keys([draft]), distinct=distinct, most=most
         )
         return None if inserted is None else inserted[0]
 

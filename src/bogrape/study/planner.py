@@ -13,6 +13,7 @@ from typing import Any, final
 import numpy as np
 
 from ..acquisition import LCB
+from ..arrays import FloatArray
 from ..errors import SamplingError, SearchSpaceExhausted, StudyError
 from ..gp import GraphGP
 from ..graph import Graph
@@ -21,10 +22,14 @@ from ..propose import MOST_STARTS, JointModel, Proposal, Stage, propose
 from ..propose.joint_criterion import score_of_prediction
 from ..propose.proposal import Status
 from ..space import GraphSpace
+from ..success import SuccessModel
 from ..surrogate import FittedSurrogate
 from ..trial import Origin, Trial, observed, observed_noise
+from .certificates import certificate_of, gains_of, success_of
 from .design import Design, random_graph
+from .failures import FEWEST_FAILURES, FEWEST_SUCCESSES, Failures
 from .regret import RegretBound, kappa_of
+from .replicates import Repeat, best_repeat
 from .settings import StudySettings
 from .several import front_of
 
@@ -69,6 +74,7 @@ class Planner:
         self._design: Design | None = None
         self._fitted: tuple[tuple[Any, ...], GraphGP | FittedSurrogate] | None = None
         self._joint: tuple[tuple[Any, ...], JointModel] | None = None
+        self._failures = Failures(settings)
         self._of_properties: dict[str, GraphGP] = {}
         self._inside: dict[int, bool] = {}  # by trial; its graph never changes
         self._named: set[int] = set()  # trials whose values were said to be clipped
@@ -106,17 +112,19 @@ class Planner:
             return [self._random(trials, seed, deadline)]
         fit_began = time.monotonic()
         model = self._fit(complete) if settings.goals is None else self._fit_all(complete)
+        success = self._failures.model(trials)
         fit_seconds = time.monotonic() - fit_began
         step = sum(trial.origin == "proposal" for trial in trials)
         try:
             found = propose(
                 self.space,
-                model,
+                model if success is None else self._failures.believed(model, trials),
                 n=n,
                 acquisition=settings.acquisition_at(step),
                 method=settings.method,
                 solver=settings.solver,
                 options=settings.options,
+                chances=() if success is None else (success,),
                 time_limit=max(_LEAST_SECONDS, deadline - time.monotonic()),
                 exclude=[trial.graph for trial in trials if trial.is_finished],
                 pending=[trial.graph for trial in trials if not trial.is_finished],
@@ -139,17 +147,71 @@ class Planner:
         n_used = max(len(gp.used) for gp in self._gps(model)) if self._gps(model) else len(complete)
         hyperparameters, plans = self._hyperparameters(model), list[Plan]()
         proposals = [found] if isinstance(found, Proposal) else found
+        repeat = self._repeat(model, trials, complete, proposals[0].graph, success)
+        known = {**self._suspicious(model, complete), "n_observations": len(complete)}
         predictions = self._predictions(model, [proposal.graph for proposal in proposals])
         for proposal, prediction in zip(proposals, predictions, strict=True):
             certificate = {
-                **_certificate(proposal, settings.sign),
+                **certificate_of(proposal, settings.sign),
+                **success_of(success, proposal.graph),
+                **(gains_of(repeat) if not plans else {}),
                 **prediction,
+                **known,
                 "fit_seconds": 0.0 if plans else fit_seconds,
-                "n_observations": len(complete),
                 "n_used": n_used,
             }
             plans.append(Plan(proposal.graph, "proposal", certificate, hyperparameters))
+        if repeat is not None and repeat.is_better:  # instead of the first
+            graph = complete[repeat.position].graph
+            (prediction,) = self._predictions(model, [graph])
+            again = {**gains_of(repeat), **prediction, **known, "fit_seconds": fit_seconds}
+            plans[0] = Plan(graph, "repeat", {**again, "n_used": n_used}, hyperparameters)
         return plans
+
+    def _repeat(
+        self,
+        model: GraphGP | FittedSurrogate | JointModel,
+        trials: Sequence[Trial],
+        complete: Sequence[Trial],
+        graph: Graph,
+        success: SuccessModel | None,
+    ) -> Repeat | None:
+        """Value of measuring a graph of these again, of those that nobody measures now."""
+        if not self.settings.replicates or not isinstance(model, GraphGP):
+            return None
+        identify = self.settings.space.identity
+        taken = {identify(trial.graph) for trial in trials if not trial.is_finished}
+        candidates = []
+        for trial, inside in zip(complete, self._are_inside(complete), strict=True):
+            key = identify(trial.graph)
+            candidates.append(inside and key not in taken and self.space.contains(trial.graph))
+            taken.add(key)
+        noises = [trial.noise for trial in complete if trial.noise]
+        known = float(np.median(noises)) if noises else 0.0
+        chance = 1.0 if success is None else float(success.probability([graph])[0])
+        return best_repeat(model, graph, candidates, known_noise=known, success=chance)
+
+    def _suspicious(self, model: object, complete: Sequence[Trial]) -> dict[str, Any]:
+        """The trials whose values the model sets aside, by property if there are several."""
+        if self.settings.noise != "robust" or isinstance(model, FittedSurrogate):
+            return {}
+        return {"suspicious": sorted(trial.id for trial in self.suspicious(complete))}
+
+    def suspicious(self, trials: Sequence[Trial]) -> list[Trial]:
+        """The complete trials with a value that all others contradict."""
+        complete = [trial for trial in trials if trial.state == "complete"]
+        if self.settings.noise != "robust" or not self._can_model(complete):
+            return []
+        if self.settings.goals is None:
+            model = self._fit(complete)
+            places = model.suspicious if isinstance(model, GraphGP) else ()
+            return [complete[i] for i in places]
+        self._fit_all(complete)
+        found: dict[int, Trial] = {}
+        for name, gp in self._of_properties.items():
+            known = [trial for trial in complete if name in trial.values]
+            found |= {known[i].id: known[i] for i in gp.suspicious}
+        return [found[number] for number in sorted(found)]
 
     def _gps(self, model: GraphGP | FittedSurrogate | JointModel) -> list[GraphGP]:
         """The Gaussian processes of a model: one, one per property, or none."""
@@ -181,10 +243,18 @@ class Planner:
                 name: (float(mean[i]), float(std[i])) for name, (mean, std) in found.items()
             }
             known = {name: {"mean": mean, "std": std} for name, (mean, std) in of_graph.items()}
-            means, stds = (np.array([pair[k] for pair in of_graph.values()]) for k in (0, 1))
+            kept: dict[str, float] = {}
+            if (goals := self.settings.goals) is not None and goals.limits:
+                logs = [
+                    goals.limits[name].log_probability(*map(np.array, of_graph[name]))
+                    for name in goals.limits
+                ]
+                kept["keeps_limits"] = float(np.exp(np.sum(logs)))
+            pairs_of_targets = [of_graph[name] for name in model.goals.names]
+            means, stds = (np.array([pair[k] for pair in pairs_of_targets]) for k in (0, 1))
             score = score_of_prediction(model.goals, means, stds)
             of_score = {} if score is None else {"mean": score[0], "std": score[1]}
-            out.append({"properties": known, **of_score})
+            out.append({"properties": known, **kept, **of_score})
         return out
 
     def _starts(self, trials: Sequence[Trial]) -> list[Graph] | None:
@@ -258,6 +328,19 @@ class Planner:
             )
         mean, std = self._fit(complete).predict(graphs)
         return self.settings.sign * mean, std
+
+    def predict_success(self, trials: Sequence[Trial], graphs: Sequence[Graph]) -> FloatArray:
+        """The probability that each graph can be evaluated."""
+        model = self._failures.model(trials)
+        if model is None:
+            outcomes = [trial.succeeded for trial in trials]
+            raise StudyError(
+                f"a probability of success needs {FEWEST_FAILURES} failed evaluations, "
+                f"{FEWEST_SUCCESSES} successful ones and failures='learn'; the study has "
+                f"{outcomes.count(False)} and {outcomes.count(True)}, with "
+                f"failures={self.settings.failures!r}"
+            )
+        return model.probability(graphs)
 
     def regret_bound(
         self,
@@ -391,10 +474,14 @@ class Planner:
             full = [trial for trial in complete if set(goals.names) <= set(trial.values)]
             inside = self._are_inside(full)
             chosen = [t for t, good in zip(full, inside, strict=True) if good] or full
+            kept = [trial for trial in chosen if goals.keeps_limits(goals.row(trial.values))]
+            posteriors = {name: self._of_properties[name].posterior for name in goals.names}
             model = JointModel(
-                goals=goals,
-                posteriors=tuple(self._of_properties[name].posterior for name in goals.names),
-                measured=tuple(trial.graph for trial in chosen),
+                goals=goals.without_limits,
+                posteriors=tuple(posteriors[name] for name in goals.without_limits.names),
+                measured=tuple(trial.graph for trial in kept or chosen),
+                limits=tuple((limit, posteriors[name]) for name, limit in goals.limits.items()),
+                keeps_none=not kept,
             )
             self._joint = ids, model
         return self._joint[1]
@@ -448,25 +535,3 @@ def _last_hyperparameters(complete: Sequence[Trial]) -> Mapping[str, float] | No
     """
     fitted = (trial.hyperparameters for trial in reversed(complete) if trial.hyperparameters)
     return next(fitted, None)
-
-
-def _certificate(proposal: Proposal, sign: float) -> dict[str, Any]:
-    """Certificate of the proposal in the user's units, as JSON can hold it."""
-    return {
-        "value": sign * proposal.value,
-        "bound": sign * proposal.bound if np.isfinite(proposal.bound) else None,
-        "gap": float(proposal.gap) if np.isfinite(proposal.gap) else None,
-        **_logs(proposal),
-        "status": proposal.status,
-        "seconds": proposal.seconds,
-        "method": proposal.method,
-        "n_evaluations": proposal.n_evaluations,
-    }
-
-
-def _logs(proposal: Proposal) -> dict[str, float | None]:
-    """Of EI, which may itself be too small a number; nothing for other acquisition functions."""
-    if proposal.log_value is None:
-        return {}
-    logs = {"log_value": proposal.log_value, "log_bound": proposal.log_bound}
-    return {name: None if log is None or np.isinf(log) else log for name, log in logs.items()}

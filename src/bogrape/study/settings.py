@@ -25,7 +25,7 @@ from ..errors import BoGrapeError, InvalidInputError, StudyError
 from ..gp import STUDY_CLIP, STUDY_OBSERVATIONS, GraphGP
 from ..import_path import is_import_path, load_object
 from ..kernels import RBF, Kernel, KernelName, is_published
-from ..properties import Combine, Goals, Maximize
+from ..properties import AtLeast, Combine, Goals, Maximize
 from ..propose.portfolio import Method, check_method
 from ..references import reference_to, resolve
 from ..space import GraphSpace
@@ -33,6 +33,7 @@ from ..surrogate import SurrogateLike, unfitted
 
 Direction = Literal["minimize", "maximize"]
 Preset = Literal["paper"]
+Failures = Literal["learn", "ignore"]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 ACQUISITIONS = ("lcb", "lcb-growing", "ei")
 FIXED = ("seed", "direction")  # the trials so far depend on them; of the space, rules can be added
@@ -50,7 +51,7 @@ class SearchOptions(TypedDict, total=False):
     preset: Preset | None
     kernel: KernelName | Kernel
     surrogate: SurrogateLike | None
-    noise: float | Literal["fit"]
+    noise: float | Literal["fit", "robust"]
     feature_kernel: bool
     alpha: float | None
     beta: float | None
@@ -70,6 +71,8 @@ class SearchOptions(TypedDict, total=False):
     properties: Mapping[str, Any] | None
     combine: Combine | None
     reference: Mapping[str, float] | None
+    failures: Failures
+    replicates: bool
 
 
 class StudyOptions(SearchOptions, total=False):
@@ -92,7 +95,8 @@ class StudySettings:
             every proposal. What follows up to ``most_observations`` is then of no concern.
         noise: noise variance of the standardised values, or ``"fit"``: values need not be noisy
             for that, since graphs which look the same to the kernel may have different values. What
-            `Study.tell` is told about the noise of single values adds to it.
+            `Study.tell` is told about the noise of single values adds to it. ``"robust"`` also
+            sets aside values that all others contradict (`bogrape.outliers`).
         feature_kernel: whether labels and features of nodes count by themselves; see `GraphGP`.
         alpha, beta: amplitudes of the kernel and of the feature kernel, to fix them instead of
             fitting them.
@@ -117,17 +121,24 @@ class StudySettings:
         direction: ``minimize`` or ``maximize``.
         retries: how often a failed evaluation is tried again.
         properties: what is wanted of each of several properties that an evaluation gives, by name:
-            ``"maximize"``, ``"minimize"`` or a goal of `bogrape.properties`. ``None`` for studies
-            of one value. The direction is then ``maximize``, which is that of scores.
+            ``"maximize"``, ``"minimize"`` or a goal of `bogrape.properties`, also a limit to be
+            kept, such as ``AtMost(0.3)``. ``None`` for studies of one value. The direction is then
+            ``maximize``, which is that of scores.
         combine: ``"pareto"``, ``"sum"``, ``"mean"`` or ``"geometric"``; by default ``"pareto"``
             where all properties are maximised or minimised, else ``"geometric"``.
         reference: for ``"pareto"``, a value of each property that graphs of interest beat.
+        failures: ``"learn"``: once three evaluations have failed, proposals are weighted by the
+            probability that they succeed (`bogrape.success`). ``"ignore"``: failed graphs are not
+            proposed again, and that is all.
+        replicates: whether a graph is measured again where that teaches more than a new one
+            (`bogrape.study.replicates`): for objectives whose values differ from one measurement to
+            the next.
     """
 
     space: GraphSpace
     kernel: KernelName | Kernel = "rbf"
     surrogate: SurrogateLike | None = None
-    noise: float | Literal["fit"] = "fit"
+    noise: float | Literal["fit", "robust"] = "fit"
     feature_kernel: bool = True
     alpha: float | None = None
     beta: float | None = None
@@ -148,6 +159,8 @@ class StudySettings:
     properties: Mapping[str, Any] | None = None
     combine: Combine | None = None
     reference: Mapping[str, float] | None = None
+    failures: Failures = "learn"
+    replicates: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.space, GraphSpace):
@@ -189,6 +202,20 @@ class StudySettings:
         if not isinstance(self.direction, str) or self.direction not in get_args(Direction):
             raise InvalidInputError(
                 f"direction must be 'minimize' or 'maximize', got {self.direction!r:.100}"
+            )
+        if not isinstance(self.failures, str) or self.failures not in get_args(Failures):
+            raise InvalidInputError(
+                f"failures must be 'learn' or 'ignore', got {self.failures!r:.100}"
+            )
+        if not isinstance(self.replicates, bool):
+            raise InvalidInputError(
+                f"replicates must be True or False, got {self.replicates!r:.100}"
+            )
+        if self.replicates and (self.surrogate is not None or self.properties is not None):
+            raise InvalidInputError(
+                "replicates are decided by the Gaussian process of one value, got "
+                f"{'several properties' if self.surrogate is None else 'a surrogate of your own'}; "
+                "leave out one of the two, and measure again with study.repeat(trial)"
             )
         # "lcb" and LCB(1.0) are one setting, so they must be stored and compared as one.
         named = {"lcb": LCB(), "ei": EI()}
@@ -243,7 +270,7 @@ class StudySettings:
     def of_property(self, name: str) -> StudySettings:
         """Those of a study of one of the properties alone."""
         assert self.properties is not None
-        wants_more = isinstance(self.properties[name], Maximize)
+        wants_more = isinstance(self.properties[name], Maximize | AtLeast)
         return replace(
             self,
             properties=None,

@@ -198,7 +198,7 @@ def front_of(
 ) -> list[tuple[Trial, dict[str, float]]]:
     """The Pareto front among the graphs that were measured in full, by the first property.
 
-    Of the space, if there are any.
+    Of the space, if there are any, and of those that keep the limits.
     """
     full = measured(goals, trials, identify)
     if not full:
@@ -230,5 +230,13 @@ def best_score(goals: Goals, trials: Iterable[Trial], identify: Callable[[Graph]
             "no graph is measured in full yet: ask for one, evaluate it, tell the values of "
             f"{', '.join(goals.names)}"
         )
+    kept = [pair for pair in full if goals.keeps_limits(goals.row(pair[1]))]
+    if not kept:
+        limits = " and ".join(f"{name} {limit.in_words()}" for name, limit in goals.limits.items())
+        raise StudyError(
+            f"none of {len(full)} graphs that were measured in full keeps the limits ({limits}) "
+            "yet: ask for more, or set them wider with study.change(properties=...)"
+        )
+    full = kept
     scores = [float(goals.scores(goals.row(means))) for _, means in full]
     return full[int(np.argmax(scores))][0]

@@ -186,6 +186,15 @@ class Study:
         return best_of(inside or complete, self.settings.sign, self.space.identity)
 
     @property
+    def suspicious(self) -> TrialList:
+        """The complete trials with a value that all others contradict.
+
+        With ``noise="robust"`` the model sets them aside (`bogrape.outliers`); otherwise there are
+        none. `best` takes values as they are: correct a wrong one, or measure again.
+        """
+        return TrialList(self._asking.planner.suspicious(self._ledger.trials()))
+
+    @property
     def pareto_front(self) -> TrialList:
         """The complete trials whose graphs no other graph beats in every property.
 
@@ -230,12 +239,25 @@ class Study:
         space, only of its kind. With several properties, a dictionary with the two for each.
         """
         n_given(graphs)  # refuses what is no list
-        graphs = list(graphs)
+        graphs = self._readable(graphs)
+        return self._asking.planner.predict(self._ledger.trials(), graphs)
+
+    def predict_success(self, graphs: Sequence[Graph]) -> Any:
+        """The probability that each graph can be evaluated, learnt from failures.
+
+        Raises `StudyError` while fewer than three evaluations have failed or two succeeded.
+        """
+        n_given(graphs)
+        graphs = self._readable(graphs)
+        return self._asking.planner.predict_success(self._ledger.trials(), graphs)
+
+    def _readable(self, graphs: Sequence[Graph]) -> list[Graph]:
+        """The graphs as a list, if they are of the kind of the space."""
         for i, graph in enumerate(graphs):
             odd = self.space.oddities(graph)
             if odd:
                 raise InvalidInputError(f"graph {i} cannot be read: expected {'; '.join(odd)}")
-        return self._asking.planner.predict(self._ledger.trials(), graphs)
+        return list(graphs)
 
     def regret_bound(
         self,
@@ -485,15 +507,26 @@ class Study:
             ),
         )
 
-    def fail(self, trial: Trial | int, reason: str, *, seconds: float | None = None) -> Trial:
+    def fail(
+        self,
+        trial: Trial | int,
+        reason: str,
+        *,
+        seconds: float | None = None,
+        about_graph: bool = True,
+    ) -> Trial:
         """Record that an evaluation gave no value; the graph is not proposed again.
 
         While retries are left the trial is queued for the next ``ask`` instead. For ``trial`` and
-        ``seconds`` see `tell`.
+        ``seconds`` see `tell`. Studies learn which graphs fail (the setting ``failures``): with
+        ``about_graph=False`` a failure is the machine's, and says nothing about its graph.
         """
         words, retries, time_taken = as_reason(reason), self.settings.retries, as_seconds(seconds)
+        if not isinstance(about_graph, bool):
+            raise InvalidInputError(f"about_graph must be True or False, got {about_graph!r:.100}")
         return self._ledger.change(
-            trial, lambda current: failed(current, words, retries, time_taken)
+            trial,
+            lambda current: failed(current, words, retries, time_taken, about_graph=about_graph),
         )
 
     def release(self, trial: Trial | int, *, reason: str | None = None) -> Trial:

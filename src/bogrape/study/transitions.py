@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import InvalidInputError, StudyError
-from ..trial import Trial, now
+from ..trial import ABOUT_GRAPH, Trial, now
 
 _REASON_LENGTH = 2000
 
@@ -70,7 +70,14 @@ def corrected(trial: Trial, value: float | None, reason: str | None, noise: floa
     )
 
 
-def failed(trial: Trial, reason: str, retries: int, seconds: float | None = None) -> Trial:
+def failed(
+    trial: Trial,
+    reason: str,
+    retries: int,
+    seconds: float | None = None,
+    *,
+    about_graph: bool = True,
+) -> Trial:
     """Failed for good, or queued to be tried again."""
     if trial.state in ("failed", "queued"):
         return trial
@@ -80,6 +87,8 @@ def failed(trial: Trial, reason: str, retries: int, seconds: float | None = None
     if trial.attempts - trial.details.get("not_started", 0) <= retries:
         return replace(trial, state="queued", reason=reason, worker=None)
     details = timed(trial, seconds)
+    if not about_graph:
+        details = {**details, ABOUT_GRAPH: False}
     return replace(trial, state="failed", reason=reason, finished=now(), details=details)
 
 
@@ -113,6 +122,7 @@ def retried(trial: Trial) -> Trial:
     failures = [*trial.details.get("failures", []), failure]
     details = {**trial.details, "failures": failures}
     details.pop("evaluation_seconds", None)
+    details.pop(ABOUT_GRAPH, None)
     return replace(trial, state="queued", worker=None, finished=None, details=details)
 
 

@@ -19,6 +19,7 @@ from ..report.survey import Certificate, Survey
 from ..report.text import duration, number, plus_minus, shown
 from ..space import GraphSpace
 from ..study import Trial
+from ..study.words import expectation_in_words, repeat_in_words
 from .rooms import Room
 from .tradeoff import tradeoffs
 
@@ -293,6 +294,9 @@ def why(survey: Survey, trial: Trial) -> list[str]:
                 f"value {found.value_in_words}."
             )
             out.append(words.certificate_in_words(survey, trial, "It"))
+    for said in (expectation_in_words(trial), repeat_in_words(trial)):
+        if said is not None:
+            out.append(f"It was {said}.")
     for entry in trial.log:
         if entry.get("action") == "ask" and isinstance(entry.get("note"), str):
             out.append(f"It was asked for under further rules: {shown(entry['note'], 2000)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -18,13 +18,16 @@ from bogrape import LCB, GraphGP, GraphSpace
 from bogrape.arrays import FloatArray
 from bogrape.counts import Counts
 from bogrape.encoding import Structure, structures
+from bogrape.posterior import FunctionPosterior
 from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.bounds.integer_lcb import IntegerLine
-from bogrape.propose.exact.bounds.linear_programs import Lines, Program
+from bogrape.propose.exact.bounds.linear_programs import Lines, Program, Renamed
 from bogrape.propose.exact.bounds.lines_below import Box, LcbOverCounts, Line
+from bogrape.propose.exact.bounds.rbf_lines import RbfLcbOverCounts
 from bogrape.propose.exact.distances.coordinates import Coordinates, Position
 from bogrape.propose.exact.distances.inequality import Inequality
 from bogrape.propose.exact.distances.known import known_of_counts
+from bogrape.propose.exact.distances.variables import Variables
 from bogrape.propose.exact.proof.engine import choose
 from bogrape.propose.exact.proof.piece import Piece
 from crossed import crossed
@@ -148,6 +151,16 @@ def test_any_point_gives_a_line_below(
     assert (line(inside) <= _lcb(gp, over_counts.coordinates, inside, kappa) + 1e-9).all()
 
 
+class _Plain(Variables):
+    """Some whole numbers that stand for nothing."""
+
+    def __init__(self, upper: NDArray[np.int64]) -> None:
+        object.__setattr__(self, "_upper", upper)
+
+    def upper(self) -> NDArray[np.int64]:
+        return cast("NDArray[np.int64]", self._upper)  # type: ignore[attr-defined]
+
+
 @given(st.integers(0, 10**6))
 @settings(max_examples=150, deadline=None)
 def test_programs_agree_with_scipy(seed: int) -> None:
@@ -162,7 +175,7 @@ def test_programs_agree_with_scipy(seed: int) -> None:
         kind = rng.integers(3)
         low = -math.inf if kind == 0 else least
         known.append(Inequality("random", weights, low, least + 9 * (kind != 1)))
-    program = Program(known, upper)
+    program = Program(known, _Plain(upper))
     for _ in range(4):
         lines = [Line(rng.normal(size=n).round(3), float(rng.normal())) for _ in range(3)]
         low = np.minimum(rng.integers(0, 4, n), upper).astype(float)
@@ -190,3 +203,19 @@ def test_programs_agree_with_scipy(seed: int) -> None:
             assert found.bound <= expected.fun + 1e-9
             # should the solver ever call this infeasible, it would not be believed
             assert not program._is_empty(Box(low, high))
+
+
+def test_lines_refuse_programs_about_other_variables() -> None:
+    """Pairs at s steps are not pairs within s steps, though there are as many numbers of both."""
+    space = GraphSpace(5, labels=2)
+    graphs = space.sample(6, seed=0)
+    gp = GraphGP("rbf", 1e-3, space=space).fit(graphs, np.arange(6.0))
+    posterior = cast("FunctionPosterior", gp.posterior)
+    piece = Piece(structures([space.shape(5)], space.connected, space.rules)[0], (3, 2))
+    coordinates = piece.coordinates(labelled=True)
+    lcb = RbfLcbOverCounts(posterior, coordinates, 1.0, connected=True)
+    known = list(known_of_counts(piece.structure, coordinates, None))
+    places = np.arange(len(coordinates))
+    Lines(lcb, Renamed(Program(known, Variables(coordinates, within=True)), places))
+    with pytest.raises(ValueError, match="pairs at s steps"):
+        Lines(lcb, Renamed(Program(known, Variables(coordinates)), places))

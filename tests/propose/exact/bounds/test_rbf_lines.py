@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from bogrape import LCB, GraphGP, GraphSpace
 from bogrape.arrays import FloatArray
@@ -32,6 +31,7 @@ from bogrape.propose.exact.bounds.rbf_quadratics import (
     _exponential_beyond,
 )
 from bogrape.propose.exact.distances.known import known_of_counts, most_far
+from bogrape.propose.exact.distances.variables import Variables
 from bogrape.propose.exact.proof.piece import Piece
 from exhaustive import DATASETS, everything, fitted
 
@@ -79,9 +79,11 @@ def _over_counts(gp: GraphGP, key: Key, kappa: float) -> RbfLcbOverCounts:
     )
 
 
-def _counts(lcb: RbfLcbOverCounts, graphs: list[Graph]) -> NDArray[np.int64]:
+def _variables(lcb: RbfLcbOverCounts, graphs: list[Graph]) -> FloatArray:
+    """What boxes and lines are about, one row per graph."""
     values = [lcb.coordinates.values(graph) for graph in graphs]
-    return np.array(values, dtype=np.int64).reshape(len(graphs), len(lcb.coordinates))
+    counts = np.array(values, dtype=np.int64).reshape(len(graphs), len(lcb.coordinates))
+    return lcb.variables.of_counts(counts)
 
 
 def _values(name: str, gp: GraphGP, graphs: list[Graph], kappa: float) -> FloatArray:
@@ -108,10 +110,12 @@ def test_sums_of_squares_over_cells_are_the_exponents_of_the_kernel(name: str, k
     for (structure, composition), graphs in _pieces(name).items():
         coordinates = Piece(structure, composition).coordinates(labelled=True)
         connected = structure.connectivity == "strong"
-        cells = RbfCells.of(model, coordinates, connected=connected)
+        variables = Variables(coordinates, within=True)
+        cells = RbfCells.of(model, variables, connected=connected)
         counts = count(graphs, SPACES[name].n_labels, edges=True)
         expected = model.kernel.cross(counts, model.counts)
-        found = [cells.exponents(np.array(coordinates.values(graph))) for graph in graphs]
+        values = [np.array(coordinates.values(graph)) for graph in graphs]
+        found = [cells.exponents(variables.of_counts(counts)) for counts in values]
         np.testing.assert_allclose(np.exp(-0.5 * np.array(found)), expected, atol=1e-12)
 
 
@@ -124,7 +128,7 @@ def test_any_point_gives_a_line_below_the_values_of_all_graphs_of_a_box(
     kappa = float(rng.choice([0.0, 1.0, 3.0]))
     key, graphs = _some_piece(name, rng)
     lcb = _over_counts(gp, key, kappa)
-    every, values = _counts(lcb, graphs), _values(name, gp, graphs, kappa)
+    every, values = _variables(lcb, graphs), _values(name, gp, graphs, kappa)
     ends = every[rng.integers(len(every), size=int(rng.integers(1, 4)))]
     box = Box(ends.min(axis=0).astype(float), ends.max(axis=0).astype(float))
     inside = ((every >= box.low) & (every <= box.high)).all(axis=1)
@@ -151,7 +155,7 @@ def test_lines_hold_where_lcb_is_below_a_value_and_deviations_are_small(
     kappa = float(rng.choice([0.3, 1.0, 3.0]))
     key, graphs = _some_piece(name, rng)
     plain = _over_counts(gp, key, kappa)
-    every, values = _counts(plain, graphs), _values(name, gp, graphs, kappa)
+    every, values = _variables(plain, graphs), _values(name, gp, graphs, kappa)
     deviations = (_values(name, gp, graphs, 0.0) - values) / kappa
     most_std = float(rng.choice(deviations)) * (1 + 1e-9) + 1e-9
     value = float(rng.choice(values)) + 1e-9
@@ -221,7 +225,7 @@ def test_a_line_touches_the_value_of_a_graph_alone_in_its_box(name: str, seed: i
     key, graphs = _some_piece(name, rng)
     graph = graphs[int(rng.integers(len(graphs)))]
     lcb = _over_counts(gp, key, 1.0)
-    x = _counts(lcb, [graph])[0].astype(float)
+    x = _variables(lcb, [graph])[0].astype(float)
     box = Box(x, x)
     value = float(_values(name, gp, [graph], 1.0)[0])
     found = float(lcb.below(lcb.touching(x, box), box)(x))
@@ -248,7 +252,7 @@ def test_programs_bound_all_graphs_of_a_piece(name: str, seed: int) -> None:
     for other in _pieces(name):
         if other[0].shape == key[0].shape and other[1] == key[1]:
             there = _over_counts(gp, other, 1.0)
-            x = _counts(there, _pieces(name)[other])[0].astype(float)
+            x = _variables(there, _pieces(name)[other])[0].astype(float)
             tangent = there.touching(x, Box(x, x))
             started = lines.best(math.inf, soon, [tangent])
             assert -math.inf < started.bound <= least
@@ -272,7 +276,7 @@ def test_ranges_of_cells_hold_the_cells_of_all_graphs_of_a_piece(name: str, seed
     gp, rng = _instance(name, seed)
     key, graphs = _some_piece(name, rng)
     lcb = _over_counts(gp, key, 1.0)
-    every = _counts(lcb, graphs)
+    every = _variables(lcb, graphs)
     box = Box(np.zeros(every.shape[1]), lcb.coordinates.upper().astype(float))
     low, high = lcb._cells.ranges(box)
     cells = every @ lcb._cells.rows.T
@@ -287,7 +291,7 @@ def test_a_quadratic_line_comes_near_lcb_where_boxes_are_small(seed: int) -> Non
     gp, rng = _instance("three labels", seed)
     key, graphs = _some_piece("three labels", rng)
     lcb = _over_counts(gp, key, 1.0)
-    x = _counts(lcb, graphs)[0].astype(float)
+    x = _variables(lcb, graphs)[0].astype(float)
     value = float(_values("three labels", gp, graphs[:1], 1.0)[0])
     cells = lcb._cells.rows @ x
     off = []

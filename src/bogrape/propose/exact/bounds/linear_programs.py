@@ -14,7 +14,7 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import count, zip_longest
@@ -26,7 +26,9 @@ from ortools.linear_solver import pywraplp
 from ....arrays import FloatArray, IntArray
 from ..distances.coordinates import Position
 from ..distances.inequality import Inequality
-from .lines_below import Box, LcbOverCounts, Line
+from ..distances.variables import Variables
+from .lines_below import Box, LcbOverCounts, Line, around
+from .propagation import Propagation
 
 MOST_LINES = 12  # at a time
 _WORTH_IT = 0.02  # of what is missing: a program that gains less is the last one
@@ -55,8 +57,9 @@ class Remainder:
     bound: float  # on LCB
     box: Box | None  # holds all counts of interest; there are none if it is None
     tangents: tuple[Any, ...]
-    counts: FloatArray | None  # where LCB is smallest, as far as is known
-    parts: tuple[tuple[Box, Line], ...] = ()  # of the box, each with a line; none if not all have
+    x: FloatArray | None  # where LCB is smallest, as far as is known
+    boxes: tuple[Box, ...] = ()  # all of it
+    parts: tuple[tuple[Box, Line], ...] = ()  # the same, each with a line; none if not all have
 
 
 class Program:
@@ -66,18 +69,23 @@ class Program:
     one when its answer breaks it, and not before. Each solve starts where the last one ended.
     """
 
-    def __init__(self, inequalities: Iterable[Inequality[Position]], upper: IntArray) -> None:
+    def __init__(self, inequalities: Iterable[Inequality[Position]], variables: Variables) -> None:
         from scipy.sparse import csr_array  # late: keeps `import bogrape` quick
 
-        sides = [side for inequality in inequalities for side in inequality.one_sided()]
+        self.within, upper = variables.within, variables.upper()
+        known = variables.known(inequalities)
+        sides = [side for inequality in known for side in inequality.one_sided()]
         owner = np.repeat(np.arange(len(sides)), [len(side.weights) for side in sides])
         columns = [i for side in sides for i in side.weights]
         entries = [float(w) for side in sides for w in side.weights.values()]
         self._matrix = csr_array((entries, (owner, columns)), shape=(len(sides), len(upper)))
         self._most = np.array([float(side.high) for side in sides])
-        self.box = Box(np.zeros(len(upper)), _tightened(upper.astype(float), sides))
+        self._propagation = Propagation(self._matrix, self._most)
+        widest = Box(np.zeros(len(upper)), upper.astype(float))
+        # where nothing obeys the inequalities, programs will say so
+        self.box = self._propagation(widest) or widest
         self._solver: Any = pywraplp.Solver.CreateSolver("GLOP")
-        self._counts = [self._solver.NumVar(0.0, top, "") for top in self.box.high]
+        self._counts = [self._solver.NumVar(0.0, float(top), "") for top in upper]
         # what inequalities are missed by: nothing, unless it is asked whether they can hold
         self._missed = self._solver.NumVar(0.0, 0.0, "")
         self._largest = self._solver.NumVar(-math.inf, math.inf, "")  # of the lines
@@ -93,6 +101,10 @@ class Program:
         self._objective.SetMinimization()
         self._settings = pywraplp.MPSolverParameters()
         self._settings.SetIntegerParam(self._settings.PRESOLVE, self._settings.PRESOLVE_OFF)
+
+    def narrowed(self, box: Box) -> Box | None:
+        """A box without what inequalities rule out at a glance; none if nothing is left."""
+        return self._propagation(box)
 
     def minimise(
         self, lines: Sequence[Line], box: Box, seconds: float
@@ -214,16 +226,6 @@ def _least(line: Line, box: Box) -> float:
     return line.offset + float(lowest.sum())
 
 
-def _tightened(upper: FloatArray, sides: Iterable[Inequality[Position]]) -> FloatArray:
-    """No count is larger than a sum of counts that it belongs to."""
-    for side in sides:
-        if min(side.weights.values(), default=-1) >= 0:
-            for i, weight in side.weights.items():
-                if weight:
-                    upper[i] = min(upper[i], side.high // weight)
-    return upper
-
-
 class Renamed:
     """A program of the counts of other pieces, too: their labels have other names.
 
@@ -233,7 +235,13 @@ class Renamed:
     def __init__(self, program: Program, places: IntArray) -> None:
         self._program, self._places = program, places
         self._back = np.argsort(places)
+        self.within = program.within
         self.box = Box(program.box.low[places], program.box.high[places])
+
+    def narrowed(self, box: Box) -> Box | None:
+        """As the program does."""
+        found = self._program.narrowed(Box(box.low[self._back], box.high[self._back]))
+        return found and Box(found.low[self._places], found.high[self._places])
 
     def minimise(
         self, lines: Sequence[Line], box: Box, seconds: float
@@ -258,8 +266,12 @@ class Lines:
     ) -> None:
         self._lcb = lcb
         if not isinstance(counts, Renamed):
-            upper = lcb.coordinates.upper()
-            counts = Renamed(Program(counts, upper), np.arange(len(upper)))
+            counts = Renamed(Program(counts, lcb.variables), np.arange(len(lcb.coordinates)))
+        if counts.within != lcb.variables.within:
+            raise ValueError(
+                "expected a program about the variables of the lines, got one about "
+                f"{'pairs within' if counts.within else 'pairs at'} s steps"
+            )
         self._program = counts
         self.box = self._program.box
 
@@ -298,12 +310,19 @@ class Lines:
         return best
 
     def branched(
-        self, value: float, deadline: float, n_most: int, start: Sequence[Any] = ()
+        self,
+        value: float,
+        deadline: float,
+        n_most: int,
+        start: Sequence[Any] = (),
+        boxes: Sequence[Box] = (),
     ) -> Remainder:
-        """Halve boxes in which LCB could come below ``value``, the worst first."""
-        root = self.best(value, deadline, start)
+        """Halve boxes in which LCB could come below ``value``, the worst first.
+
+        If some boxes are given, nothing is outside of them.
+        """
         order = count()  # for boxes with equal bounds
-        left = [(root.bound, next(order), self.box, root)] if root.bound < value else []
+        root, left = self._begun(value, deadline, start, boxes, order)
         whole = []  # boxes that cannot be halved, or that nothing more is known of
         for _ in range(n_most):
             if not left or time.monotonic() > deadline:
@@ -313,24 +332,46 @@ class Lines:
             if split is None:
                 whole.append(item)
                 continue
-            for half in box.halves(*split):
+            for half in filter(None, map(self._program.narrowed, box.halves(*split))):
                 tighter = self.best(value, deadline, lowest.tangents, half)
                 if tighter.bound < value:
                     item = max(bound, tighter.bound), next(order), half, tighter
                     heapq.heappush(left, item)
         left = sorted([*left, *whole], key=lambda item: item[:2])
         if not left:
-            return Remainder(bound=value, box=None, tangents=root.tangents, counts=None)
-        low = np.min([box.low for _, _, box, _ in left], axis=0)
-        high = np.max([box.high for _, _, box, _ in left], axis=0)
+            return Remainder(bound=value, box=None, tangents=root.tangents, x=None)
+        boxes = tuple(box for _, _, box, _ in left)
         parts = tuple((part, found.line) for _, _, part, found in left if found.line is not None)
         return Remainder(
             bound=left[0][0],
-            box=Box(low, high),
+            box=around(boxes),
             tangents=root.tangents,
-            counts=left[0][-1].x,
+            x=left[0][-1].x,
+            boxes=boxes,
             parts=parts if len(parts) == len(left) else (),
         )
+
+    def _begun(
+        self,
+        value: float,
+        deadline: float,
+        start: Sequence[Any],
+        boxes: Sequence[Box],
+        order: Iterator[int],
+    ) -> tuple[Lowest, list[tuple[float, int, Box, Lowest]]]:
+        """The lowest value of all, and a heap of the boxes to begin with."""
+        root = self.best(value, deadline, start)
+        if root.bound >= value:
+            return root, []
+        if not boxes:
+            return root, [(root.bound, next(order), self.box, root)]
+        left = []
+        for box in filter(None, map(self._program.narrowed, boxes)):
+            found = self.best(value, deadline, root.tangents, box)
+            if found.bound < value:
+                left.append((max(root.bound, found.bound), next(order), box, found))
+        heapq.heapify(left)
+        return root, left
 
     def lowest(self, left: Remainder, deadline: float) -> Line | None:
         """The best line below LCB for all counts of interest."""

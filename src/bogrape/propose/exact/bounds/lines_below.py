@@ -25,6 +25,7 @@ So :math:`\sigma^2 \le q(x)`, linear in x, :math:`\sigma \le (q(x) + \tau^2) / 2
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -33,8 +34,8 @@ from numpy.typing import NDArray
 
 from ....arrays import FloatArray
 from ....posterior import FunctionPosterior
-from ..distances.coordinates import Coordinates, Position
-from ..distances.inequality import Inequality
+from ..distances.coordinates import Coordinates
+from ..distances.variables import Variables
 from .posterior_over_counts import (
     PosteriorOverCounts,
     cell_columns,
@@ -58,13 +59,11 @@ class Box:
         below[i], above[i] = at, at + 1
         return Box(self.low, below), Box(above, self.high)
 
-    def inequalities(self) -> list[Inequality[Position]]:
-        """The ranges as inequalities."""
-        both = enumerate(zip(self.low, self.high, strict=True))
-        return [
-            Inequality(f"range[{i}]", {Position(i): 1}, float(low), float(high))
-            for i, (low, high) in both
-        ]
+
+def around(boxes: Sequence[Box]) -> Box:
+    """The smallest box that holds some boxes."""
+    low = np.min([box.low for box in boxes], axis=0)
+    return Box(low, np.max([box.high for box in boxes], axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +82,7 @@ class LcbOverCounts(Protocol):
     """LCB, standardised, over the counts of a piece."""
 
     coordinates: Coordinates
+    variables: Variables  # what boxes, lines and points are about
     in_the_middle: bool  # where ranges are halved; else where lines are lowest
 
     def lowest_mean(self) -> Line:
@@ -105,20 +105,22 @@ def quick_bound(
 
     It is of interest up to a value only. All pairs of nodes are ``connected``, or may not be.
     """
-    coordinates = lcb.coordinates
-    upper = coordinates.upper().astype(float)
+    coordinates, variables = lcb.coordinates, lcb.variables
+    upper = variables.upper().astype(float)
     box, n_paths = Box(np.zeros(len(upper)), upper), len(coordinates.paths)
-    x = upper / 2
-    x[:n_paths] = upper[:n_paths] / max(1, coordinates.longest)
+    counts = upper / 2
+    counts[:n_paths] = upper[:n_paths] / max(1, coordinates.longest)
     bound = -math.inf
     for _ in range(n_lines):
-        line = lcb.below(lcb.touching(x, box), box, value)
-        lowest = _lowest(line.cost, box, coordinates, connected=connected)
+        line = lcb.below(lcb.touching(variables.of_counts(counts), box), box, value)
+        cost = variables.cost_of_counts(line.cost)
+        lowest = _lowest(cost, box, coordinates, connected=connected)
         size = float(np.abs(line.cost) @ upper) + abs(line.offset)
-        bound = max(bound, float(line(lowest)) - _ROUNDING * len(x) * size)
+        least = float(lowest @ cost) + line.offset
+        bound = max(bound, least - _ROUNDING * len(upper) * size)
         if bound >= value:
             break
-        x = (x + lowest) / 2
+        counts = (counts + lowest) / 2
     return bound
 
 
@@ -151,6 +153,7 @@ class LinearLcbOverCounts:
 
     def __init__(self, posterior: PosteriorOverCounts, kappa: float) -> None:
         self.coordinates = posterior.coordinates
+        self.variables = Variables(posterior.coordinates)
         self._posterior = posterior
         self._kappa = kappa
 
@@ -197,6 +200,7 @@ class ExponentialLcbOverCounts:
         connected: bool,
     ) -> None:
         self.coordinates = coordinates
+        self.variables = Variables(coordinates)
         self._kappa = kappa
         fitted = posterior.model
         paths, nodes = cell_columns(fitted, coordinates)

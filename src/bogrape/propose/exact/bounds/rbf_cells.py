@@ -24,24 +24,22 @@ from ....arrays import FloatArray
 from ....groups import PATH_GROUPS, divisors, group_counts, path_layers
 from ....kernels import RBF
 from ....posterior import FittedModel
-from ..distances.coordinates import Coordinates, LabelledDistance
+from ..distances.coordinates import LabelledDistance
+from ..distances.variables import Variables
 from .lines_below import Box
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RbfCells:
-    """The cells ``rows @ x``, and where the observations lie among them."""
+    """The cells ``rows @ x``, and where the observations lie among them.
 
-    coordinates: Coordinates
-    rows: FloatArray  # (J, counts), entries 0 and 1
+    With `Variables` that are pairs within s steps, a cell is one of them, or the difference of two.
+    """
+
+    rows: FloatArray  # (J, variables), entries -1, 0 and 1
     weights: FloatArray  # (J,): d above
     targets: FloatArray  # (T, J): t above
     apart: FloatArray  # (T,): a above
-    # what the counts of a cell and those of its type beside it add up to: all pairs of the type,
-    # or no more than that
-    beside: FloatArray  # (J, counts)
-    least_together: FloatArray  # (J,)
-    most_together: FloatArray
     # ranges of the cells themselves, from what is known of pairs far apart
     least: FloatArray  # (J,)
     most: FloatArray
@@ -50,7 +48,7 @@ class RbfCells:
     def of(
         cls,
         fitted: FittedModel,
-        coordinates: Coordinates,
+        variables: Variables,
         *,
         connected: bool,
         most_far: Sequence[float] = (),
@@ -59,7 +57,7 @@ class RbfCells:
 
         If they are, ``most_far[s]`` is the largest number of pairs at distance s or more.
         """
-        made = _Maker(fitted, coordinates, connected, most_far)
+        made = _Maker(fitted, variables, connected, most_far)
         made.labels()
         made.paths()
         made.features()
@@ -71,9 +69,9 @@ class RbfCells:
 
     def ranges(self, box: Box) -> tuple[FloatArray, FloatArray]:
         """The least and the largest value of each cell."""
-        low = np.maximum(self.rows @ box.low, self.least_together - self.beside @ box.high)
-        high = np.minimum(self.rows @ box.high, self.most_together - self.beside @ box.low)
-        low, high = np.maximum(low, self.least), np.minimum(high, self.most)
+        plus, minus = np.maximum(self.rows, 0.0), np.maximum(-self.rows, 0.0)
+        low = np.maximum(plus @ box.low - minus @ box.high, self.least)
+        high = np.minimum(plus @ box.high - minus @ box.low, self.most)
         return low, np.maximum(low, high)  # a box without any counts has no other way out
 
 
@@ -81,10 +79,12 @@ class _Maker:
     def __init__(
         self,
         fitted: FittedModel,
-        coordinates: Coordinates,
+        variables: Variables,
         connected: bool,
         most_far: Sequence[float],
     ) -> None:
+        coordinates = variables.coordinates
+        self._variables = variables
         if coordinates.composition is None:
             raise ValueError("expected a piece with a composition, got one without")
         self._composition = coordinates.composition
@@ -176,33 +176,20 @@ class _Maker:
         self._found[places] = weight, target
 
     def cells(self) -> RbfCells:
-        coordinates = self._coordinates
-        shape = len(self._found), len(coordinates)
-        rows, beside = np.zeros(shape), np.zeros(shape)
-        least, most = np.full(shape[0], -math.inf), np.full(shape[0], math.inf)
-        lowest, highest = least.copy(), most.copy()
-        of_type: dict[tuple[int, ...], list[int]] = {}
-        for i, path in enumerate(coordinates.paths):
-            of_type.setdefault(path[1:], []).append(i)
+        shape = len(self._found), len(self._coordinates)
+        rows = np.zeros(shape)
+        lowest, highest = np.zeros(shape[0]), np.full(shape[0], math.inf)
         for j, places in enumerate(self._found):
             rows[j, list(places)] = 1.0
             kind = self._types[places]
             if kind is not None:
-                beside[j, of_type[kind]] = 1.0
-                beside[j, list(places)] = 0.0
-                most[j] = coordinates.n_pairs(*kind)
-                least[j] = most[j] if self._connected else -math.inf
-                lowest[j], highest[j] = self._range(places, coordinates.n_pairs(*kind))
+                lowest[j], highest[j] = self._range(places, self._coordinates.n_pairs(*kind))
         targets = [target for _, target in self._found.values()]
         return RbfCells(
-            coordinates=coordinates,
-            rows=rows,
+            rows=rows @ self._variables.matrix,
             weights=np.array([weight for weight, _ in self._found.values()]),
             targets=np.array(targets).reshape(shape[0], len(self._apart)).T,
             apart=self._apart,
-            beside=beside,
-            least_together=least,
-            most_together=most,
             least=lowest,
             most=highest,
         )
@@ -210,10 +197,10 @@ class _Maker:
     def _range(self, places: tuple[int, ...], n_pairs: int) -> tuple[float, float]:
         """What limits on pairs far apart say of a cell of the near pairs of a type, or others."""
         if not self._most_far:
-            return -math.inf, math.inf
+            return 0.0, n_pairs
         lengths = [self._coordinates.paths[i][0] for i in places]
         far = [*self._most_far, 0.0]  # and nothing is beyond the longest distance
         if min(lengths) > 1:
-            return -math.inf, far[min(lengths)]
+            return 0.0, min(n_pairs, far[min(lengths)])
         is_near = len(lengths) == max(lengths)
-        return (n_pairs - far[max(lengths) + 1] if is_near else -math.inf), math.inf
+        return (max(0.0, n_pairs - far[max(lengths) + 1]) if is_near else 0.0), n_pairs

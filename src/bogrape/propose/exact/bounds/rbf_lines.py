@@ -32,6 +32,7 @@ from ....arrays import FloatArray, IntArray
 from ....kernels import RBF
 from ....posterior import FunctionPosterior
 from ..distances.coordinates import Coordinates
+from ..distances.variables import Variables
 from .lines_below import Box, Line, quick_bound
 from .rbf_cells import RbfCells
 from .rbf_quadratics import WIDEST, RbfQuadratic
@@ -86,6 +87,11 @@ class _Around:
         return base + float(np.minimum(slope * self.low, slope * self.high).sum())
 
 
+def rbf_variables(coordinates: Coordinates) -> Variables:
+    """Its programs are about pairs within s steps, which are what the kernel compares."""
+    return Variables(coordinates, within=True)
+
+
 class RbfLcbOverCounts:
     """LCB with the kernel ``rbf`` over the counts of a piece with a composition."""
 
@@ -103,10 +109,11 @@ class RbfLcbOverCounts:
         from scipy.linalg import solve_triangular
 
         self.coordinates = coordinates
+        self.variables = rbf_variables(coordinates)
         self._kappa = kappa
         self._connected = connected
         self._cells = RbfCells.of(
-            posterior.model, coordinates, connected=connected, most_far=most_far
+            posterior.model, self.variables, connected=connected, most_far=most_far
         )
         self._posterior = posterior
         self._alpha = posterior.model.alpha
@@ -180,8 +187,9 @@ class RbfLcbOverCounts:
         return Line(np.where(tiny, 0.0, cost), offset - _TINY * float(tiny.sum()))
 
     def off(self, x: FloatArray, box: Box) -> FloatArray:  # noqa: ARG002
-        """What squares of a count's range matter: remainders do not vanish at its ends."""
-        return np.asarray((self._cells.weights @ self._cells.rows) * (box.high - box.low) ** 2)
+        """What squares of a range matter: remainders do not vanish at its ends."""
+        matter = self._cells.weights @ np.abs(self._cells.rows)
+        return np.asarray(matter * (box.high - box.low) ** 2)
 
     def quick_bound(self, value: float = math.inf) -> float:
         """A bound on all counts there are, by a few lines; of interest up to a value only."""

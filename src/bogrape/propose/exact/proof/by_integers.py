@@ -8,7 +8,6 @@ is asked about by way of LCB, a range of deviations at a time (`bounds.ei_chords
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,15 +16,13 @@ from ortools.sat.python import cp_model
 
 from ....encoding.cpsat import has_solution, objective_bound
 from ..bounds.integer_lcb import IntegerLcb, IntegerLine
-from ..bounds.linear_programs import Lines
 from ..bounds.lines_below import Box, LcbOverCounts, Line
 from ..distances.count_variables import graph_counts
-from .piece import Answer, with_room
+from ..distances.variables import Variables
+from .by_lines import lines_leave
+from .piece import Answer
 from .piece_solve import PieceSolve
 
-_HALVED_FIRST = 300  # boxes of counts, before graphs are asked about where LCB has integers
-_HALVED_SHARE = 0.6  # of the time, for the same where there are only lines
-_MOST_HALVED = 20_000
 _MOST_PARTS = 400  # boxes that one model is told of
 
 
@@ -41,30 +38,21 @@ def solve_by_integers(
 ) -> Answer:
     """The best graph of a piece, by LCB in integers, by lines below it, or by both."""
     relaxed = state.question.relaxed
-    bound, line = -math.inf, None
+    bound, line, boxes = -math.inf, None, None
+    variables = Variables(state.coordinates)
     parts: Sequence[tuple[Box, Line]] = ()
     if lcb is not None:
-        lines = Lines(lcb, state.inequalities())
-        n_most, until = _MOST_HALVED, state.deadline
-        if exact is not None and not relaxed:
-            n_most = _HALVED_FIRST
-        elif not relaxed:  # the solver has no more than the lines
-            now = time.monotonic()
-            until = now + _HALVED_SHARE * max(0.0, state.deadline - now)
-        limit = with_room(state.lcb_limit(state.best_value))
-        left = lines.branched(limit, until, n_most)
-        bound = left.bound
-        if left.box is None:
+        left = lines_leave(state, lcb, lines_only=exact is None)
+        if left is None:
             return state.settled()
+        bound, variables = left.bound, lcb.variables
         if relaxed:
-            at = left.counts
-            counts_there = None if at is None else tuple(int(c) for c in np.rint(at))
-            return state.open(state.value_of(bound), counts_there)
-        state.of_interest = left.box.inequalities()
-        line = lines.lowest(left, state.deadline)
+            at = None if left.x is None else np.rint(variables.counts(left.x))
+            return state.open(state.value_of(bound), None if at is None else tuple(map(int, at)))
+        line, boxes = left.line, left.boxes
         parts = left.parts if exact is None else ()
     if exact is None and line is None:  # out of time
-        return state.open(state.value_of(bound))
+        return state.open(state.value_of(bound), boxes=boxes)
     encoding = None if relaxed else state.encoding()
     model: Any = cp_model.CpModel() if encoding is None else encoding.model
     counts = state.bare_counts(model)
@@ -77,11 +65,11 @@ def solve_by_integers(
             _forbid(model, counts, known)
     # the line below LCB is far easier to bound than LCB itself, so it is what is minimised
     forms: list[IntegerLcb | IntegerLine] = []
-    forms += [IntegerLine.of(line.cost, line.offset)] if line is not None else []
+    forms += [_in_integers(line, variables)] if line is not None else []
     forms += [exact] if exact is not None else []
     objectives = [form.objective(model, counts) for form in forms]
     model.minimize(objectives[0])
-    in_part = _divide(model, counts, parts)
+    in_part = _divide(model, counts, variables, parts)
     told = math.inf
     while True:
         if state.best_value < told:
@@ -97,33 +85,37 @@ def solve_by_integers(
             return state.settled()
         bound = max(bound, forms[0].lower_bound(objective_bound(solver, status)))
         if not has_solution(status):
-            return state.open(state.value_of(bound))
+            return state.open(state.value_of(bound), boxes=boxes)
         found = tuple(int(solver.value(count)) for count in counts)
         if encoding is None:
-            return state.open(state.value_of(bound), found)
+            return state.open(state.value_of(bound), found, boxes)
         state.take(state.decoded(encoding, solver, found), found)
         if status != cp_model.OPTIMAL:
-            return state.open(state.value_of(bound))
+            return state.open(state.value_of(bound), boxes=boxes)
         _forbid(model, counts, found)
 
 
+def _in_integers(line: Line, variables: Variables) -> IntegerLine:
+    return IntegerLine.of(variables.cost_of_counts(line.cost), line.offset)
+
+
 def _divide(
-    model: Any, counts: list[Any], parts: Sequence[tuple[Box, Line]]
+    model: Any, counts: list[Any], variables: Variables, parts: Sequence[tuple[Box, Line]]
 ) -> list[tuple[Any, IntegerLine, Any]]:
     """The counts are in one of these parts: for each a literal, and the line below LCB there."""
     if not 1 < len(parts) <= _MOST_PARTS:
         return []
     out = []
     for i, (_, line) in enumerate(parts):
-        form = IntegerLine.of(line.cost, line.offset)
+        form = _in_integers(line, variables)
         out.append((model.new_bool_var(f"part{i}"), form, form.objective(model, counts)))
     model.add_exactly_one(literal for literal, _, _ in out)
     low, high = (np.array([getattr(box, end) for box, _ in parts]) for end in ("low", "high"))
+    sums = variables.expressions(counts)
     for i, (literal, _, _) in enumerate(out):
         for j in np.flatnonzero((low[i] > low.min(axis=0)) | (high[i] < high.max(axis=0))):
-            model.add_linear_constraint(counts[j], int(low[i, j]), int(high[i, j])).only_enforce_if(
-                literal
-            )
+            inside = model.add_linear_constraint(sums[j], int(low[i, j]), int(high[i, j]))
+            inside.only_enforce_if(literal)
     return out
 
 

@@ -69,6 +69,15 @@ class Piece:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Ranges of a piece's variables that hold all counts of interest, kept from solve to solve."""
+
+    low: NDArray[np.int16]  # (B, V)
+    high: NDArray[np.int16]
+    n_edges: int  # graphs with fewer have been looked at
+
+
 @dataclass(frozen=True, kw_only=True)
 class Question:
     """Does any graph of a piece have a smaller value than this?"""
@@ -81,6 +90,7 @@ class Question:
     missing: SmallHistograms | None = None  # histograms known to have no graph
     facts: tuple[Fact, ...] = ()  # what is known of all graphs of this size and diameter
     relaxed: bool = False  # bound the counts alone, without a graph behind them
+    boxes: Boxes | None = None  # what an earlier solve left
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +105,7 @@ class Answer:
     missing: SmallHistograms | None = None  # histograms that were shown to have no graph
     counts: tuple[int, ...] | None = None  # the best counts, if no graph is behind them
     facts: tuple[Fact, ...] = ()  # new facts about all graphs of this size and diameter
+    boxes: Boxes | None = None  # nothing of interest is outside of them
 
 
 @dataclass
@@ -107,6 +118,7 @@ class Open:
     can_be_split: bool = True
     tried: float = 0.0  # seconds
     counts: tuple[int, ...] | None = None  # the best ones, with no graph behind them
+    boxes: Boxes | None = None
 
 
 def slack(value: float) -> float:

@@ -29,7 +29,7 @@ from ..distances.free_attributes import FreeAttributes, free_attributes
 from ..distances.inequality import Inequality, distances_by_position
 from ..distances.known import known_of_counts
 from ..distances.layers import put_heaviest_first
-from .piece import Answer, Question, SmallHistograms
+from .piece import Answer, Boxes, Question, SmallHistograms
 
 
 class OutOfTime(Exception):
@@ -77,7 +77,12 @@ class PieceSolve:
             missing=missing,
         )
 
-    def open(self, bound: float = -math.inf, best_counts: tuple[int, ...] | None = None) -> Answer:
+    def open(
+        self,
+        bound: float = -math.inf,
+        best_counts: tuple[int, ...] | None = None,
+        boxes: Boxes | None = None,
+    ) -> Answer:
         """Something may, but nothing below the bound."""
         return Answer(
             proved=False,
@@ -86,6 +91,7 @@ class PieceSolve:
             value=self.best_value,
             n_solves=self.n_solves,
             counts=best_counts,
+            boxes=boxes,
         )
 
     # -- offers -------------------------------------------------------------------------------
@@ -102,14 +108,18 @@ class PieceSolve:
             graph, value = other, self.criterion.of_graph(other)
         self.best_graph, self.best_value = graph, value
 
-    def take_best(self, batch: Batch) -> None:
-        """Take in the best graph of a batch that may be proposed."""
+    def take_best(self, batch: Batch, *, of_the_space: bool = True) -> None:
+        """Take in the best graph of a batch that may be proposed.
+
+        Graphs that do not come from a model of the piece may not even be ``of_the_space``.
+        """
         values = self.criterion.of_batch(batch)
         for i in np.argsort(values, kind="stable"):
             if not values[i] < self.best_value:
                 return
             graph = batch.graph(int(i))
-            if self.may_be_proposed(graph):
+            belongs = of_the_space or self.criterion.space.contains(graph)
+            if belongs and self.may_be_proposed(graph):
                 self.best_graph, self.best_value = graph, self.criterion.of_graph(graph)
                 return
 

@@ -34,7 +34,7 @@ from .strategy import SolvePiece, Strategy
 
 logger = logging.getLogger(__name__)
 
-_LEAST_COUNTS, _LEAST_GRAPHS = 0.3, 1.0  # seconds per piece, below which a round is of no use
+_LEAST_COUNTS = 0.3  # seconds per piece, below which a round is of no use
 _LONGER = 1.5  # times as long, for graphs to be asked about again
 _FEW = 20  # pieces that are looked at before a longer search, if they are no more
 _SEARCH_SECONDS = 60.0  # of the time limit, for as many evaluations as the first search had
@@ -226,12 +226,13 @@ class Rounds:
 
     def _limit(self, n_items: int, share: float, relaxed: bool, most: float) -> float:
         each = share * self.remaining / max(1, math.ceil(n_items / n_workers()))
-        return max(_LEAST_COUNTS if relaxed else _LEAST_GRAPHS, min(most, each))
+        least = _LEAST_COUNTS if relaxed else self.strategy.least_seconds
+        return max(least, min(most, each))
 
     def _cut_the_worst(self) -> None:
         """The pieces with the smallest bounds, a few at a time, until none of them can be cut."""
         until = time.monotonic() + _CUT_SHARE * self.remaining
-        while (limit := min(_CUT_SECONDS, until - time.monotonic())) > _LEAST_GRAPHS:
+        while (limit := min(_CUT_SECONDS, until - time.monotonic())) > self.strategy.least_seconds:
             worst = sorted(self.left, key=lambda item: item.bound)[: n_workers()]
             worst = [item for item in worst if item.can_be_cut]
             if not worst:
@@ -257,6 +258,7 @@ class Rounds:
             seed=self.request.seed,
             missing=learnt.missing(structure),
             facts=learnt.facts(structure),
+            boxes=item.boxes,
         )
 
     def _absorb(self, items: Sequence[Open], found: dict[int, Answer | None]) -> None:
@@ -269,6 +271,7 @@ class Rounds:
                     learnt.learn_missing(item.piece.structure, answer.missing)
                 learnt.learn_facts(item.piece.structure, answer.facts)
                 item.counts = answer.counts or item.counts
+                item.boxes = answer.boxes or item.boxes
                 item.bound = math.inf if answer.proved else max(item.bound, answer.bound)
         self._drop_settled()
 

@@ -53,6 +53,8 @@ class Strategy(ABC):
     # boxes of counts, when a piece is first looked at: as a whole, and a part of one diameter
     most_halved_whole: ClassVar[int] = 300
     most_halved: ClassVar[int] = 300
+    # seconds for a piece, below which a solve that looks for graphs mostly comes to nothing
+    least_seconds: ClassVar[float] = 1.0
     has_cases: ClassVar[bool] = False  # pieces fall into cases by the layers around a node
     only_skeletons: ClassVar[bool] = False  # nothing but skeletons tells anything of a size
 

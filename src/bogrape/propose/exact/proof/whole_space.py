@@ -112,6 +112,7 @@ def _best_of_all(objective: AnyCriterion, request: Request, until: float) -> Eli
     """The best of all graphs of the space that are not excluded; ``None`` if there was no time."""
     space = objective.space
     every = Elite(request.excluded, identify=space.identity)
+    plain = objective.unweighted
     try:
         for structure in _structures(objective):
             n_renumbered = 0
@@ -124,9 +125,9 @@ def _best_of_all(objective: AnyCriterion, request: Request, until: float) -> Eli
                 values, joined = objective.evaluate(inside, until)
                 if (joined == 0).any():
                     return None
-                if isinstance(objective, GraphCriterion) and n_renumbered < _RENUMBERED:
+                if isinstance(plain, GraphCriterion) and n_renumbered < _RENUMBERED:
                     some = range(min(len(inside), _RENUMBERED - n_renumbered))
-                    objective.check_numbering([inside.graph(i) for i in some], request.seed)
+                    plain.check_numbering([inside.graph(i) for i in some], request.seed)
                     n_renumbered += len(some)
                 every.n_evaluations += len(inside)
                 every.offer(inside, values)

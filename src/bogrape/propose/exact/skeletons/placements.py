@@ -73,12 +73,12 @@ def tables(
 def n_placements(sums: NodeSums, degrees: tuple[int, ...], compositions: IntArray) -> int:
     """Number of placements."""
     return sum(
-        math.prod(_n_arrangements(numbers) for numbers in table)
+        math.prod(n_arrangements(numbers) for numbers in table)
         for table in tables(sums, degrees, compositions)
     )
 
 
-def _n_arrangements(numbers: tuple[int, ...]) -> int:
+def n_arrangements(numbers: tuple[int, ...]) -> int:
     out, left = 1, sum(numbers)
     for number in numbers:
         out *= math.comb(left, number)
@@ -93,14 +93,14 @@ def placements(
     for table in tables(sums, degrees, compositions):
         out = np.zeros((1, 0), dtype=np.int8)
         for numbers in table:
-            block = _arrangements(numbers)
+            block = arrangements(numbers)
             rows, columns = np.divmod(np.arange(len(out) * len(block)), len(block))
             out = np.concatenate([out[rows], block[columns]], axis=1)
         yield out
 
 
 @lru_cache(maxsize=4096)
-def _arrangements(numbers: tuple[int, ...]) -> Labels:
+def arrangements(numbers: tuple[int, ...]) -> Labels:
     """All orders of given numbers of labels of each kind."""
     size = sum(numbers)
     out = np.full((1, size), -1, dtype=np.int8)

@@ -170,6 +170,7 @@ class RbfEI(_ByChords):
     of_lcb = RbfLCB
     most_halved_whole = RbfLCB.most_halved_whole
     most_halved = RbfLCB.most_halved
+    least_seconds = RbfLCB.least_seconds
 
     def __init__(self, criterion: Criterion) -> None:
         super().__init__(criterion)
@@ -242,7 +243,7 @@ class LinesOfChords:
         bound = min((part.bound for part in left), default=value)
         everything = Box(np.zeros(0), np.zeros(0))
         box = everything if left else None
-        return Remainder(bound=bound, box=box, tangents=tuple(left), counts=None)
+        return Remainder(bound=bound, box=box, tangents=tuple(left), x=None)
 
     def left(
         self, value: float, deadline: float, n_most: int, start: Sequence[Left] = ()

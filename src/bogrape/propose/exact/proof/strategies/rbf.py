@@ -23,7 +23,7 @@ from .....kernels import RBF
 from .....posterior import FunctionPosterior
 from ....criterion import Criterion
 from ...bounds.linear_programs import Lines, Program, Renamed
-from ...bounds.rbf_lines import RbfLcbOverCounts, rbf_composition_bounds
+from ...bounds.rbf_lines import RbfLcbOverCounts, rbf_composition_bounds, rbf_variables
 from ...distances.coordinates import Coordinates, LabelledDistance, Position
 from ...distances.inequality import Inequality
 from ...distances.known import known_of_counts, most_far
@@ -44,6 +44,7 @@ class RbfLCB(Strategy):
     # programs are larger than those of other kernels, and parts of one diameter have smaller ones
     most_halved_whole = 40
     most_halved = 8
+    least_seconds = 4.0  # boxes are halved, and sparse graphs listed
 
     def __init__(self, criterion: Criterion) -> None:
         super().__init__(criterion)
@@ -122,8 +123,8 @@ class RbfLCB(Strategy):
 @lru_cache(maxsize=40)
 def _shared_program(structure: Structure, sizes: tuple[int, ...]) -> Program:
     """Counts of the graphs with given numbers of nodes per label, the most frequent label first."""
-    coordinates = Piece(structure, sizes).coordinates(labelled=True)
-    return Program(known_of_counts(structure, coordinates, None), coordinates.upper())
+    variables = rbf_variables(Piece(structure, sizes).coordinates(labelled=True))
+    return Program(known_of_counts(structure, variables.coordinates, None), variables)
 
 
 def _places(coordinates: Coordinates, order: IntArray) -> IntArray:

@@ -1,0 +1,96 @@
+"""What lines below LCB, and lists of sparse graphs, leave of a piece."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ....arrays import FloatArray
+from ..bounds.linear_programs import Lines, Remainder
+from ..bounds.lines_below import Box, LcbOverCounts, Line
+from .piece import Boxes, with_room
+from .piece_solve import PieceSolve
+from .sparse_graphs import at_least, settle_sparse
+
+_HALVED_FIRST = 300  # boxes, before sparse graphs are listed, and graphs are asked about
+_HALVED_SHARE = 0.6  # of the time, for halving where a solver has no more than the lines
+_MOST_HALVED = 20_000
+_MOST_KEPT = 4_000  # boxes, from solve to solve
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Open:
+    """Where graphs of a piece may have a value below that of the best one."""
+
+    bound: float  # on LCB
+    line: Line | None  # below LCB there; none if there was no time for it
+    x: FloatArray | None  # where LCB is smallest, as far as is known
+    parts: Sequence[tuple[Box, Line]]  # each with a line
+    boxes: Boxes | None  # the same, to go on with
+
+
+def lines_leave(state: PieceSolve, lcb: LcbOverCounts, *, lines_only: bool) -> Open | None:
+    """Halve boxes until lines settle them; none if nothing is left.
+
+    What is left is told to ``state.of_interest``. Sparse graphs are listed as soon as boxes are few
+    enough, or small enough.
+    """
+    relaxed, kept = state.question.relaxed, state.question.boxes
+    kept = kept if state.chord is None else None  # boxes depend on LCB
+    boxes: Sequence[Box] = () if kept is None else _unpacked(kept)
+    n_edges = 0 if kept is None else kept.n_edges
+    until = state.deadline
+    if not relaxed and lines_only:
+        now = time.monotonic()
+        until = now + _HALVED_SHARE * max(0.0, state.deadline - now)
+    bound = -math.inf
+
+    def halved(n_most: int) -> tuple[Lines, Remainder]:
+        state.of_interest = [at_least(n_edges, lcb.variables)] if n_edges else []
+        lines = Lines(lcb, state.inequalities())
+        return lines, lines.branched(limit(), until, n_most, boxes=boxes)
+
+    def limit() -> float:
+        return with_room(state.lcb_limit(state.best_value))
+
+    lists = not relaxed and not n_edges
+    lines, left = halved(_HALVED_FIRST if lists or not lines_only else _MOST_HALVED)
+    bound = left.bound
+    if lists and left.box is not None:
+        found = settle_sparse(state, lcb.variables, left, limit())
+        boxes = left.boxes
+        if found is not None:
+            n_edges, boxes = found
+            if not boxes:
+                return None
+        if n_edges or lines_only:
+            lines, left = halved(_MOST_HALVED if lines_only else _HALVED_FIRST)
+            bound = max(bound, left.bound)
+    if left.box is None:
+        return None
+    state.of_interest += lcb.variables.of_interest(left.box.low, left.box.high)
+    return Open(
+        bound=bound,
+        line=None if relaxed else lines.lowest(left, state.deadline),
+        x=left.x,
+        parts=left.parts,
+        boxes=None if state.chord is not None else _packed(left.boxes, n_edges),
+    )
+
+
+def _packed(boxes: Sequence[Box], n_edges: int) -> Boxes | None:
+    if not 0 < len(boxes) <= _MOST_KEPT:
+        return None
+    low, high = (
+        np.rint([getattr(box, end) for box in boxes]).astype(np.int16) for end in ("low", "high")
+    )
+    return Boxes(low, high, n_edges)
+
+
+def _unpacked(boxes: Boxes) -> list[Box]:
+    ends = zip(boxes.low.astype(float), boxes.high.astype(float), strict=True)
+    return [Box(low, high) for low, high in ends]
