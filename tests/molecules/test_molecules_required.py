@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,9 @@ from rdkit import Chem
 from bogrape import GraphSpace
 from bogrape.batch import Batch
 from bogrape.constraints import CycleRange
+from bogrape.errors import InvalidSpaceError
 from bogrape.molecules import (
+    ForbiddenSubstructure,
     RequiredSubstructure,
     SmallestRing,
     molecule_space,
@@ -85,3 +89,12 @@ def test_a_required_part_may_lie_across_a_scaffold() -> None:
     rules = [scaffold("*c1ccccc1", keep_rings=True), RequiredSubstructure("C-C#N")]
     space = molecule_space("qm7", 8, rules=rules)
     assert {to_smiles(graph) for graph in space.sample(20, seed=0)} == {"N#Cc1ccccc1"}
+
+
+def test_a_pattern_larger_than_all_molecules_is_refused_at_once() -> None:
+    began = time.process_time()
+    with pytest.raises(InvalidSpaceError, match="hold together with 8 atoms"):
+        molecule_space("qm7", 8, rules=[RequiredSubstructure("C" * 100)])
+    assert time.process_time() - began < 2.0
+    space = molecule_space("qm7", 3, rules=[ForbiddenSubstructure("C" * 100)])
+    assert space.count() == molecule_space("qm7", 3).count()

@@ -105,6 +105,8 @@ class _Substructure(MoleculeRule):
     def _check_kekule(self, shape: Shape) -> None:
         if any(hydrogens is not None for hydrogens in self.pattern.hydrogens):
             self._check_features(shape.n_features)
+        if len(self.pattern) > shape.n_nodes:
+            return  # it has no place, and its symmetry takes long
         ways = perm(shape.n_nodes, len(self.pattern)) / len(self.pattern.symmetry())
         if ways > _MOST_KEKULE_PLACES:
             self.refuse(

@@ -7,13 +7,16 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from bogrape import GraphSpace
+from bogrape import LCB, GraphGP, GraphSpace
 from bogrape.constraints import CycleRange, DegreeRange, RequiredEdge
 from bogrape.encoding import structures
 from bogrape.graph import Graph
 from bogrape.molecules import from_smiles, molecule_space
+from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.distances.coordinates import Coordinates
 from bogrape.propose.exact.distances.limited_degrees import _independent, of_limited_degrees
+from bogrape.propose.exact.proof.engine import choose
+from bogrape.propose.exact.proof.piece import Piece
 
 PORTS = [DegreeRange(maximum=3), DegreeRange(maximum=1, label="leaf"), CycleRange(maximum=2)]
 SPACES = {
@@ -153,3 +156,27 @@ def test_relations_are_those_that_all_rows_satisfy():
     assert np.linalg.matrix_rank(np.column_stack([np.ones(20), table[:, free]])) == len(free) + 1
     for relation in relations:
         assert len(set((table @ relation).tolist())) == 1
+
+
+def test_bounds_by_them_are_below_all_values():
+    space = molecule_space("qm7", 4)
+    graphs = space.sample(12, seed=0, distinct=True)
+    gp = GraphGP("ssp", space=space).fit(graphs, np.random.default_rng(0).normal(size=12))
+    criterion = Criterion(space, gp.posterior, LCB(1.0))
+    values = {}
+    for graph in space.enumerate():
+        diameter = int(graph.distances().max())
+        values[diameter] = min(values.get(diameter, np.inf), criterion.of_graph(graph))
+    strategy, n_better = choose(criterion), 0
+    for structure in structure_of(space).by_diameter():
+        if structure.diameter in values:
+            least = values[structure.diameter]
+            for room in (1e-6, 0.5):
+                bound = strategy.quick_bound(Piece(structure), least + room)
+                assert bound <= least + 1e-7
+                n_better += bound > corner_bound_of(strategy, structure, least + room) + 0.1
+    assert n_better
+
+
+def corner_bound_of(strategy, structure, value):
+    return super(type(strategy), strategy).quick_bound(Piece(structure), value)

@@ -8,6 +8,7 @@ integers.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from typing import cast
 
@@ -20,6 +21,7 @@ from .....encoding import Structure
 from .....posterior import WeightPosterior
 from ....criterion import Criterion
 from ...bounds.integer_lcb import IntegerLcb
+from ...bounds.linear_programs import Lines
 from ...bounds.lines_below import LinearLcbOverCounts
 from ...bounds.posterior_over_counts import (
     PosteriorOverCounts,
@@ -30,10 +32,13 @@ from ...bounds.posterior_over_counts import (
 from ...distances.count_variables import bare_counts
 from ...distances.free_attributes import free_attributes
 from ...distances.known import known_of_counts
+from ...distances.limited_degrees import of_limited_degrees
 from ..by_integers import solve_by_integers, wants_lines
-from ..piece import Answer, Piece, with_room
+from ..piece import Answer, Piece, learnt, with_room
 from ..piece_solve import PieceSolve
 from ..strategy import Strategy
+
+_LINES_SECONDS, _MOST_HALVED = 2.0, 20  # for the linear programs of one piece
 
 
 class _Linear(Strategy):
@@ -74,6 +79,19 @@ class LinearLCB(_Linear):
     """LCB with SSP: pieces by diameter, which fall into cases by layers."""
 
     has_cases = True
+
+    def quick_bound(self, piece: Piece, value: float) -> float:
+        """At corners; by linear programs if degrees are limited, as features are not free then."""
+        bound, structure = super().quick_bound(piece, value), piece.structure
+        coordinates, to_beat = self.coordinates(piece), with_room(value)
+        if structure.diameter is None or not bound < to_beat < math.inf:
+            return bound
+        if next(of_limited_degrees(structure, coordinates), None) is None:
+            return bound
+        known = known_of_counts(structure, coordinates, None, learnt.facts(structure))
+        lines = Lines(self.lcb_over_counts(piece), known)
+        until = time.monotonic() + _LINES_SECONDS
+        return max(bound, lines.branched(to_beat, until, _MOST_HALVED).bound)
 
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
