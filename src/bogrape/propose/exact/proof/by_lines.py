@@ -1,4 +1,4 @@
-"""What lines below LCB, and lists of sparse graphs, leave of a piece."""
+"""The part of a piece that neither lines below LCB nor lists of sparse graphs settle."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_KEPT = 4_000  # boxes, from solve to solve
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Open:
+class Unsettled:
     """Where graphs of a piece may have a value below that of the best one."""
 
     bound: float  # on LCB
@@ -33,7 +33,7 @@ class Open:
     boxes: Boxes | None  # the same, to go on with
 
 
-def lines_leave(state: PieceSolve, lcb: LcbOverCounts, *, lines_only: bool) -> Open | None:
+def lines_leave(state: PieceSolve, lcb: LcbOverCounts, *, lines_only: bool) -> Unsettled | None:
     """Halve boxes until lines settle them; none if nothing is left.
 
     What is left is told to ``state.of_interest``. Sparse graphs are listed as soon as boxes are few
@@ -73,7 +73,7 @@ def lines_leave(state: PieceSolve, lcb: LcbOverCounts, *, lines_only: bool) -> O
     if left.box is None:
         return None
     state.of_interest += lcb.variables.of_interest(left.box.low, left.box.high)
-    return Open(
+    return Unsettled(
         bound=bound,
         line=None if relaxed else lines.lowest(left, state.deadline),
         x=left.x,

@@ -64,7 +64,7 @@ def settle_sparse(
 
 
 def at_least(n_edges: int, variables: Variables) -> Inequality[Position]:
-    """What the counts of graphs with so many edges satisfy."""
+    """The counts of graphs with at least this many edges."""
     return distances_by_position(
         Inequality("not sparse", {Distance(1): 1}, low=n_edges), variables.coordinates
     )
@@ -118,7 +118,7 @@ class _Listing:
         return self.piece.composition
 
     def sparse(self, deadline: float) -> tuple[int, list[tuple[Skeletons, IntArray]]] | None:
-        """Skeletons with so few edges that all placements of labels can be looked at.
+        """Skeletons with few enough edges to look at all placements of labels.
 
         They come in groups, each with the boxes that it may have graphs in, and with the least
         number of edges of all others.
@@ -205,7 +205,7 @@ class _Parts:
 
 
 class _Labelled:
-    """All ways to put labels on the nodes of skeletons, and what counts they lead to."""
+    """All placements of labels on skeletons, and the counts they lead to."""
 
     def __init__(self, variables: Variables, labels: Labels) -> None:
         places = variables.coordinates.at_labelled_distance
