@@ -84,7 +84,7 @@ def _without_mean(model: SuccessModel, good: Any) -> SuccessModel:
     latent = model.posterior.model
     mode = Mode.of(latent.cross(latent.counts), good, 0.0)
     plain = as_regression(latent, mode, 0.0)
-    return SuccessModel(posterior_of(plain), 0, 0)
+    return SuccessModel(posterior=posterior_of(plain), n_succeeded=0, n_failed=0)
 
 
 def _latent_of(estimator: Any, rows: Any) -> tuple[Any, Any]:

@@ -20,7 +20,7 @@ _LEAST_CURVATURE = 1e-10
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Mode:
     """The most probable latent values of some outcomes.
 
@@ -75,7 +75,13 @@ class Mode:
                 break
         slopes, curvatures, _, factor = _at(covariance, target, mean + above)
         log_evidence = value - float(np.log(np.diag(factor)).sum())
-        return cls(above, slopes, curvatures, log_evidence, factor)
+        return cls(
+            above=above,
+            slopes=slopes,
+            curvatures=curvatures,
+            log_evidence=log_evidence,
+            factor=factor,
+        )
 
     def evidence_slopes(
         self, covariance: FloatArray, by: Sequence[FloatArray], outcomes: BoolArray

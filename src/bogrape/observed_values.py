@@ -83,7 +83,7 @@ def checked_noise(noise: ArrayLike | None, n: int) -> FloatArray | None:
     return known if known.any() else None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Standardised:
     """Values ``mean + scale * y``; where all are equal, ``y`` is zero and ``scale`` is one."""
 
@@ -122,13 +122,16 @@ def standardise(
     middle = math.fsum(weights * apart) / total
     mean = math.ldexp(start + middle, exponent)
     if values.min() == values.max():
-        return Standardised(np.zeros(len(values)), mean, 1.0, clipped, capped)
+        none = np.zeros(len(values))
+        return Standardised(y=none, mean=mean, scale=1.0, clipped=clipped, capped=capped)
     centred = apart - middle
     deviation = math.sqrt(math.fsum(weights * centred**2) / total)
     y = np.round(np.ldexp(centred / deviation, _PLACES))
     # not zero, though values may differ by less than a number can say
     scale = max(math.ldexp(deviation, exponent), math.ulp(0.0))
-    return Standardised(np.ldexp(y, -_PLACES), mean, scale, clipped, capped)
+    return Standardised(
+        y=np.ldexp(y, -_PLACES), mean=mean, scale=scale, clipped=clipped, capped=capped
+    )
 
 
 def _weights(values: FloatArray, noise: FloatArray) -> FloatArray:

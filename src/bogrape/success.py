@@ -48,7 +48,7 @@ _FLAT = LogNormal(0.0, math.inf)
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SuccessModel:
     """The probability that an evaluation succeeds, learnt from those that did and that failed.
 
@@ -88,7 +88,8 @@ class SuccessModel:
             mode = Mode.of(latent.cross(latent.counts), outcomes, mean)
             posterior = posterior_of(as_regression(latent, mode, mean))
         n_succeeded = int(outcomes.sum())
-        return cls(posterior, n_succeeded, len(outcomes) - n_succeeded)
+        n_failed = len(outcomes) - n_succeeded
+        return cls(posterior=posterior, n_succeeded=n_succeeded, n_failed=n_failed)
 
     @property
     def labelled(self) -> bool:
