@@ -73,7 +73,7 @@ def test_a_program_of_rows_is_refused() -> None:
     space = GraphSpace(4)
     with pytest.raises(
         UnsupportedError,
-        match="surrogate of your own or several properties, which it cannot encode",
+        match="surrogate of your own, several properties, or probabilities of success",
     ):
         propose(space, fitted(space), method="mip")
 

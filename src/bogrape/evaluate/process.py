@@ -26,7 +26,7 @@ from ..errors import InvalidInputError
 from ..graph import Graph
 from .evaluator import check_limit, check_parallel
 from .outcome import Objective, Outcome, evaluate
-from .supervisor import die_with_parent, supervise
+from .supervisor import adopt_orphans, die_with_parent, supervise
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -217,6 +217,7 @@ def _work(
     if hasattr(os, "setsid"):
         os.setsid()  # Ctrl-C at the terminal reaches the parent only, which decides
     if _SUPERVISED:
+        adopt_orphans()
         child = os.fork()
         if child != 0:
             pipe.close()

@@ -35,6 +35,14 @@ def die_with_parent(number: int = 9) -> None:
     _prctl(_PR_SET_PDEATHSIG, number)
 
 
+def adopt_orphans() -> None:
+    """Become the parent of descendants whose own parent ends; a no-op elsewhere than on Linux.
+
+    Call it before the child is started: a command may end at once and leave a process behind.
+    """
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
 def supervise(child: int, parent: int) -> NoReturn:
     """Wait for the child, then end as it ended; if the parent ends first, kill everything."""
     status = _watch(child, parent)
@@ -55,7 +63,6 @@ def _watch(child: int, parent: int) -> int | None:
     for number in (signal.SIGCHLD, signal.SIGCONT, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: None)  # no more than a reason to look
     signal.signal(signal.SIGTERM, lambda number, _: told_to_end.append(number))
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     # The signal comes when the *thread* that started us ends, which need not mean anything: so it
     # wakes us up, even if somebody has stopped us, and we look whether the process is still there.
     die_with_parent(signal.SIGCONT)
@@ -150,6 +157,7 @@ def main(arguments: list[str]) -> NoReturn:
     """Run and supervise a command; ``REPORT`` is a file descriptor for why it did not start."""
     parent, report, *command = arguments
     os.set_inheritable(int(report), False)  # exec closes it: that is how success looks
+    adopt_orphans()
     child = os.fork()
     if child == 0:
         _exec(command, int(report))
