@@ -1,7 +1,7 @@
 """The exact engine: the globally best graph, with a proof (docs/exact-engine.md).
 
-Rooms, each of which uses only those before it: ``distances`` (what is true of the distances in
-graphs) and ``skeletons`` (graphs of limited degree, listed), ``bounds`` (on the acquisition, over
-counts), ``proof`` (the space in pieces, solved one after another). ``proof.engine`` is where a
-proposal begins.
+Each of its packages uses only those before it: ``distances`` (properties of distances in graphs)
+and ``skeletons`` (lists of graphs of limited degree), ``bounds`` (on the acquisition, over counts),
+``proof`` (divides the space into pieces and settles one after another). A proposal begins in
+``proof.engine``.
 """

@@ -1,1 +1,1 @@
-"""Properties of distances in graphs that hold whatever the data, without any model."""
+"""Properties of the distances in graphs, independent of the data and of the surrogate."""

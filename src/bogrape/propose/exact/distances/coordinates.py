@@ -1,6 +1,6 @@
 """The integer counts that describe a graph of one size, and their order.
 
-SSP and ESSP see how many pairs of nodes are at each distance, SP and ESP how many of each pair of
+SSP and ESSP see how many pairs of nodes are at each distance, SP and ESP how many with each pair of
 labels, and all of them how many nodes have each label and feature.
 """
 
@@ -39,7 +39,7 @@ class Coordinates:
     ``paths`` holds ``(s,)`` or ``(s, a, b)``: pairs of nodes at distance s (with labels a and b).
     Pairs are unordered, with ``a <= b``, unless the graph is directed. ``nodes`` holds indices of
     node features (labels first). With a ``composition`` the number of nodes of each label is given,
-    so that only further features are left in ``nodes``.
+    so ``nodes`` holds only the other features.
     """
 
     shape: Shape
@@ -75,7 +75,7 @@ class Coordinates:
 
     @property
     def labelled(self) -> bool:
-        """True if pairs are told apart by the labels of their ends."""
+        """True if pairs are distinguished by the labels of their ends."""
         return bool(self.paths) and len(self.paths[0]) == 3
 
     @cached_property
@@ -107,8 +107,8 @@ class Coordinates:
     def largest(self, functions: NDArray[Any]) -> NDArray[Any]:
         """Upper bounds of ``|f (x, 1)|`` over all counts x, for each row f of an array.
 
-        Counts are below their own upper bounds; besides, all pairs of nodes share the lengths and
-        all nodes share the labels.
+        No count exceeds its own upper bound. Moreover, the counts of paths together are at most the
+        number of pairs of nodes, and those of labels at most the number of nodes.
         """
         size, upper = np.abs(np.atleast_2d(functions)), self.upper()
         n_paths, n = len(self.paths), self.shape.n_nodes
@@ -121,7 +121,7 @@ class Coordinates:
         return np.asarray(out)
 
     def n_pairs(self, *types: int) -> int:
-        """Number of pairs of nodes (with these labels, as far as the composition tells)."""
+        """Number of pairs of nodes (with these labels, if there is a composition)."""
         n, directed = self.shape.n_nodes, self.shape.directed
         if self.composition is None or not types:
             return n * (n - 1) // (1 if directed else 2)

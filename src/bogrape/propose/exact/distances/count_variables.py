@@ -1,8 +1,8 @@
-"""The counts of `Coordinates` as variables of a CP-SAT model, with or without a graph behind them.
+"""The counts of `Coordinates` as variables of a CP-SAT model, with or without a graph.
 
-`bare_counts` makes variables that obey what is known of the counts of all graphs (`known` beside):
-a relaxation that is solved in no time. `graph_counts` ties the same variables to the edges and
-labels of a `GraphEncoding`.
+`bare_counts` makes variables that obey the known inequalities on counts (`known.py`), a relaxation
+that is solved almost instantly. `graph_counts` ties the same variables to the edges and labels of a
+`GraphEncoding`.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _typed_counts(
 
 
 def _is_type(encoding: GraphEncoding, u: int, v: int, kind: tuple[int, ...]) -> Any:
-    """The literal "u and v have these two labels" (in this order when directed)."""
+    """The literal "u and v have these two labels" (in this order if directed)."""
     a, b = kind
     model = encoding.model
     out = model.new_bool_var(f"type[{u},{v},{a},{b}]")

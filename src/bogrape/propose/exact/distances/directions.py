@@ -1,4 +1,4 @@
-"""Weights on the numbers of pairs at each distance, in which it is asked how far graphs reach."""
+"""Directions: weights on the numbers of pairs at each distance, whose weighted sum is bounded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _COEFFICIENTS = (-3, -2, -1, 1, 2, 3)
 
 
 def tail_directions(diameter: int) -> Iterator[tuple[int, ...]]:
-    """Pairs at distance s or more, and at distance s, from the farthest to the nearest."""
+    """Weights of the pairs at distance s or more, and of those at distance s; large s first."""
     for s in range(diameter, 1, -1):
         yield tuple(int(t >= s) for t in range(1, diameter + 1))
         if s < diameter:
@@ -17,14 +17,14 @@ def tail_directions(diameter: int) -> Iterator[tuple[int, ...]]:
 
 
 def plain_directions(diameter: int) -> Iterator[tuple[int, ...]]:
-    """Pairs at the distances s to t, for all s and t."""
+    """Weights of the pairs at the distances s to t, for all ``2 <= s <= t``."""
     for first in range(1, diameter):
         for last in range(first + 1, diameter + 1):
             yield tuple(int(first <= i < last) for i in range(diameter))
 
 
 def pair_directions(diameter: int) -> Iterator[tuple[int, ...]]:
-    """Pairs at one distance and a small multiple of those at another."""
+    """Weight one at one distance and a small integer at another."""
     for i in range(diameter):
         for j in range(diameter):
             if i != j:

@@ -1,8 +1,8 @@
-"""Largest weighted number of pairs at each distance: searched for, then proved.
+"""Largest weighted sums of the pairs at each distance: found by search, then proved.
 
-For connected undirected graphs of one size and diameter: `Extremes` collects numbers of pairs
-``(h_1, .., h_d)`` that graphs were seen to have, by local search in any direction; `prove` asks the
-solver whether anything lies beyond. What it denies is a `Fact`.
+For connected undirected graphs of one size and diameter, `Extremes` collects histograms
+``(h_1, .., h_d)`` of graphs that a local search in some direction visits, and `prove` asks the
+solver whether any graph lies beyond. That none does is a `Fact`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MOST_CASES = 3_000  # of layers around a node, for questions case by case
 
 @dataclass
 class Extremes:
-    """Numbers of pairs at each distance that graphs of one size and diameter really have."""
+    """Histograms of existing graphs of one size and diameter, found by local search."""
 
     n: int
     diameter: int
@@ -53,7 +53,7 @@ class Extremes:
         self.seen = np.unique(np.concatenate([self.seen, histograms]), axis=0)
 
     def reach(self, weights: Sequence[int], seed: int = 0, seconds: float = 5.0) -> int:
-        """The largest ``weights . h`` that local search can find; all it sees is remembered."""
+        """The largest ``weights . h`` that local search finds; histograms near it are kept."""
         direction = _Direction(self.n, self.diameter, np.array(weights))
         deadline = time.monotonic() + seconds
         search(
@@ -68,9 +68,9 @@ class Extremes:
 
 
 class _Direction(CountObjective):
-    """Minus a weighted number of pairs, with a price for the wrong diameter.
+    """Minus a weighted sum of pairs, with a penalty for the wrong diameter.
 
-    It keeps the histograms it sees.
+    It keeps the best histograms it sees.
     """
 
     labelled = False
@@ -95,14 +95,14 @@ class _Direction(CountObjective):
         off = abs((counts.lengths[:, 1:] > 0).sum(axis=1) - d)
         value = histograms @ self._weights
         right = connected & (off == 0)
-        if right.any():  # those near the front are the ones worth keeping
+        if right.any():  # only those near the best value are worth keeping
             self._best = max(self._best, float(value[right].max()))
             self.seen.append(np.unique(histograms[right & (value >= 0.8 * self._best)], axis=0))
         return np.asarray(-value + 20.0 * abs(self._weights).max() * off, dtype=np.float64)
 
 
 def plain(n: int, diameter: int, layers: Layers | None = None) -> Structure:
-    """All connected undirected graphs of a size and diameter, perhaps with layers given."""
+    """All connected undirected graphs of a size and diameter, possibly with given layers."""
     return Structure(Shape(n), "strong", diameter=diameter, layers=layers)
 
 
@@ -118,8 +118,8 @@ def prove(
 ) -> Fact | IntArray | None:
     """The fact ``weights . h <= high``, or the h of a graph beyond it; ``None`` if time ran out.
 
-    All graphs are asked about at once for a while, which is enough for what is easy; then one case
-    after another.
+    A share of the time goes to one question about all graphs, which settles easy facts, and the
+    rest to one case after another.
     """
     deadline = time.monotonic() + seconds
     beyond = Heaviest(tuple(weights), high + 1, n * n * max(map(abs, weights)))
@@ -144,7 +144,7 @@ def _search(
     seconds: float,
     seed: int,
 ) -> Fact | IntArray | None:
-    """As `prove`, for the graphs of one structure."""
+    """Like `prove`, for the graphs of one structure."""
     weights, least = beyond.weights, beyond.least
     encoding = GraphEncoding(structure, attributes=False)
     model, diameter = encoding.model, encoding.longest

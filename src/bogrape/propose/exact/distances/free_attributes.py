@@ -1,8 +1,8 @@
 """Labels and features that can be chosen independently of the edges.
 
-SSP and ESSP see of the nodes' attributes only how many nodes have each. If no rule ties attributes
-to edges or to single nodes, any numbers that obey the rules on them can be had on any graph, so the
-model need not say which node has which label: a much smaller model with the same optimum.
+Of the attributes, SSP and ESSP see only how many nodes have each. If no rule ties attributes to
+edges or to single nodes, any numbers that obey the rules on them are possible on any graph, so the
+model need not decide which node has which label: it is much smaller and has the same optimum.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .inequality import Inequality
 
 @dataclass(frozen=True)
 class FreeAttributes:
-    """A structure whose attributes can be chosen apart: the bare part, and limits on their sums."""
+    """A structure with free attributes: its bare part, and limits on the sums of attributes."""
 
     bare: Structure
     inequalities: tuple[Inequality[Attribute], ...]
@@ -46,7 +46,7 @@ class FreeAttributes:
         return table[keep]
 
     def dress(self, graph: Graph, sums: Sequence[int]) -> Graph:
-        """The bare graph with attributes of these sums, handed out in the order of the nodes."""
+        """The bare graph with attributes that have these sums, assigned in the order of nodes."""
         shape = self.bare.shape
         labels = np.repeat(np.arange(shape.n_labels), sums[: shape.n_labels])
         features = np.zeros((shape.n_nodes, shape.n_features), dtype=bool)
@@ -58,7 +58,7 @@ class FreeAttributes:
 
 
 def free_attributes(structure: Structure) -> FreeAttributes | None:
-    """The split of a structure, or ``None`` if some rule ties attributes to the graph."""
+    """Separate the attributes of a structure; ``None`` if some rule ties them to the graph."""
     bare: list[Rule] = []
     limits: list[Inequality[Attribute]] = []
     for rule in structure.rules:
@@ -80,7 +80,7 @@ def _mentions_attributes(row: Row) -> bool:
 
 
 def _on_sums(row: Row, shape: Shape) -> Inequality[Attribute] | None:
-    """The row of a rule as one on sums over all nodes, if it treats all nodes alike."""
+    """The row of a rule as an inequality on sums over all nodes, if it treats them alike."""
     if row.when:
         return None
     table = np.zeros((shape.n_nodes, shape.n_labels + shape.n_features), dtype=np.int64)

@@ -8,25 +8,25 @@ diameter d. Then
   path of length d. A node v off P has distance at least d/2 from one end of P, and distances from v
   to neighbours on P differ by at most one; so if v is within s of P, some node of P is at distance
   exactly s from v. If v is farther, take the node at distance s on a shortest path from v to P; it
-  is off P and nearer to P than v. Give each such pair to its end that is off P and farther from P:
-  the pairs of different v are different, and so are the ``d - s + 1`` pairs on P.
+  is off P and nearer to P than v. Assign each such pair to its end that is off P and farther from
+  P: the pairs of different v are different, and so are the ``d - s + 1`` pairs on P.
 * ``Ore``: ``h_1 <= d + (n - d - 1)(n - d + 4) / 2`` (Ore, 1968);
 * ``tail``: ``sum_{t >= s} h_t <= n (n - s) / 2``: a node with a node at distance s or more has one
   at each smaller distance, itself included;
 * ``far``: a smaller limit on the same sum where s is near d (`_far_by_middles`);
-* ``path``: ``sum_{t >= s} h_t <= (n - s + 1) (n - s) / 2``, what a path has, whatever the diameter.
-  *Proof.* Some node can be taken away without cutting the graph in two. It is far, at distance s or
-  more, from at most ``n - s`` nodes, because some node is at each smaller distance; and among the
-  others, distances can only grow when it goes. So it is by induction on n.
-* ``fact``: ``sum_s weights_s h_s <= high``, which the solver has proved of all graphs of one n and
+* ``path``: ``sum_{t >= s} h_t <= (n - s + 1) (n - s) / 2``, the number in a path, for any diameter.
+  *Proof* by induction on n. Some node can be removed without disconnecting the graph. It is at
+  distance s or more from at most ``n - s`` nodes, because some node is at each smaller distance,
+  and its removal can only increase the distances among the others.
+* ``fact``: ``sum_s weights_s h_s <= high``, which the solver has proved for all graphs of one n and
   d, once and for all.
 
-The formulas leave far too many pairs at large distances; with the largest possible ``h_s`` and
-``h_s + .. + h_d`` known, counts alone bound the acquisition of graphs of 15 nodes to within a few
-per cent.
+The formulas allow far too many pairs at large distances; once the largest possible ``h_s`` and
+``h_s + .. + h_d`` are known, counts alone bound the acquisition of graphs of 15 nodes to within a
+few per cent.
 Facts for small sizes come with the package (``facts.json``, written and checked by
 ``python -m bogrape.propose.exact.distances.prove_facts``); the engine proves more on demand
-(`proof.cutting_planes`). No data and no rules are in them.
+(`proof.cutting_planes`). They depend neither on data nor on rules.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def most_far(n: int, diameter: int, s: int) -> int:
 
 
 def most_far_of_all(n: int, s: int) -> int:
-    """*path*, which is never more than *tail*: the same whatever the diameter."""
+    """*path*, which is never above *tail*, for graphs of any diameter."""
     s = max(1, s)
     return (n - s + 1) * (n - s) // 2
 
@@ -93,7 +93,7 @@ def _far_by_middles(n: int, diameter: int, s: int) -> int:
 
     *Cliques* (after Moon and Moser). Let ``N_k`` be the number of sets of k nodes pairwise far, so
     that ``N_2 = e``, and ``N_1 = n - z``. In such a set Q let ``q_k`` nodes be far from at most
-    k - 2 of Q. To add up, over all Q, the nodes far from all of Q but one gives
+    k - 2 of Q. Adding up, over all Q, the nodes far from all of Q but one gives
 
     .. math:: k^2 N_k^2 / N_{k-1} \le N_k (n - q_k) + (k^2 - 1) N_{k+1} .
 
@@ -129,8 +129,8 @@ def possible_histograms(
 ) -> IntArray | None:
     """All ``(h_1, .., h_d)`` that satisfy the conditions above, in lexicographic order.
 
-    Where more than ``limit`` beginnings of histograms have to be kept at once: ``None``, or with a
-    generator some histograms that are drawn at random.
+    If more than ``limit`` beginnings of histograms would have to be kept at once, the result is
+    ``None`` or, with a generator, a random sample.
     """
     bounds = lower_bounds(n, diameter)
     found = np.zeros((1, 0), dtype=np.int64)
@@ -142,14 +142,14 @@ def possible_histograms(
         low = np.maximum(bounds[s - 1], must)
         if limit is not None and int(np.maximum(high - low + 1, 0).sum()) > 2 * limit:
             if rng is None:
-                return None  # too many even to be made and looked at
+                return None  # too many even to generate
             drawn = rng.random(len(found)) < 2 * limit / np.maximum(high - low + 1, 0).sum()
             found, left, low, high = found[drawn], left[drawn], low[drawn], high[drawn]
         found, left = extended(found, left, low, high)
         possible = np.ones(len(found), dtype=bool)
         for fact in facts:
             weights = np.array(fact.weights)
-            # what is still to come adds at least this much: every pair left has some distance
+            # the remaining pairs add at least this much, whatever their distances
             to_come = weights[s:].min(initial=0) * left if s < diameter else 0
             possible &= found @ weights[:s] + to_come <= fact.high
         found, left = found[possible], left[possible]
@@ -163,7 +163,7 @@ def extended(
 ) -> tuple[IntArray, IntArray]:
     """Every beginning followed by every number between its ``low`` and ``high``.
 
-    The second array tells how many pairs are ``left`` for what is still to come.
+    The second array is the number of pairs that are ``left`` for larger distances.
     """
     n_choices = np.maximum(high - low + 1, 0)
     owner = np.repeat(np.arange(len(beginnings)), n_choices)
@@ -175,7 +175,7 @@ def extended(
 def general_histograms(n_pairs: int, longest: int, limit: int) -> IntArray | None:
     """All ``(h_1, .., h_longest)`` with a sum of at most ``n_pairs`` and no gaps.
 
-    For graphs that may be directed or fall apart. ``None`` when there are more than ``limit``.
+    For graphs that may be directed or disconnected; ``None`` if there are more than ``limit``.
     """
     found = np.zeros((1, 0), dtype=np.int64)
     left = np.array([n_pairs], dtype=np.int64)
@@ -216,13 +216,13 @@ def inequalities(
 
 @dataclass(frozen=True)
 class Fact:
-    """``weights[0] h_1 + weights[1] h_2 + .. <= high``; as many weights as the diameter."""
+    """``weights[0] h_1 + weights[1] h_2 + .. <= high``, one weight per distance up to d."""
 
     weights: tuple[int, ...]
     high: int
 
     def inequality(self, name: str = "fact") -> Inequality[Distance]:
-        """The fact as an inequality over the distances that take part in it."""
+        """The fact as an inequality over the distances with a weight."""
         weights = {
             s: weight
             for s, weight in zip(distances(len(self.weights)), self.weights, strict=True)

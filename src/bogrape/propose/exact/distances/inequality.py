@@ -1,13 +1,13 @@
 """Linear inequalities over the counts of a graph, ``low <= sum_k weight_k x_k <= high``.
 
-What is true of distances is said about four kinds of counts, told apart by the type of their keys:
+There are four kinds of counts, distinguished by the type of their keys:
 
 * `Distance` s: pairs of nodes at distance s, from 1 on;
 * `LabelledDistance` (s, a, b): those of them whose ends have the labels a and b;
 * `Attribute` m: nodes with feature m, labels first;
-* `Position` i: whatever comes i-th, from 0 on, in the `Coordinates` of a piece.
+* `Position` i: the i-th count, from 0 on, in the `Coordinates` of a piece.
 
-Solvers see counts by their position alone, so everything else is converted, here and nowhere else.
+Solvers use positions only. The other keys are converted here and nowhere else.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Key = TypeVar("Key", Distance, LabelledDistance, Attribute, Position)
 
 @dataclass(frozen=True, slots=True)
 class Inequality(Generic[Key]):
-    """``low <= sum_k weights[k] x_k <= high``; counts without a weight have no part in it."""
+    """``low <= sum_k weights[k] x_k <= high``; keys that are missing have weight zero."""
 
     name: str
     weights: Mapping[Key, int]
@@ -35,12 +35,12 @@ class Inequality(Generic[Key]):
     high: float = math.inf
 
     def holds(self, counts: Mapping[Key, int]) -> bool:
-        """True if counts satisfy it; those not mentioned are zero."""
+        """True if the counts satisfy the inequality; counts that are missing are zero."""
         total = sum(weight * counts.get(key, 0) for key, weight in self.weights.items())
         return self.low <= total <= self.high
 
     def one_sided(self) -> Iterator[Inequality[Key]]:
-        """The same as inequalities with an upper limit only: none, one or two."""
+        """Equivalent inequalities with an upper limit only: none, one or two."""
         if self.high < math.inf:
             yield Inequality(self.name, self.weights, high=self.high)
         if self.low > -math.inf:
@@ -54,7 +54,7 @@ class Inequality(Generic[Key]):
 
 @dataclass(frozen=True, eq=False)
 class AtMost:
-    """Inequalities ``weights @ x <= most`` over whole numbers x, as arrays with a row for each."""
+    """Inequalities ``weights @ x <= most`` over whole numbers x, one row per inequality."""
 
     weights: IntArray
     most: IntArray
@@ -90,7 +90,7 @@ def over_histogram(
 def distances_by_position(
     inequality: Inequality[Distance], coordinates: Coordinates
 ) -> Inequality[Position]:
-    """An inequality by distance, by position: pairs count alike, whatever their labels."""
+    """Convert an inequality by distance to positions; it counts pairs with any labels alike."""
     at = coordinates.at_distance
     weights = {i: weight for s, weight in inequality.weights.items() for i in at.get(s, ())}
     return Inequality(inequality.name, weights, inequality.low, inequality.high)
@@ -99,17 +99,17 @@ def distances_by_position(
 def labelled_by_position(
     inequality: Inequality[LabelledDistance], coordinates: Coordinates
 ) -> Inequality[Position]:
-    """An inequality by distance and labels, by position.
+    """Convert an inequality by distance and labels to positions.
 
-    Coordinates without labels take it to speak of graphs in which all nodes have the same label.
+    With coordinates without labels, it is read as one about graphs whose nodes have the same label.
     """
     at = coordinates.at_labelled_distance
     if coordinates.paths and not coordinates.labelled:
         labels = {label for key in inequality.weights for label in (key.a, key.b)}
         if len(labels) > 1:
             raise ValueError(
-                f"expected {inequality.name} to speak of one label, because the counts tell none "
-                f"apart, got {sorted(labels)}; try coordinates with labels"
+                f"expected {inequality.name} to speak of one label, because the counts do not "
+                f"distinguish labels, got {sorted(labels)}; try coordinates with labels"
             )
         places = coordinates.at_distance.items()
         at = {LabelledDistance(s, a, a): i for a in labels for s, (i,) in places}
@@ -122,7 +122,7 @@ def labelled_by_position(
 def attributes_by_position(
     inequality: Inequality[Attribute], coordinates: Coordinates
 ) -> Inequality[Position]:
-    """An inequality on numbers of nodes, by position; a composition settles those with labels."""
+    """Convert an inequality on numbers of nodes to positions; a composition fixes the labels."""
     weights = {i: inequality.weights.get(m, 0) for m, i in coordinates.at_attribute.items()}
     composition = enumerate(coordinates.composition or ())
     settled = sum(inequality.weights.get(Attribute(a), 0) * number for a, number in composition)

@@ -1,7 +1,7 @@
 """All known inequalities for the counts of a structure, independent of data.
 
-The parts are beside: `histograms` and `layers` speak of the pairs at each distance,
-`labelled_pairs` of the labels of their ends, too.
+They come from `histograms` and `layers` (pairs at each distance), `labelled_pairs` (pairs by
+distance and labels) and `limited_degrees` (graphs whose degrees are limited).
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def known_of_distances(
 
 
 def most_far(structure: Structure) -> tuple[float, ...]:
-    """For each s from 0 on the largest number of pairs at distance s or more, where that is known.
+    """Upper bounds on the number of pairs at distance s or more, for s = 0, 1, ..
 
-    Nothing is said of directed graphs, nor of those that may fall apart.
+    Empty for directed graphs and for those that may be disconnected.
     """
     if structure.connectivity != "strong" or structure.shape.directed:
         return ()
@@ -83,12 +83,12 @@ def most_far(structure: Structure) -> tuple[float, ...]:
 
 
 def shared_out(structure: Structure, coordinates: Coordinates) -> Iterator[Inequality[Position]]:
-    """The pairs of a type (the labels of their ends) are shared out over the distances."""
+    """Limits on the pairs of each type (the labels of their ends), summed over all distances."""
     by_type: dict[tuple[int, ...], list[Position]] = {}
     for i, path in enumerate(coordinates.paths):
         by_type.setdefault(path[1:], []).append(Position(i))
     if coordinates.composition is None and len(by_type) > 1:
-        return  # nobody knows how many there are of each
+        return  # the number of pairs of each type is unknown
     for types, members in by_type.items():
         total = coordinates.n_pairs(*types)
         least = total if structure.connectivity == "strong" else -math.inf

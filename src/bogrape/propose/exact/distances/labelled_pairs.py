@@ -8,20 +8,20 @@ a = b. Any two nodes, one of A and one of C, are within s + t steps of each othe
 .. math:: X_{aa}(2s) \ge \binom{|A|}{2} \ge k |A| - \binom{k + 1}{2} \quad (k = 1, 2, \dots),
           \qquad X_{ac}(s + t) \ge |A| |C| \ge n_c |A| + n_a |C| - n_a n_c ,
 
-and the mean over the ``n_b`` nodes v of label b, where :math:`\sum_v |A|` is ``X_ab(s)``, or
-``2 X_aa(s) + n_a`` if a = b, makes them linear in the counts.
+and the sum over the ``n_b`` nodes v of label b, where :math:`\sum_v |A|` is ``X_ab(s)``, or
+``2 X_aa(s) + n_a`` if a = b, is linear in the counts.
 
 *Connectedness.* For connected undirected graphs let ``x_sab`` be the number of pairs with labels a
 and b at distance s, and for a set S of labels let ``|S|`` be the number of nodes that have one of
-them, fewer than all nodes.
+them; some nodes have none.
 
-* ``span``: at least ``|S|`` edges have an end in S. (Take all other nodes together as one: what is
-  left is connected and has ``|S| + 1`` nodes.)
+* ``span``: at least ``|S|`` edges have an end in S. (Merge all other nodes into one: the result is
+  connected and has ``|S| + 1`` nodes.)
 * ``cut``: some edge leads from S to the other nodes.
 * ``see``: every node has a node at each distance up to its eccentricity, which is at least half of
   the diameter d, so ``2 x_saa + sum_{b != a} x_sab >= n_a`` for ``s <= ceil(d / 2)``.
-* ``before``: a node with a node at distance s has one at distance s - 1. So at most
-  ``n_a`` pairs (a, b) at distance s belong to each node of label b that sees any at s - 1:
+* ``before``: a node with a node at distance s has one at distance s - 1. So each node of label b
+  has at most ``n_a`` of the pairs (a, b) at distance s, and none unless it has a node at s - 1:
   ``x_sab <= n_a (2 x_tbb + sum_{c != b} x_tbc)`` with ``t = s - 1``, and half of that if a = b.
 """
 

@@ -1,12 +1,12 @@
-r"""Layers around one node: cases into which a question about all graphs falls.
+r"""Layers around one node, and the cases into which they divide a question about all graphs.
 
 Let ``l_s(v)`` be the number of nodes at distance s from node v, and ``W(v) = sum_s w_s l_s(v)`` for
-some weights. Take a node with the largest W for node 0. Its layers ``(l_1, .., l_e)`` are positive
-and sum up to ``n - 1``, so there are few ways (`profiles`). With the layers given much is known:
-how near and how far nodes can be (`bogrape.encoding.layering`), and how large ``w . h`` can be,
+some weights. Let node 0 be a node with the largest W. Its layers ``(l_1, .., l_e)`` are positive
+and sum up to ``n - 1``, so there are few possibilities (`profiles`). The layers restrict how near
+and how far apart nodes can be (`bogrape.encoding.layering`), and how large ``w . h`` can be,
 because no node has a larger W and every pair counts at both ends: ``2 w . h = sum_v W(v)``
-(`largest`). What is left is far easier for a solver, case by case, than all of it together. If
-``w . h`` must be at least so much, node 0 is heavier than most, and few ways are left (`cases`).
+(`largest`). Case by case, the question is far easier for a solver than as a whole. If ``w . h``
+must be large, node 0 must be heavy, and few cases remain (`cases`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .inequality import Inequality, distances, over_histogram
 
 Layers = tuple[int, ...]
 
-_MOST_PROFILES = 10_000  # to be looked at one by one
+_MOST_PROFILES = 10_000  # to be examined one by one
 _IMPOSSIBLE = -(10**15)  # less than any w . h
 
 
@@ -35,7 +35,7 @@ _IMPOSSIBLE = -(10**15)  # less than any w . h
 class Heaviest:
     """Graphs with ``least <= weights . h <= most``, in which no node has a larger W than node 0.
 
-    Without layers given, no case of node 0 whose limit (`largest`) is beyond ``most``.
+    Unless layers are given, cases of node 0 with a limit (`largest`) above ``most`` are left out.
     """
 
     weights: tuple[int, ...]
@@ -43,16 +43,16 @@ class Heaviest:
     most: int
 
     def inequality(self) -> Inequality[Distance]:
-        """Constraints on the numbers of pairs at each distance."""
+        """The limits as an inequality over the numbers of pairs at each distance."""
         return over_histogram("heaviest", self.weights, self.least, self.most)
 
 
 def cases(
     n: int, diameter: int, heaviest: Heaviest, n_most: int
 ) -> tuple[list[tuple[Layers, Heaviest]], Heaviest | None]:
-    """Layers that node 0 can have, the most promising, and what is left if those are not all.
+    """The most promising layers of node 0, and the rest, which is ``None`` if these are all.
 
-    There are at most ``n_most``, or more if they tie.
+    At most ``n_most`` cases are listed, or more if they tie.
     """
     found, floor = _heavy_profiles(n, diameter, heaviest)
     limits = [(largest(diameter, heaviest.weights, layers), layers) for layers in found]
@@ -65,7 +65,7 @@ def cases(
 
 
 def _heavy_profiles(n: int, diameter: int, heaviest: Heaviest) -> tuple[list[Layers], int]:
-    """The profiles of node 0 if ``w . h >= floor``, for a floor that leaves not too many.
+    """The possible layers of node 0 if ``w . h >= floor``, for a floor at which they are few.
 
     ``2 w . h = sum_v W(v)``, so the largest W is at least the average.
     """
@@ -94,7 +94,7 @@ def profiles(n: int, diameter: int, weights: Sequence[int], least: int) -> Itera
 
     @cache
     def best(s: int, left: int) -> float:
-        """Largest weight of the given number of nodes from layer s + 1 on, no layer empty."""
+        """Largest weight of ``left`` nodes in the layers from s + 1 on, none of them empty."""
         if left == 0:
             return 0
         if s == diameter:
@@ -114,14 +114,14 @@ def profiles(n: int, diameter: int, weights: Sequence[int], least: int) -> Itera
 
 
 def largest(diameter: int, weights: Sequence[int], layers: Layers) -> int:
-    """A limit on ``weights . h`` if node 0 has these layers and no node has a larger W.
+    """Upper bound on ``weights . h`` if node 0 has these layers and no node has a larger W.
 
-    A node u in layer i sees some node at every distance up to its farthest: at 1, .., i on its way
-    to node 0, so in the layers i - 1, .., 0. All others are at the best distance they can have.
+    A node u in layer i has a node at every distance up to its farthest; those at 1, .., i are on
+    its way to node 0, in the layers i - 1, .., 0. All others count at their best possible distance.
     """
     known = layering(layers)
     own = int(np.dot(weights[: len(layers)], layers))
-    others = known.size - np.eye(len(known.size), dtype=np.int64)  # of each class, seen by a node
+    others = known.size - np.eye(len(known.size), dtype=np.int64)  # [i, j]: class j, seen from i
     distances = np.arange(1, diameter + 1)
     weight = np.array(weights, dtype=float)
     # axes: the farthest distance of u, the class of u, the class that it sees, a distance
@@ -143,7 +143,7 @@ def largest(diameter: int, weights: Sequence[int], layers: Layers) -> int:
 
 
 def inequalities(diameter: int, layers: Layers) -> Iterator[Inequality[Distance]]:
-    """Number of pairs at distance s or more if some node has these layers."""
+    """Limits on the number of pairs at distance s or more if some node has these layers."""
     known = layering(layers)
     pairs = np.triu(np.outer(known.size, known.size), 1)
     pairs += np.diag(known.size * (known.size - 1) // 2)
@@ -155,7 +155,7 @@ def inequalities(diameter: int, layers: Layers) -> Iterator[Inequality[Distance]
 
 
 def put_heaviest_first(encoding: GraphEncoding, heaviest: Heaviest) -> None:
-    """Add rows to an encoding with layers: no node has a larger W than node 0, and their sum."""
+    """Add rows to an encoding with layers: no W exceeds that of node 0, and their sum is large."""
     layers, n = encoding.structure.layers, encoding.shape.n_nodes
     assert layers is not None
     weights, model = heaviest.weights, encoding.model
@@ -169,7 +169,7 @@ def put_heaviest_first(encoding: GraphEncoding, heaviest: Heaviest) -> None:
             for s, fall in enumerate(falls, start=1)
             if fall
         )
-        # a variable, so that what one node lacks is at once asked of the others
+        # a variable, so that a low W of one node is propagated to the others at once
         W = model.new_int_var(lightest, own, f"W[{u}]")
         model.add(weight == W)
         everyone.append(W)

@@ -2,12 +2,12 @@
 
     python -m bogrape.propose.exact.distances.prove_facts 12 13 --seconds 20
 
-asks, for every diameter at these sizes, how many pairs can be at distance s, and at s or more: the
-two families that bounds on the acquisition profit from most. A search finds what some graph has;
-the solver then proves that no graph has more, or as little more as the time allows. Directions with
-two weights follow, as long as there is one that rules out some of the histograms that are left.
+bounds, for every diameter at these sizes, the number of pairs at distance s, and at s or more: the
+two families of facts that tighten bounds on the acquisition most. A search finds a graph with many
+such pairs; the solver then proves that no graph has more, or, within the time, not much more.
+Directions with two weights follow, as long as one would rule out enough of the other histograms.
 
-Facts are added one by one, each proof uses those before it, and a stopped run goes on where it was.
+Facts are added one by one, and each proof uses those before it. A stopped run can be resumed.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from .extremes import Extremes, plain, prove
 from .histograms import FILE, Fact, dump, parse, possible_histograms
 from .known import known_of_counts
 
-_MOST_HISTOGRAMS = 200_000  # for directions with two weights to be compared on
-_LEAST_SHARE = 0.03  # of the histograms left, that a direction must rule out to be worth a proof
+_MOST_HISTOGRAMS = 200_000  # on which directions with two weights are compared
+_LEAST_SHARE = 0.03  # of these: a direction that would rule out fewer is not worth a proof
 
 
 def largest_known(n: int, diameter: int, weights: tuple[int, ...], facts: list[Fact]) -> int:
-    """The largest ``weights . h`` that what is known leaves possible."""
+    """The largest ``weights . h`` that the known inequalities allow."""
     structure, model = plain(n, diameter), cp_model.CpModel()
     coordinates = Coordinates.of(structure.shape, labelled=False, longest=diameter)
     known = known_of_counts(structure, coordinates, None, facts)
@@ -39,19 +39,19 @@ def largest_known(n: int, diameter: int, weights: tuple[int, ...], facts: list[F
     model.maximize(cp_model.LinearExpr.weighted_sum(counts, list(weights)))
     solver = new_solver()
     if solver.solve(model) != cp_model.OPTIMAL:
-        raise ArithmeticError(f"no counts satisfy what is known at n={n}, diameter {diameter}")
+        raise ArithmeticError(f"no counts satisfy all inequalities at n={n}, diameter {diameter}")
     return round(float(solver.objective_value))
 
 
 def tightest(
     extremes: Extremes, weights: tuple[int, ...], facts: list[Fact], seconds: float
 ) -> Fact | None:
-    """Smallest limit proved in steps of the given length, if below the known one."""
+    """The smallest limit proved, if below the known one; each step may take ``seconds``."""
     n, diameter = extremes.n, extremes.diameter
     known = largest_known(n, diameter, weights, facts)
     reached = extremes.reach(weights)
     best: Fact | None = None
-    shares = [0.0, 0.5, 0.3, 0.15, 0.05, 0.0]  # of the way from what is reached to what is known
+    shares = [0.0, 0.5, 0.3, 0.15, 0.05, 0.0]  # of the way from the value reached to the limit
     for i, share in enumerate(shares):
         if known <= reached:
             break
@@ -67,13 +67,13 @@ def tightest(
                 found = prove(n, diameter, weights, high, facts=facts, seconds=seconds)
         if isinstance(found, Fact):
             best, known = found, high
-        elif i:  # the first, at once for the whole way, may fail
+        elif i:  # the first step, which tries to prove the value reached, may fail
             break
     return best
 
 
 def most_telling(extremes: Extremes, facts: list[Fact], tried: set[str]) -> tuple[int, ...] | None:
-    """The direction that would rule out most of the histograms left, if graphs reach no farther."""
+    """The direction that rules out most histograms if no graph exceeds those seen so far."""
     n, diameter = extremes.n, extremes.diameter
     rng = np.random.default_rng(0)
     left = possible_histograms(n, diameter, facts, _MOST_HISTOGRAMS, rng)
@@ -103,7 +103,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path(__file__).with_name(FILE))
     options = parser.parse_args()
     if min(options.sizes) < 5:
-        parser.error(f"expected sizes from 5 on, got {min(options.sizes)}; smaller need no facts")
+        parser.error(f"expected sizes from 5 on, got {min(options.sizes)}; others need no facts")
     most = min(options.sizes) - 2
     if options.diameters and not 3 <= min(options.diameters) <= max(options.diameters) <= most:
         parser.error(f"expected --diameters from 3 to {most}, got {options.diameters}")

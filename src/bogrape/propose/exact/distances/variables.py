@@ -1,8 +1,9 @@
-"""The variables of linear programs: counts as they are, or pairs *within* s steps instead.
+"""The variables of linear programs: the counts themselves, or pairs *within* s steps instead.
 
-Kernels that see pairs within s steps have squares of these, one variable each; halving its range
-halves what matters, where that of pairs at exactly s steps would halve little. Both kinds are whole
-numbers, and each follows from the other: ``within_s - within_(s-1)`` pairs are at distance s.
+Some kernels contain squares of the pairs within s steps. With one variable for each of these,
+halving a range halves the term that matters; halving the range of the pairs at exactly s steps
+would gain little. Both kinds are whole numbers and determine each other:
+``within_s - within_(s-1)`` pairs are at distance s.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from .inequality import Inequality
 
 @dataclass(frozen=True)
 class Variables:
-    """As many variables as counts, in the same order; with ``within``, paths are added up.
+    """One variable per count, in the same order; with ``within``, paths are summed up.
 
-    Then the place of the pairs with given labels at distance s holds those within s steps.
+    Then the pairs with given labels within s steps take the place of those at distance s.
     """
 
     coordinates: Coordinates
@@ -31,7 +32,7 @@ class Variables:
 
     @cached_property
     def before(self) -> tuple[int, ...]:
-        """For each variable the place of the same pairs one step nearer, or -1."""
+        """For each variable, the index of the same pairs at one step less, or -1."""
         out = [-1] * len(self.coordinates)
         if not self.within:
             return tuple(out)
@@ -44,7 +45,7 @@ class Variables:
 
     @cached_property
     def matrix(self) -> FloatArray:
-        """Counts are this times the variables."""
+        """The matrix that turns variables into counts."""
         out = np.eye(len(self.before))
         for i, j in enumerate(self.before):
             if j >= 0:
@@ -53,7 +54,7 @@ class Variables:
 
     @cached_property
     def _members(self) -> tuple[tuple[Position, ...], ...]:
-        """The counts whose sum each variable is."""
+        """Positions of the counts that each variable sums up."""
         out: list[tuple[Position, ...]] = []
         for place in range(len(self.before)):
             chain, at = [], place
@@ -64,14 +65,14 @@ class Variables:
         return tuple(out)
 
     def of_counts(self, counts: FloatArray | IntArray) -> FloatArray:
-        """The variables of some counts, or of each row of counts."""
+        """The variables that correspond to some counts, or to each row of counts."""
         if not self.within:
             return np.asarray(counts, dtype=float)
         columns = [np.asarray(counts)[..., list(chain)].sum(axis=-1) for chain in self._members]
         return np.stack(columns, axis=-1).astype(float)
 
     def counts(self, values: FloatArray) -> FloatArray:
-        """The counts of some variables."""
+        """The counts that correspond to some values of the variables."""
         return values @ self.matrix.T if self.within else values
 
     def upper(self) -> IntArray:
@@ -79,7 +80,7 @@ class Variables:
         return self.coordinates.upper()
 
     def known(self, inequalities: Iterable[Inequality[Position]]) -> Iterator[Inequality[Position]]:
-        """The same about the variables, and that no count is negative."""
+        """The inequalities in terms of the variables, and that no count is negative."""
         if not self.within:
             yield from inequalities
             return
@@ -96,7 +97,7 @@ class Variables:
             yield Inequality(inequality.name, weights, inequality.low, inequality.high)
 
     def of_interest(self, low: FloatArray, high: FloatArray) -> list[Inequality[Position]]:
-        """What ranges of the variables say about the counts."""
+        """Ranges of the variables as inequalities over the counts."""
         ranges = zip(self._members, low, high, strict=True)
         return [
             Inequality(f"range[{i}]", dict.fromkeys(chain, 1), float(least), float(most))
@@ -113,7 +114,7 @@ class Variables:
         return out
 
     def expressions(self, counts: Sequence[Any]) -> list[Any]:
-        """The variables as sums of what stands for counts in a solver."""
+        """The variables as sums of a solver's expressions for the counts."""
         if not self.within:
             return list(counts)
         return [sum((counts[i] for i in chain[1:]), counts[chain[0]]) for chain in self._members]

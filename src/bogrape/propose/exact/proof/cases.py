@@ -1,15 +1,15 @@
-"""A piece falls into cases: the layers around the node that weighs most.
+"""Divides a piece into cases: the layers around its heaviest node.
 
-Near its best counts LCB is all but linear, ``LCB(h) ~ c - w . h`` with the gradient for weights.
-Take the node with the largest ``W(v) = sum_s w_s l_s(v)`` for node 0 (see `layers.py` beside).
-What beats the incumbent has a large ``w . h``, so node 0 is heavy, and few layers are that heavy.
+Near its best counts LCB is almost linear, ``LCB(h) ~ c - w . h`` with the gradient as weights.
+Let node 0 be the node with the largest ``W(v) = sum_s w_s l_s(v)`` (see `distances/layers.py`).
+Graphs that beat the incumbent have a large ``w . h``, so node 0 is heavy, and few layers are.
 
-The weights may be any: integers near the gradient are taken. How large ``w . h`` must be is then a
-question about counts alone, answered exactly: the smallest one of all counts that obey what is true
-of all graphs and beat the incumbent; or of all boxes that can hold such counts.
+Any weights are valid; integers near the gradient are used. How large ``w . h`` must be is then a
+question about counts alone, answered exactly: its minimum over all counts that obey the known
+inequalities and beat the incumbent, or over all boxes that can hold such counts.
 
-Where there are many layers, the most promising are split off. What is left has a smaller ``w . h``
-and so a better bound; it is split again when its turn comes.
+If there are many cases, the most promising are split off. The rest has a smaller ``w . h`` and so
+a better bound; it is split again when its turn comes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .strategy import SolvePiece, Strategy
 
 
 def has_cases(piece: Piece) -> bool:
-    """True if a piece, of a strategy with cases, has any to fall into."""
+    """True if a piece, of a strategy with cases, can be divided into them."""
     structure = piece.structure
     if structure.diameter is None or structure.diameter < 3:
         return False
@@ -34,11 +34,11 @@ def has_cases(piece: Piece) -> bool:
 
 @dataclass
 class SplitPiece:
-    """Find the cases of a piece that a graph better than the incumbent can be in."""
+    """Job that finds the cases of a piece in which a graph can beat the incumbent."""
 
     strategy: Strategy
     question: Question
-    counts: tuple[int, ...]  # the best ones, with no graph behind them
+    counts: tuple[int, ...]  # the best ones of the relaxed question
     n_most: int  # cases to split off
     time_limit: float
 
@@ -46,7 +46,7 @@ class SplitPiece:
         """The most promising cases and the rest, if any; ``None`` if nothing can be split off."""
         piece = self.question.piece
         structure, h = piece.structure, np.array(self.counts[: piece.longest])
-        if piece.heaviest is not None:  # a rest: what was split off is known by its weights
+        if piece.heaviest is not None:  # a rest, which excludes cases by the same weights
             weights, most = piece.heaviest.weights, piece.heaviest.most
         else:
             weights = integer_direction(-self.strategy.gradient(piece, self.counts)[: len(h)])

@@ -1,9 +1,9 @@
-"""The space in pieces: sizes, compositions and diameters that could hold something better.
+"""Divides the space into pieces: sizes, compositions and diameters that could beat the incumbent.
 
 Every graph has one size; with SP or ESP it belongs to one *composition* (how many nodes have
 each label); if it is connected and undirected, it has one diameter. The pieces cover the space and
-do not overlap. Those whose bound does not beat the incumbent are settled here, without a solver of
-integers: by quick bounds of the strategy, and pieces with a composition by linear programs
+do not overlap. Those whose bound does not beat the incumbent are settled here, without an integer
+solver: by quick bounds of the strategy, and pieces with a composition by linear programs
 (`bounds.linear_programs`).
 """
 
@@ -23,9 +23,9 @@ from .piece import Answer, Open, Piece, learnt, with_room
 from .strategy import Branching, Strategy
 
 _MOST_COMPOSITIONS = 200_000
-_COMPOSITION_SECONDS = 5e-5  # that a piece takes at least, whatever becomes of it
-_TIME_SHARE = 0.5  # of the time left, at most
-_AT_ONCE, _AT_ONCE_BY_PROGRAMS = 25, 4  # pieces that one job bounds
+_COMPOSITION_SECONDS = 5e-5  # least time per piece, even if it is settled at once
+_TIME_SHARE = 0.5  # of the remaining time, at most
+_AT_ONCE, _AT_ONCE_BY_PROGRAMS = 25, 4  # pieces per job
 
 
 def open_pieces(
@@ -38,8 +38,8 @@ def open_pieces(
 ) -> list[Open]:
     """The pieces that could hold a value below the incumbent's, most promising first.
 
-    Pieces that are not reached in time stay whole, under the bound they have. For ``meanwhile`` see
-    `solve_all`; ``known`` tells what is known of some sizes.
+    Pieces that are not reached in time stay whole, with the bound they have. For ``meanwhile`` see
+    `solve_all`; ``known`` holds earlier answers, by size.
     """
     known = known or {}
     now = time.monotonic()
@@ -58,7 +58,7 @@ def open_pieces(
         whole = _by_composition(strategy, whole, limit)
     whole = _still_open(whole, value)
     if strategy.by_composition:
-        for by_programs in (False, True):  # all pieces, before much is done about any
+        for by_programs in (False, True):  # a quick bound for all pieces before any program
             bounded = BoundPieces.shares(strategy, whole, value, limit, by_programs=by_programs)
             answers = strategy.run(bounded, now + limit, stop, meanwhile)
             for index, found in answers:
@@ -84,7 +84,7 @@ def _still_open(items: Iterable[Open], value: float) -> list[Open]:
 
 
 def _by_composition(strategy: Strategy, whole: Sequence[Open], limit: float) -> list[Open]:
-    """The pieces of each size by composition, as far as they can be examined in the given time.
+    """The pieces of each size, divided by composition if there is time to examine them.
 
     Sizes that have too many compositions stay whole.
     """
@@ -114,18 +114,18 @@ def _compositions_of(strategy: Strategy, item: Open) -> list[Open]:
 
 
 def _facts(structure: Structure) -> dict[Structure, tuple[Fact, ...]]:
-    """The parts of a structure by diameter, and what is known of each."""
+    """The parts of a structure by diameter, with the facts about each."""
     return {part: learnt.facts(part) for part in structure.by_diameter()}
 
 
 @dataclass
 class BoundPieces:
-    """Bound some pieces with a composition, as they are; those that there was time for."""
+    """Job that bounds some pieces with a composition, undivided, as far as time allows."""
 
     strategy: Strategy
     items: Sequence[Open]
     value: float  # only smaller values are of interest
-    by_programs: bool  # one linear program after another, or by a bound that takes no time
+    by_programs: bool  # by one linear program each, otherwise by a quick bound
     time_limit: float
 
     @classmethod
@@ -145,7 +145,7 @@ class BoundPieces:
         return [cls(strategy, part, value, by_programs, limit) for part in parts]
 
     def solve(self) -> list[float]:
-        """A bound for each piece, from the first on."""
+        """Bounds for the pieces, in order, until time runs out."""
         deadline = time.monotonic() + self.time_limit
         out: list[float] = []
         for item in self.items:
@@ -166,7 +166,7 @@ class BoundPieces:
 
 @dataclass
 class SplitByDiameter:
-    """Split a piece by diameter and bound the parts; what cannot be settled so is the answer."""
+    """Job that splits a piece by diameter and returns the parts that bounds do not settle."""
 
     item: Open
     strategy: Strategy

@@ -1,13 +1,13 @@
-"""One piece of the space, what is asked about it, and what is known of it.
+"""One piece of the space, the questions asked about it, and the answers.
 
-A piece is a `Structure` (a size, perhaps a diameter, perhaps the layers around its heaviest node,
-see `distances.layers`) and perhaps a composition (how many nodes have each label).
+A piece is a `Structure` (a size, possibly a diameter, possibly the layers around its heaviest node,
+see `distances.layers`), possibly with a composition (how many nodes have each label).
 
-Some of what is known is *learnt* and kept. Whether a graph with given numbers of pairs at each
-distance exists depends on no data, so a histogram that a proof has ruled out for a structure stays
-ruled out. Every step of a study asks about much the same histograms: those near the best of the
-posterior. Only structures without attributes are kept (`FreeAttributes.bare`), in the memory of
-this process, and only a limited number.
+Some results are *learnt* and kept. Whether a graph with a given histogram exists does not depend on
+the data, so a histogram that a proof has ruled out for a structure stays ruled out. Successive
+steps of a study ask about much the same histograms, those near the best of the posterior. Only
+structures without attributes are kept (`FreeAttributes.bare`), in the memory of this process, and
+only a limited number.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Piece:
 
     structure: Structure
     composition: tuple[int, ...] | None = None
-    heaviest: Heaviest | None = None  # why node 0 is node 0
+    heaviest: Heaviest | None = None  # weights under which node 0 is the heaviest
 
     @property
     def longest(self) -> int:
@@ -75,12 +75,12 @@ class Boxes:
 
     low: NDArray[np.int16]  # (B, V)
     high: NDArray[np.int16]
-    n_edges: int  # graphs with fewer have been looked at
+    n_edges: int  # graphs with fewer have been examined
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """Does any graph of a piece have a smaller value than this?"""
+    """The question to solve: does any graph of a piece have a value below ``value``?"""
 
     piece: Piece
     value: float  # only smaller values are of interest
@@ -88,9 +88,9 @@ class Question:
     known: Collection[tuple[int, ...]] = ()  # counts whose graphs need not be offered
     seed: int = 0
     missing: SmallHistograms | None = None  # histograms known to have no graph
-    facts: tuple[Fact, ...] = ()  # what is known of all graphs of this size and diameter
-    relaxed: bool = False  # bound the counts alone, without a graph behind them
-    boxes: Boxes | None = None  # what an earlier solve left
+    facts: tuple[Fact, ...] = ()  # about all graphs of this size and diameter
+    relaxed: bool = False  # bound the counts alone, whether or not a graph has them
+    boxes: Boxes | None = None  # those that remained after an earlier solve
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +103,7 @@ class Answer:
     value: float = math.inf
     n_solves: int = 0
     missing: SmallHistograms | None = None  # histograms that were shown to have no graph
-    counts: tuple[int, ...] | None = None  # the best counts, if no graph is behind them
+    counts: tuple[int, ...] | None = None  # the best counts, if the question was relaxed
     facts: tuple[Fact, ...] = ()  # new facts about all graphs of this size and diameter
     boxes: Boxes | None = None  # nothing of interest is outside of them
 
@@ -117,7 +117,7 @@ class Open:
     can_be_cut: bool = True
     can_be_split: bool = True
     tried: float = 0.0  # seconds
-    counts: tuple[int, ...] | None = None  # the best ones, with no graph behind them
+    counts: tuple[int, ...] | None = None  # the best ones of the relaxed question
     boxes: Boxes | None = None
 
 
@@ -127,7 +127,7 @@ def slack(value: float) -> float:
 
 
 def with_room(value: float) -> float:
-    """A little above a value: rounding cannot make an open piece look settled."""
+    """A value plus its slack, so that rounding cannot make an open piece look settled."""
     return value + slack(value)
 
 

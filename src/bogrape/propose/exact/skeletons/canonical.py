@@ -1,10 +1,10 @@
-"""One numbering for every graph, found for many graphs at once.
+"""Canonical numberings of the nodes, for many graphs at once.
 
-Nodes are coloured by what they see at each distance, again and again; where two nodes keep the same
+Nodes are coloured repeatedly by the colours they see at each distance; if nodes still share a
 colour, each of them in turn is given one of its own. Of all numberings that this leads to, the one
-with the smallest code is the *canonical* one. The colours are hashes of whole numbers modulo 2^64.
-That two of them may coincide by accident makes a search longer and no answer wrong: colours do not
-depend on the numbering, and codes are compared bit by bit.
+with the smallest code is the *canonical* one. The colours are hashes, whole numbers modulo 2^64. An
+accidental collision makes a search longer but no answer wrong: colours do not depend on the
+numbering, and codes are compared bit by bit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Colours = NDArray[np.uint64]  # (B, n)
 Codes = NDArray[np.uint64]  # (B, 2): the bits above the diagonal
 
 NONE: Codes = np.zeros((0, 2), dtype=np.uint64)
-MOST_NODES = 16  # what has room in a code, and in the colours below
+MOST_NODES = 16  # as many as fit into a code, and into the colours below
 _ROUNDS = 3
 _ROWS = 20_000  # graphs at a time: a few arrays of this many times n^2 words
 _ODD = np.random.default_rng(0).integers(0, 2**63, MOST_NODES, dtype=np.uint64) * 2 + 1
@@ -33,7 +33,7 @@ def profiles(distances: Distances) -> Colours:
 
 
 def refined(colours: Colours, distances: Distances, rounds: int = _ROUNDS) -> Colours:
-    """Colours that tell apart nodes which see other colours at some distance."""
+    """Finer colours, which differ if nodes see different colours at some distance."""
     weights = _ODD[distances]
     for _ in range(rounds):
         seen = np.einsum("bvu,bu->bv", weights, _mixed(colours))
@@ -42,14 +42,14 @@ def refined(colours: Colours, distances: Distances, rounds: int = _ROUNDS) -> Co
 
 
 def _mixed(words: Colours) -> Colours:
-    """Words with their bits stirred (the finaliser of splitmix64)."""
+    """Words with their bits mixed (the finaliser of splitmix64)."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))
 
 
 def canonical_codes(adjacency: BoolArray, distances: Distances) -> Codes:
-    """The code of each graph; equal exactly for isomorphic ones.
+    """The code of each graph; two codes are equal if and only if the graphs are isomorphic.
 
     >>> path = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=bool)
     >>> both = np.stack([path, path[[1, 0, 2]][:, [1, 0, 2]]])
@@ -86,9 +86,9 @@ def _codes_of_part(adjacency: BoolArray, distances: Distances) -> Codes:
 
 
 def _has_earlier_twin(adjacency: BoolArray, cell: BoolArray) -> BoolArray:
-    """Whether an earlier node of the cell has the same neighbours but for the two themselves.
+    """True for nodes with an earlier twin in the cell: the same neighbours, apart from the two.
 
-    To exchange twins changes nothing, so that one of them will do.
+    Exchanging twins changes nothing, so one of them is enough.
     """
     n = adjacency.shape[1]
     out = np.zeros_like(cell)
@@ -101,7 +101,7 @@ def _has_earlier_twin(adjacency: BoolArray, cell: BoolArray) -> BoolArray:
 
 
 def _words(adjacency: BoolArray, order: IntArray) -> Codes:
-    """The bits above the diagonal once nodes are put in order, as two words."""
+    """The bits above the diagonal, with the nodes in this order, as two words."""
     n = adjacency.shape[1]
     u, v = np.triu_indices(n, 1)
     rows = np.arange(len(adjacency))[:, None]

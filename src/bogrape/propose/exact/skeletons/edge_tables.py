@@ -1,11 +1,11 @@
-"""Tables of edges by the labels of their ends, of many placements of labels at once.
+"""Tables of edges by the labels of their ends, for many placements of labels at once.
 
-How many edges join nodes of which labels is a table of a few small numbers. It is told by one whole
-number, the sum of what each edge adds to it, so that the tables of all placements on all skeletons
-are a product of matrices. A hundred million placements have some hundred thousand tables.
+A table holds the number of edges for each pair of labels at their ends. It is encoded as one whole
+number to which every edge adds a term, so one product of matrices gives the tables of all
+placements on all skeletons. A hundred million placements have some hundred thousand tables.
 
-Where edges have labels 1, 2, .., those from 2 on have tables of their own, *further tables*; the
-others of the edges have label 1.
+If edges have labels 1, 2, .., those with labels from 2 on have tables of their own, *further
+tables*; all other edges have label 1.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LARGEST = 2.0**52  # products of floating-point numbers are exact up to here
 
 
 class TooManyTables(Exception):
-    """The tables cannot be told apart, or listed."""
+    """There are too many tables to be numbered or listed."""
 
 
 class EdgeTables:
@@ -37,7 +37,7 @@ class EdgeTables:
             [composition[a] * (composition[b] - (a == b)) // (1 + (a == b)) for a, b in types]
         )
         self.most: IntArray = np.minimum(numbers, n_edges)  # edges of each type
-        self._rest = int(self.most.argmax())  # this type has the edges that no other has
+        self._rest = int(self.most.argmax())  # this type has all edges that the others do not
         self._weights = np.zeros(len(types))
         size = 1
         for t in np.flatnonzero(self.most).tolist():
@@ -49,7 +49,7 @@ class EdgeTables:
         self._size = size
 
     def weights(self, types: IntArray) -> FloatArray:
-        """What pairs of nodes add to the number of a table if they are edges, by their types."""
+        """The terms that edges of these types add to the number of a table."""
         return np.asarray(self._weights[types])
 
     def numbers(self, weights: FloatArray, edges: FloatArray) -> IntArray:
@@ -81,7 +81,7 @@ class EdgeTables:
         return np.flatnonzero(seen)
 
     def places(self, numbers: IntArray, among: IntArray) -> IntArray:
-        """Where each number is in an ascending list; -1 if it is not."""
+        """Index of each number in an ascending list; -1 if it is not there."""
         if self._size > _MOST_NUMBERS:
             places = np.minimum(np.searchsorted(among, numbers), max(0, len(among) - 1))
             return np.where(among[places] == numbers, places, -1) if len(among) else places - 1
@@ -113,7 +113,7 @@ def further_tables(
 
 @lru_cache(maxsize=1024)
 def _shared_out(total: int, caps: tuple[int, ...]) -> IntArray:
-    """All ways to write a number as a sum of numbers up to some limits."""
+    """All ways to write a number as an ordered sum of numbers within these limits."""
     rows, left = np.zeros((1, 0), dtype=np.int64), np.array([total])
     for i, cap in enumerate(caps):
         least = np.maximum(left - sum(caps[i + 1 :]), 0)  # the others cannot hold more

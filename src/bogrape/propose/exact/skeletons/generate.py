@@ -1,16 +1,16 @@
 """All connected graphs of limited degree and with few cycles, each once, size by size.
 
-Every connected graph has a node without which it stays connected, so that all of one size are had
-from those with a node less. To have most of them once, a graph is kept only if the node that was
-added is the one that *would be removed*:
+Every connected graph has a node without which it stays connected, so all graphs of one size can be
+built from those with one node less. To build most of them only once, a graph is kept only if the
+node that was added is the one that *would be removed*:
 
 * a node of degree 1, if there is one, or else any node;
-* of these, one with the largest distance to some other node (without such a node the others of all
-  nodes, or a node of degree 1, stay connected: a shortest path ends there and does not go through);
-* of these, one of the smallest colour (`canonical`), which no numbering changes.
+* of these, one with the largest distance to any other node (the graph stays connected without it:
+  shortest paths end at a node of degree 1, or at one farthest from another, and do not go through);
+* of these, one of the smallest colour (`canonical`), which does not depend on the numbering.
 
-Nodes that are alike in all of this remain, and so do graphs that are had several times: their
-canonical codes are compared.
+If nodes tie in all of this, a graph can still be built several times, so canonical codes are
+compared.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def skeletons(
     Args:
         n: number of nodes, 2 to `canonical.MOST_NODES`.
         most_degree: the largest degree a node may have.
-        n_cycles: edges less nodes, plus one.
-        parents: the graphs with a node less, by number of cycles, as far as there are any.
+        n_cycles: number of edges minus number of nodes plus one.
+        parents: the graphs with one node less, by number of cycles; a missing number means none.
         deadline: a `time.monotonic` value; past it `TimeoutError` is raised.
 
     Returns:
@@ -59,7 +59,7 @@ def skeletons(
     """
     found = [NONE]
     for degree in range(1, min(most_degree, n - 1) + 1):
-        # colours tell degrees apart, so that no graph is found by new nodes of two degrees
+        # colours distinguish degrees, so no graph is built with new nodes of two degrees
         of_parents = parents.get(n_cycles - degree + 1, NONE)
         children = [NONE]
         for part in _parts(len(of_parents), n, degree):
@@ -77,7 +77,7 @@ def _parts(n_parents: int, n: int, degree: int) -> Iterator[slice]:
 
 
 def _children(parents: Codes, n: int, degree: int, most_degree: int) -> Codes:
-    """Codes of the graphs that some parents lead to by a new node of this degree, the last one."""
+    """Codes of the graphs built from some parents by adding a last node of this degree."""
     adjacency = adjacency_of(parents, n - 1)
     ends = np.array(list(combinations(range(n - 1), degree)))
     chosen = np.zeros((len(ends), n - 1), dtype=bool)
@@ -97,7 +97,7 @@ def _children(parents: Codes, n: int, degree: int, most_degree: int) -> Codes:
 
 
 def _extended(old: Distances, ends: IntArray) -> Distances:
-    """Distances once a last node is joined to these."""
+    """Distances after a new last node is joined to these nodes."""
     n_graphs, n, _ = old.shape
     out = np.zeros((n_graphs, n + 1, n + 1), dtype=np.int8)
     new = old[np.arange(n_graphs), ends[:, 0]]
@@ -112,7 +112,7 @@ def _extended(old: Distances, ends: IntArray) -> Distances:
 
 
 def _would_be_removed(distances: Distances, *, leaf: bool) -> BoolArray:
-    """Whether the last node is one of those that would be removed first."""
+    """True for graphs whose last node is one of those that would be removed first."""
     keep = np.arange(len(distances))
     farthest = distances.max(axis=2)
     rivals = np.ones(farthest.shape, dtype=bool)

@@ -1,14 +1,14 @@
-"""What rules say of one node, and of sums over all nodes: read off their rows.
+"""Limits that rules set on one node and on sums over all nodes, read off their rows.
 
 Rows are linear, so two kinds of them can be understood without knowing the rule:
 
-* *local* ones, in which only one node has a part, with all its edges alike: they decide which kinds
-  of nodes there may be;
-* *uniform* ones, in which all nodes have the same part and all pairs of nodes have: they are limits
-  on sums, such as the numbers of nodes with each label, of edges, or of edges with each label.
+* *local* rows involve only one node, and all of its edges alike: they limit the possible kinds of
+  nodes;
+* *uniform* rows involve all nodes alike and all pairs of nodes alike: they limit sums, such as the
+  numbers of nodes with each label, of edges, or of edges with each label.
 
-All other rows are left out here, which can only let in more graphs; whatever is found in the end is
-checked against the rules themselves.
+All other rows are ignored here, which can only admit more graphs; every graph found is checked
+against the rules themselves.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Columns:
-    """What is summed over the nodes: labels, features, ends of edges with each label, degrees."""
+    """The columns that are summed over nodes: labels, features, ends by edge label, degrees."""
 
     shape: Shape
     has_ends: bool
@@ -58,7 +58,7 @@ class Columns:
         return self.end + (self.shape.n_edge_labels if self.has_ends else 0)
 
     def of(self, kind: NodeKind) -> IntArray:
-        """The columns of one node."""
+        """The columns of a node of this kind."""
         out = np.zeros(len(self), dtype=np.int64)
         out[kind.label] = 1
         out[self.feature : self.end] = kind.features
@@ -74,7 +74,7 @@ def rows_of(structure: Structure) -> list[Row]:
 
 
 def uniform_limits(rows: Iterable[Row], columns: Columns) -> Iterator[Limit]:
-    """The rows that speak of sums over all nodes and edges, as limits on twice those sums."""
+    """The uniform rows, as limits on twice the sums over all nodes and edges."""
     shape = columns.shape
     n, n_pairs = shape.n_nodes, shape.n_nodes * (shape.n_nodes - 1) // 2
     for row in rows:
@@ -110,7 +110,7 @@ def allowed_kinds(
 
 
 def _is_local(row: Row, columns: Columns) -> bool:
-    """Whether a row speaks of node 0 alone, and of all its edges in the same way."""
+    """True if a row involves node 0 alone, and all of its edges alike."""
     weights: dict[object, list[int]] = {}
     for atom, weight in row.terms:
         match atom:

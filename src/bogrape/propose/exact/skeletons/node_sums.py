@@ -1,10 +1,10 @@
-"""Which sums of labels and features the nodes of a skeleton can have.
+"""The sums of labels and features that the nodes of a skeleton can have.
 
 A node's hydrogens and multiple bonds are not free: an atom of label l with d neighbours and extra
 bond orders e has ``valence(l) - d - e`` hydrogens. So every node is of one of a few *kinds*
 (`bogrape.constraints.NodeKind`), and given how many nodes have each degree, the sums over all nodes
-are those of some choice of a kind for each. Besides, they obey the limits of the rules, and every
-edge has two ends: the ends of edges with one edge label are an even number.
+are those of some choice of a kind for each. They also obey the limits of the rules, and every edge
+has two ends: the number of ends with one edge label is even.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_SUMS = 3_000_000  # for one choice of degrees
 
 
 class TooManySums(Exception):
-    """The sums cannot be listed."""
+    """There are too many sums to be listed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class NodeSums:
 
     @classmethod
     def of(cls, structure: Structure) -> NodeSums | None:
-        """Those of a structure; ``None`` if features, say, are not tied to anything."""
+        """Kinds and limits of a structure; ``None`` if nodes have features that no rule decides."""
         shape = structure.shape
         kinds = next(
             (found for rule in structure.rules if (found := rule.node_kinds(shape)) is not None),
@@ -57,7 +57,7 @@ class NodeSums:
         return max((kind.degree for kind in self.kinds), default=0)
 
     def n_cycles(self) -> range:
-        """Number of independent cycles a connected graph may have, by the limits on edges."""
+        """Numbers of independent cycles that a connected graph can have within the limits."""
         n = self.columns.shape.n_nodes
         low, high = n - 1, n * self.most_degree // 2
         for limit in self.limits:
@@ -73,7 +73,7 @@ class NodeSums:
         return np.asarray(np.unique(self._allowed(degrees)[:, : self.columns.end], axis=0))
 
     def sums_with_ends(self, degrees: tuple[int, ...]) -> IntArray:
-        """The same with the numbers of ends of edges with each label, where kinds of nodes tell."""
+        """Like `sums`, with the numbers of ends by edge label, if kinds of nodes have them."""
         return np.asarray(np.unique(self._allowed(degrees)[:, : self.columns.degree], axis=0))
 
     def _allowed(self, degrees: tuple[int, ...]) -> IntArray:
@@ -87,7 +87,7 @@ class NodeSums:
         keep &= (ends % 2 == 0).all(axis=1)
         return rows[keep]
 
-    # -- sums as one number each --------------------------------------------------------------
+    # -- sums encoded as one number each ------------------------------------------------------
 
     @cached_property
     def _table(self) -> IntArray:
@@ -96,20 +96,20 @@ class NodeSums:
 
     @cached_property
     def _ceilings(self) -> tuple[Limit, ...]:
-        """Limits that a part of the nodes must keep, too."""
+        """Limits that also hold for every subset of the nodes."""
         return tuple(
             limit for limit in self.limits if limit.high < math.inf and limit.weights.min() >= 0
         )
 
     @cached_property
     def _given_degrees(self) -> IntArray:
-        """For each kind, which of all degrees it has."""
+        """The degree of each kind, one-hot."""
         degree = self._table[:, -1]
         return np.asarray(degree[:, None] == np.unique(degree), dtype=np.int64)
 
     @cached_property
     def _independent(self) -> list[int]:
-        """Columns that decide the others, once it is known how many nodes have each degree."""
+        """Columns that determine the others, given the number of nodes of each degree."""
         known, chosen = self._given_degrees, []
         for column in range(self._table.shape[1]):
             wider = np.column_stack([known, self._table[:, column]])
@@ -120,7 +120,7 @@ class NodeSums:
 
     @cached_property
     def _all_columns(self) -> FloatArray:
-        """The matrix that leads from numbers of degrees and independent columns to all columns."""
+        """The matrix that turns numbers of degrees and independent columns into all columns."""
         basis = np.column_stack([self._given_degrees, self._table[:, self._independent]])
         out, *_ = np.linalg.lstsq(basis.astype(float), self._table.astype(float), rcond=None)
         assert np.allclose(basis @ out, self._table, rtol=0, atol=1e-9)
@@ -128,7 +128,7 @@ class NodeSums:
 
     @cached_property
     def _weights(self) -> IntArray:
-        """What the independent columns count in a key: digits of a number."""
+        """Place values of the independent columns, which are the digits of a key."""
         n = self.columns.shape.n_nodes
         bases = [1 + n * int(self._table[:, i].max(initial=0)) for i in self._independent]
         if math.prod(bases) >= 2**62:
@@ -136,7 +136,7 @@ class NodeSums:
         return np.array([math.prod(bases[:i]) for i in range(len(bases))], dtype=np.int64)
 
     def _rows(self, keys: IntArray, degrees: tuple[int, ...]) -> IntArray:
-        """All columns of sums that were told by their keys."""
+        """All columns of the sums with these keys."""
         chosen, weights = self._independent, self._weights
         digits = np.empty((len(keys), len(chosen)), dtype=np.int64)
         rest = keys
@@ -148,7 +148,7 @@ class NodeSums:
         return np.asarray(np.rint(columns), dtype=np.int64)
 
     def _keys(self, degrees: tuple[int, ...]) -> IntArray:
-        """The keys of all sums, degree by degree; what several choices begin with is kept."""
+        """The keys of all sums, built one node at a time; intermediate results are cached."""
         known = self._partial.get(degrees)
         if known is not None:
             return known
@@ -177,7 +177,7 @@ class NodeSums:
 
 
 def _all_kinds(shape: Shape) -> tuple[NodeKind, ...] | None:
-    """Every label with every degree, where nodes have no features."""
+    """Every label with every degree; ``None`` if nodes have features."""
     if shape.n_features:
         return None
     degrees = range(1, shape.n_nodes) if shape.n_nodes > 1 else (0,)

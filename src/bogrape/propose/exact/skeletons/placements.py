@@ -1,7 +1,7 @@
 """All ways to put labels on the nodes of skeletons with the same degrees.
 
-Which labels a node can have depends on its degree alone, so skeletons whose nodes are numbered by
-degree have their placements in common.
+The labels that a node can have depend on its degree alone, so skeletons whose nodes are numbered by
+degree share their placements.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Labels = NDArray[np.int8]  # (Q, n): nodes in ascending order of their degrees
 
 
 def by_degree(sums: NodeSums, degrees: tuple[int, ...]) -> list[dict[tuple[int, ...], None]]:
-    """For each degree, how many of its nodes may have each label: all ways to share them out."""
+    """For each degree, all ways to divide its nodes among the labels: the number of each label."""
     n_labels = sums.columns.shape.n_labels
     out = []
     for d, number in enumerate(degrees, start=1):
@@ -52,7 +52,7 @@ def _shares(total: int, n_parts: int) -> Iterator[tuple[int, ...]]:
 def tables(
     sums: NodeSums, degrees: tuple[int, ...], compositions: IntArray
 ) -> Iterator[list[tuple[int, ...]]]:
-    """Number of nodes of each degree with each label, for graphs of these compositions."""
+    """All numbers of nodes by degree and label, for graphs of these compositions."""
     allowed = set(map(tuple, compositions.tolist()))
     most = compositions.max(axis=0, initial=0)
     options = by_degree(sums, degrees)
@@ -89,7 +89,7 @@ def n_arrangements(numbers: tuple[int, ...]) -> int:
 def placements(
     sums: NodeSums, degrees: tuple[int, ...], compositions: IntArray
 ) -> Iterator[Labels]:
-    """All placements with these compositions, a part at a time."""
+    """All placements with these compositions, one part at a time."""
     for table in tables(sums, degrees, compositions):
         out = np.zeros((1, 0), dtype=np.int8)
         for numbers in table:
@@ -101,7 +101,7 @@ def placements(
 
 @lru_cache(maxsize=4096)
 def arrangements(numbers: tuple[int, ...]) -> Labels:
-    """All orders of given numbers of labels of each kind."""
+    """All orders of nodes with a given number of each label."""
     size = sum(numbers)
     out = np.full((1, size), -1, dtype=np.int8)
     for label, number in enumerate(numbers):

@@ -1,10 +1,10 @@
 """Skeletons with their distances and degrees, kept in memory and in files.
 
-To list the 739 thousand skeletons of 12 atoms takes ten seconds or so, and they depend on no data
-and no rules but a limit on degrees. So they are kept: a file for each size, limit and number of
-cycles, in the folder for caches of this user, or in the folder that the environment variable
-``BOGRAPE_CACHE`` names. Files are written whole or not at all, and each holds a checksum. One that
-is damaged, or of another version, is rebuilt.
+Listing the 739 thousand skeletons of 12 atoms takes about ten seconds, and they depend on no data
+and on no rules except a limit on degrees. So they are kept: one file per size, limit and number of
+cycles, in the user's cache folder, or in the folder that the environment variable ``BOGRAPE_CACHE``
+names. Files are written whole or not at all, and each holds a checksum. A file that is damaged or
+of another version is rebuilt.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ logger = logging.getLogger(__name__)
 Small = NDArray[np.uint8]
 
 _FORMAT = b"bogrape skeletons 1\n"  # change it whenever codes or their order change
-_LEAST_KEPT = 10_000  # skeletons: fewer are made as fast as they are read
+_LEAST_KEPT = 10_000  # skeletons: fewer are listed as fast as they are read
 _AT_ONCE = 20_000  # graphs whose distances are counted together
-_GROWTH_FROM = 8  # nodes: from here on each size has some four or five times as many as the last
+_GROWTH_FROM = 8  # nodes: from here on each size has four or five times as many as the one before
 
 
 @dataclass(frozen=True, eq=False)
 class Skeletons:
-    """Connected graphs without attributes, each once, and what their distances are."""
+    """Connected graphs without attributes, each once, with their distances and degrees counted."""
 
     n_nodes: int
     codes: Codes  # (S, 2)
@@ -60,19 +60,19 @@ class Skeletons:
 
 
 def most_cycles(n: int, most_degree: int) -> int:
-    """No connected graph of this size and with such degrees has more independent cycles."""
+    """Upper bound on the independent cycles of connected graphs of this size and degree."""
     return max(0, min(n * most_degree // 2, n * (n - 1) // 2) - n + 1)
 
 
 def skeletons_of(
     n: int, most_degree: int, n_cycles: range, deadline: float = math.inf
 ) -> Skeletons:
-    """The skeletons of one size and number of independent cycles; `TimeoutError` if it takes long.
+    """The skeletons of one size with such numbers of cycles; `TimeoutError` at the deadline.
 
     >>> len(skeletons_of(6, 4, range(3)))
     34
     """
-    # no graph has more, and a graph with that many cycles has parents with fewer
+    # no graph has more cycles, and looking for one would begin with listing all its parents
     last = min(n_cycles.stop - 1, most_cycles(n, most_degree))
     parts = [_of_cycles(n, most_degree, c, deadline) for c in range(n_cycles.start, last + 1)]
     if not parts:
@@ -88,13 +88,13 @@ def skeletons_of(
 def estimated_number(
     n: int, most_degree: int, n_cycles: range, deadline: float = math.inf
 ) -> float:
-    """Number of skeletons: exact for small sizes, and else by how fast numbers grow."""
+    """Number of skeletons: exact for small sizes, otherwise extrapolated from their growth."""
     known = min(n, _GROWTH_FROM)
     number = len(skeletons_of(known, most_degree, n_cycles, deadline))
     if n <= _GROWTH_FROM:
         return float(number)
     before = len(skeletons_of(known - 1, most_degree, n_cycles, deadline))
-    # more cycles fit into larger graphs, so that numbers may grow faster than they did
+    # larger graphs have room for more cycles, so numbers may grow faster than before
     return number * max(5.0, number / max(1, before)) ** (n - known)
 
 
@@ -160,7 +160,7 @@ def _path(n: int, most_degree: int, n_cycles: int) -> Path:
 
 
 def _write(found: Skeletons, n: int, most_degree: int, n_cycles: int) -> None:
-    """Keep skeletons in a file, if there is a folder to write to."""
+    """Write skeletons to their file, if the folder allows it."""
     parts = (found.codes.astype("<u8"), found.histograms, found.degrees)
     body = b"".join(part.tobytes() for part in parts)
     path = _path(n, most_degree, n_cycles)
@@ -174,7 +174,7 @@ def _write(found: Skeletons, n: int, most_degree: int, n_cycles: int) -> None:
 
 
 def _read(n: int, most_degree: int, n_cycles: int) -> Skeletons | None:
-    """Skeletons from a file that is there and whole."""
+    """Read skeletons from their file; ``None`` if it is missing or damaged."""
     path = _path(n, most_degree, n_cycles)
     try:
         data = path.read_bytes()
