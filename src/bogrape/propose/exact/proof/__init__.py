@@ -1,1 +1,1 @@
-"""Running a proof: the space in pieces, a schedule of solves, and what they add up to."""
+"""Runs a proof: divides the space into pieces, schedules their solves and combines the answers."""

@@ -1,8 +1,8 @@
-"""All graphs of a small structure, in batches: the last resort for kernels nothing else can bound.
+"""All graphs of a small structure, in batches: the last resort if nothing else bounds the values.
 
-The solver lists the bare graphs up to isomorphism (`bogrape.encoding.enumeration`); numpy then puts
-every choice of labels and features on each. Batches may hold graphs outside the space, because only
-rules on bare graphs take part in the listing: the caller filters.
+The solver lists the bare graphs up to isomorphism (`bogrape.encoding.enumeration`); numpy then adds
+every choice of labels and features to each. Batches may hold graphs outside the space, because the
+listing applies only rules on bare graphs: the caller has to filter them.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from ....encoding import Structure
 from ....encoding.enumeration import enumerate_graphs
 from ....graph import Graph
 
-_FEW = 50_000  # numbered graphs over numberings
+_FEW = 50_000  # graphs, estimated as numbered graphs divided by numberings
 _MOST_NODES = 8
 _MOST_DRESSES = 100_000  # ways to put labels and features on one graph
 _CHUNK = 20_000
 
 
 class TooManyGraphs(Exception):
-    """The graphs cannot be listed in the time, or at all."""
+    """The graphs cannot be listed in time, or at all."""
 
 
 def few_graphs(structure: Structure) -> bool:
-    """True if looking at all graphs is estimated to be fastest."""
+    """True if enumeration is estimated to be fastest."""
     return log_graphs(structure) < math.log(_FEW)
 
 
@@ -55,8 +55,8 @@ def all_graphs(structure: Structure, deadline: float) -> Iterator[Batch]:
     batches = _dressed_graphs(structure, deadline)
     derived = any(rule.derives_features for rule in structure.rules)
     if derived or not structure.all_alike:
-        # features that follow from the rest have one choice, not 2**bits; and a rule that names
-        # nodes tells isomorphic graphs apart: list graphs with their attributes
+        # derived features have one choice, not 2**bits, and rules that name nodes distinguish
+        # isomorphic graphs: list graphs with their attributes
         batches = (Batch.of([graph]) for graph in enumerate_graphs(structure, deadline=deadline))
     try:
         for batch in batches:
@@ -84,11 +84,11 @@ def _dressed_graphs(structure: Structure, deadline: float) -> Iterator[Batch]:
 
 
 def _bare(structure: Structure) -> Structure:
-    """The structure without attributes, under those of its rules that do not speak of them."""
+    """The structure without attributes, with only those of its rules that do not mention them."""
     kept = []
     for rule in structure.rules:
         if not rule.encoded:
-            continue  # it may well speak of attributes; the caller looks at the whole graphs
+            continue  # it may depend on attributes; the caller checks the complete graphs
         rows = list(rule.rows(structure.shape))
         atoms = [atom for row in rows for atom, _ in (*row.terms, *row.when)]
         if not any(isinstance(atom, (HasLabel, HasFeature)) for atom in atoms):

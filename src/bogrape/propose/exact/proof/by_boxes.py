@@ -1,4 +1,4 @@
-"""Solve a piece by boxes of histograms, each with a bound: what is left of them is listed."""
+"""Solve a piece by boxes of histograms, each with a bound; the remaining ones are listed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .by_histograms import solve_by_histograms
 from .piece import Answer
 from .piece_solve import PieceSolve
 
-_MOST_ATTRIBUTES = 64  # choices that every box of counts is evaluated at
+_MOST_ATTRIBUTES = 64  # choices at which every box of counts is evaluated
 
 
 def boxes_of(state: PieceSolve) -> HistogramBoxes | None:
     """Boxes with all histograms that can beat the incumbent, if the piece has such bounds.
 
-    Attributes that rules tie to the graph are taken as free here: that bounds them, too.
+    Attributes that rules tie to the graph are treated as free here, which relaxes the problem.
     """
     structure, criterion = state.piece.structure, state.criterion
     if not has_boxes(structure, criterion):

@@ -1,7 +1,8 @@
-"""Solve a piece from a table of all its histograms: any acquisition that sees a graph through them.
+"""Solve a piece by a table of all its histograms, for any acquisition that depends on these only.
 
-The solver is asked for a graph in any row of the table that beats the incumbent; the row it finds
-is dealt with, and so on. Where the table would be too large, all graphs are looked at instead.
+The solver is asked for a graph in any row of the table that beats the incumbent; the row that it
+finds is evaluated and dropped, and so on. If the table would be too large, all graphs are evaluated
+instead.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .piece_solve import PieceSolve
 
 
 def solve_by_histograms(state: PieceSolve, histograms: IntArray | None = None) -> Answer:
-    """The best graph of a piece; of these histograms, if others are known to be of no interest."""
+    """The best graph of a piece, among these histograms if the others are of no interest."""
     question, structure = state.question, state.piece.structure
     try:
         table = table_of_histograms(
@@ -55,8 +56,8 @@ def solve_by_histograms(state: PieceSolve, histograms: IntArray | None = None) -
         solver = state.solver(clauses=True)  # there is nothing for an LP to bound
         status = solver.solve(model)
         if status == cp_model.INFEASIBLE:
-            # with attributes the rows speak of rules on them, in a case or a rest of no more
-            # than that: only what holds for the whole structure may be kept for later steps
+            # only results about a whole structure may be kept for later steps: with attributes,
+            # rules on these ruled out the rows too, and a case or a rest is only a part
             whole = state.free is not None and state.piece.heaviest is None
             return state.settled(table.counts[rows].astype(np.int16) if whole else None)
         if not has_solution(status):
@@ -74,7 +75,7 @@ def _take_row(
     if state.free is None:
         state.take(bare, tuple(map(int, table.counts[row])))
         return
-    # all choices of attributes are open: take the best that leads to a graph not excluded
+    # attributes are free: take the best ones with which the graph is not excluded
     for sums, value in table.attributes(row):
         if value >= state.best_value:
             return

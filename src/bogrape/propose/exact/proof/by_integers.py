@@ -1,8 +1,8 @@
-"""Solve a piece over integer counts: lines below LCB first, then LCB itself where it has integers.
+"""Solve a piece over integer counts: first lines below LCB, then LCB itself in integers.
 
-For linear kernels LCB is written exactly in integers (`bounds.integer_lcb`); kernels that only have
-lines below LCB are solved over the best of those lines, and every graph offered is evaluated. EI
-is asked about by way of LCB, a range of deviations at a time (`bounds.ei_chords`).
+For linear kernels LCB is written exactly in integers (`bounds.integer_lcb`). For others the best
+line below LCB is minimised, and every graph found is evaluated. EI is handled by way of LCB, one
+range of deviations at a time (`bounds.ei_chords`).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from .by_lines import lines_leave
 from .piece import Answer
 from .piece_solve import PieceSolve
 
-_MOST_PARTS = 400  # boxes that one model is told of
+_MOST_PARTS = 400  # boxes in one model
 
 
 def wants_lines(state: PieceSolve) -> bool:
-    """True if linear programs come first: bare graphs have cases instead."""
+    """True if linear programs come first; bare graphs are divided into cases instead."""
     if state.free is not None or not math.isfinite(state.best_value):
         return False
     return state.piece.composition is not None or not state.question.relaxed
@@ -58,12 +58,12 @@ def solve_by_integers(
     counts = state.bare_counts(model)
     if encoding is not None:
         graph_counts(encoding, state.coordinates, counts)
-    # a linear program says much of counts and of labelled pairs, little of bare graphs
+    # the solver's linear programs help with counts and labelled pairs, hardly with bare graphs
     clauses = encoding is not None and state.free is not None
     for known in state.question.known:
         if len(known) == len(counts):
             _forbid(model, counts, known)
-    # the line below LCB is far easier to bound than LCB itself, so it is what is minimised
+    # the line below LCB is far easier to bound than LCB itself, so it is minimised
     forms: list[IntegerLcb | IntegerLine] = []
     forms += [_in_integers(line, variables)] if line is not None else []
     forms += [exact] if exact is not None else []
@@ -102,7 +102,7 @@ def _in_integers(line: Line, variables: Variables) -> IntegerLine:
 def _divide(
     model: Any, counts: list[Any], variables: Variables, parts: Sequence[tuple[Box, Line]]
 ) -> list[tuple[Any, IntegerLine, Any]]:
-    """The counts are in one of these parts: for each a literal, and the line below LCB there."""
+    """Require the counts to be in one part; for each part a literal and the line below LCB."""
     if not 1 < len(parts) <= _MOST_PARTS:
         return []
     out = []
@@ -123,4 +123,4 @@ def _forbid(model: Any, counts: list[Any], values: tuple[int, ...]) -> None:
     if counts:
         model.add_forbidden_assignments(counts, [values])
     else:
-        model.add_bool_or([])  # no counts: there was only this one to offer
+        model.add_bool_or([])  # without counts there is only one solution

@@ -1,8 +1,8 @@
-"""Solve a piece by boxes of counts that a kernel of your own bounds: graphs are asked for in them.
+"""Solve a piece by boxes of counts over which your own kernel bounds its values.
 
-Boxes are halved until their bounds tell them apart from the incumbent; the solver is asked for a
-graph in any box that is left. The graph is evaluated, and what a box says of it is checked. Then
-boxes are halved further, and so on, until no box is left or no graph is in one.
+Boxes whose bound does not beat the incumbent are dropped, others are halved, and the solver is
+asked for a graph in any that remain. The graph is evaluated and compared with the bounds of its
+box. Then boxes are halved further, and so on, until no box remains or none contains a graph.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from .piece import Answer, slack
 from .piece_solve import PieceSolve
 
 _HALVED_FIRST = 500  # boxes, before graphs are asked for
-_MOST_PARTS = 300  # boxes that one model is told of
+_MOST_PARTS = 300  # boxes in one model
 
 
 def solve_by_kernel_boxes(state: PieceSolve) -> Answer:
-    """The best graph of a piece, or a bound on what it holds."""
+    """The best graph of a piece, or a bound on its values."""
     boxes = KernelBoxes(state.criterion, state.coordinates, state.inequalities())
     left = boxes.everything()
     left = CountBoxes(left.low, left.high, boxes.bounds(left))
@@ -67,7 +67,7 @@ def _below(state: PieceSolve) -> float:
 
 
 def _be_in_one(model: Any, counts: list[Any], boxes: CountBoxes) -> None:
-    """The counts are in one of the boxes, or at least where all of them are."""
+    """Require the counts to be in one of the boxes, or, if these are many, in a box around all."""
     low, high = boxes.low.min(axis=0), boxes.high.max(axis=0)
     for variable, least, most in zip(counts, low, high, strict=True):
         model.add_linear_constraint(variable, int(least), int(most))
@@ -85,7 +85,7 @@ def _be_in_one(model: Any, counts: list[Any], boxes: CountBoxes) -> None:
 def _refuse_false_bounds(
     state: PieceSolve, boxes: KernelBoxes, left: CountBoxes, graph: Graph, found: tuple[int, ...]
 ) -> None:
-    """Raise if a graph has kernel values that the box it is in is said not to have."""
+    """Raise if a graph has kernel values outside the bounds declared for the box it is in."""
     x, kernel = np.array(found), state.criterion.posterior.model.kernel
     holding = np.flatnonzero(((left.low <= x) & (x <= left.high)).all(axis=1))
     if not len(holding):

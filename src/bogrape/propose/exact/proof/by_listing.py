@@ -1,4 +1,4 @@
-"""Solve a piece by looking at all of its graphs: any criterion at all, if they are few enough."""
+"""Solve a piece by evaluating all of its graphs: any criterion, if they are few enough."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .piece_solve import PieceSolve
 
 
 def solve_by_listing(state: PieceSolve) -> Answer:
-    """The best graph of a piece, if its graphs are few enough; else any graph, if none is known.
+    """The best graph of a piece if its graphs are few; otherwise any graph, if none is known.
 
-    With one known, other bounds can be had when the piece is asked about again.
+    Once a graph is known, other methods can bound the piece in a later solve.
     """
     space = state.criterion.space
     try:

@@ -2,7 +2,7 @@
 
 Molecules of 10 atoms have a hundred million placements. A screen (`bounds.placement_screens`) rules
 out all but a few, in a fraction of a microsecond each. The others are bounded in double precision,
-whatever the sums of node features may be (`bounds.placement_values`), and what passes that is
+whatever the sums of node features may be (`bounds.placement_values`), and those that pass are
 evaluated with all sums.
 """
 
@@ -22,15 +22,15 @@ from ..skeletons.placements import Labels, n_placements, placements
 from ..skeletons.store import Skeletons
 from .placing import Group, Smallest
 
-_ROWS = 1_500  # placements at a time: larger arrays would be new pages of memory, which take longer
+_ROWS = 1_500  # placements at a time: larger arrays need new pages of memory, which are slower
 _SKELETONS = 1_024
-_TRIED = 0.5  # of the time: by then, and later, a share of the placements must have been looked at
-_SLACK = 0.5  # of the share of the time: the first placements may take longer than the others
+_TRIED = 0.5  # of the time: from then on, enough of the placements must have been examined
+_SLACK = 0.5  # of a proportional share: the first placements may take longer than the others
 _MOST_VALUES = 2_000_000  # placements with sums that are evaluated together
 
 
 class TooManyPlacements(Exception):
-    """They cannot be looked at in the time there is."""
+    """There are too many placements for the time limit."""
 
 
 def promising_placements(
@@ -59,18 +59,18 @@ def promising_placements(
 
 
 class Clock:
-    """Tells when it is known that time will not do."""
+    """Stops an enumeration as soon as its progress shows that time will not suffice."""
 
     def __init__(self, number: int, deadline: float, tried: float = _TRIED) -> None:
         self._number, self._done, self._tried = number, 0, tried
         self._start, self._deadline = time.monotonic(), deadline
 
     def done(self, number: int) -> None:
-        """Count further placements that were looked at."""
+        """Count further placements that were examined."""
         self._done += number
 
     def check(self) -> None:
-        """Raise `TooManyPlacements` if they take longer than there is time."""
+        """Raise `TooManyPlacements` if the time will not suffice."""
         now = time.monotonic()
         late = (now - self._start) / max(1e-9, self._deadline - self._start)
         if late >= 1.0 or (
@@ -93,7 +93,7 @@ class SortedByDegree:
 
 
 class _Choice:
-    """All skeletons with the same degrees: their placements, and what their sums may be."""
+    """All skeletons with the same degrees: their placements, and their possible sums."""
 
     def __init__(self, sums: NodeSums, values: PlacementValues, degrees: tuple[int, ...]) -> None:
         self._sums, self._values, self._degrees = sums, values, degrees
@@ -107,7 +107,7 @@ class _Choice:
     def look_at(
         self, members: IntArray, adjacency_of: SortedByDegree, left: Smallest, clock: Clock
     ) -> None:
-        """Add what could beat the incumbent on these skeletons."""
+        """Add the placements on these skeletons that could beat the incumbent."""
         labels, which = self._placements()
         types = self._types(labels)
         ends = np.searchsorted(which, np.arange(len(self._compositions) + 1))
@@ -132,14 +132,14 @@ class _Choice:
         left: Smallest,
         clock: Clock,
     ) -> Iterator[tuple[IntArray, IntArray]]:
-        """Skeletons and placements that have to be looked at, a few thousand at a time."""
+        """Skeletons and placements that pass the screen, a few thousand at a time."""
         for i, j in self._screen.below(distances, types, of, left.below):
             clock.check()
             for start in range(0, len(i), _ROWS):
                 yield i[start : start + _ROWS], j[start : start + _ROWS]
 
     def _placements(self) -> tuple[Labels, IntArray]:
-        """All placements, and the composition of each, which ascend."""
+        """All placements and the index of the composition of each, in ascending order."""
         found = list(placements(self._sums, self._degrees, self._compositions))
         index = {tuple(row): i for i, row in enumerate(self._compositions.tolist())}
         n_labels = self._values.n_labels
@@ -164,7 +164,7 @@ class _Choice:
         of: OfComposition,
         left: Smallest,
     ) -> None:
-        """Bound placements, one per row, whatever their sums are."""
+        """Bound placements, one per row, for all sums at once."""
         values, width = self._values, self._values.width
         cells = distances - 1
         cells *= len(values.types)
@@ -178,7 +178,7 @@ class _Choice:
     def _with_sums(
         self, keys: IntArray, counts: FloatArray, of: OfComposition, left: Smallest
     ) -> None:
-        """Add what could beat the incumbent, now that sums are looked at."""
+        """Evaluate placements with all sums, and add those that could beat the incumbent."""
         values = self._values
         each = max(1, _MOST_VALUES // len(of.sums))
         for start in range(0, len(keys), each):

@@ -1,18 +1,18 @@
-"""What is promising under the kernel ``rbf`` where edges have labels: placements, step by step.
+"""Placements that are promising under the kernel ``rbf`` with edge labels, found step by step.
 
-A graph's kernel values with the observations are products of factors (`bounds.rbf_factors`). They
-are looked at one after another, and each step leaves out what cannot be below the incumbent
-whatever the factors that follow (`bounds.rbf_screens`):
+A graph's kernel values with the observations are products of factors (`bounds.rbf_factors`). These
+are considered one after another, and each step drops what cannot be below the incumbent whatever
+the remaining factors are (`bounds.rbf_screens`):
 
 1. the sums of labels and features over the nodes, for each choice of degrees;
 2. tables of edges by the labels of their ends, of which a hundred million placements have some
-   hundred thousand, with those of edges with further labels and the sums of step 1
+   hundred thousand, with the tables of edges with further labels and the sums of step 1
    (`bounds.rbf_candidates`);
-3. all placements with a table that is left: their paths are counted, and now that kernel values are
-   known, mean and variance are bounded once more.
+3. all placements with a remaining table: their paths are counted, which gives the kernel values,
+   and mean and variance are bounded once more.
 
-What passes is evaluated. Labels of edges and features are counted here and not placed; whether
-there is such a graph is for a solver to say (`placing`).
+Those that pass are evaluated. Edge labels and features are only counted here, not placed; a solver
+decides whether there is such a graph (`placing`).
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from ..skeletons.store import Skeletons
 from .by_placements import Clock, SortedByDegree, TooManyPlacements, of_pairs
 from .placing import Group, Smallest
 
-_TRIED = 0.25  # of the time: hardly anything is ruled out where kernels are smooth
+_TRIED = 0.25  # of the time: if the kernel is smooth, hardly anything is ruled out
 _CELLS = 2_000_000  # of a matrix
 _ROWS = 4_000  # placements whose paths are counted together
-_VALUES = 50_000  # that are evaluated together
+_VALUES = 50_000  # evaluated together
 
 
 def promising_rbf_placements(
@@ -52,9 +52,9 @@ def promising_rbf_placements(
     value: float,
     deadline: float,
 ) -> tuple[Smallest, Group]:
-    """All that could have a value below ``value``: keys are a skeleton and the labels on it.
+    """All placements that could have a value below ``value``; keys are a skeleton and its labels.
 
-    The rows of sums are those of nodes, then tables of edges with labels from 2 on.
+    Rows of sums hold those of the nodes, then the tables of edges with labels from 2 on.
     """
     if not sums.columns.has_ends:
         raise TooManyPlacements  # labels of edges are not tied to nodes
@@ -97,7 +97,7 @@ class _Choice:
     def look_at(
         self, members: IntArray, adjacency_of: SortedByDegree, left: Smallest, clock: Clock
     ) -> None:
-        """Add what could beat the incumbent on these skeletons."""
+        """Add the placements on these skeletons that could beat the incumbent."""
         parts = [members[chunk] for chunk in chunks(len(members), 1_024)]
         distances = np.concatenate(
             [of_pairs(distances_batch(adjacency_of(part))) for part in parts]
@@ -131,7 +131,7 @@ class _Choice:
     def _below(
         self, counts: FloatArray, table: IntArray, composition: IntArray, passed: Candidates
     ) -> tuple[IntArray, IntArray]:
-        """Which counts, whose tables ascend, may be below the incumbent with which candidates."""
+        """Pairs of counts, whose tables ascend, and candidates that may be below the incumbent."""
         screens = self._screens
         paths = np.exp(screens.factors.of_paths(counts, composition))
         of_tables, first = np.unique(table, return_index=True)
@@ -150,7 +150,7 @@ class _Choice:
     def _add(
         self, keys: IntArray, counts: FloatArray, rows: IntArray, further: IntArray, left: Smallest
     ) -> None:
-        """Add what is below the incumbent when it is evaluated."""
+        """Evaluate these candidates, and add those below the incumbent."""
         for chunk in chunks(len(rows), _VALUES):
             sums = self._table[rows[chunk]][:, : self._sums.columns.end]
             values = self._screens.factors.exact(counts[chunk], sums, further[chunk])
@@ -178,14 +178,14 @@ class _Placed:
         self.tables = self.edges.tables(self._numbers)
 
     def _all_numbers(self) -> Iterator[tuple[int, IntArray]]:
-        """For some skeletons after another: the first, and the numbers of all tables, (Q, S)."""
+        """For each chunk of skeletons: the index of the first, and all table numbers, (Q, S)."""
         for chunk in chunks(len(self._joined), _CELLS // len(self._weights)):
             yield chunk.start, self.edges.numbers(self._weights, self._joined[chunk])
 
     def with_tables(self, wanted: IntArray) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
-        """Skeletons and placements whose tables are wanted, a few thousand at a time.
+        """Skeletons and placements with one of the ``wanted`` tables, a few thousand at a time.
 
-        Tables ascend.
+        The tables that are returned with them ascend.
         """
         for start, numbers in self._all_numbers() if len(wanted) else ():
             places = self.edges.places(numbers, self._numbers[wanted])

@@ -1,15 +1,15 @@
-"""Settle a whole size by its skeletons: degree-limited graphs have few, and distances follow.
+"""Settle a whole size by its skeletons, which are few if degrees are limited.
 
 1. All skeletons are listed (`skeletons.store`), and grouped by their histogram of distances and
    their degrees: molecules of 10 atoms have 33,840 skeletons in 5,668 groups.
 2. For every group all sums of node features are listed (`skeletons.node_sums`), and every histogram
-   is evaluated with every sum. What does not beat the incumbent is settled.
-3. Of what is left, the most promising group comes first. On each of its skeletons a solver places
-   labels, features and edge labels under all rules, so that the sums are among those left, the best
-   of them if it can.
+   is evaluated with every sum. Those that do not beat the incumbent are settled.
+3. Of the remaining groups, the most promising comes first. On each of its skeletons a solver places
+   labels, features and edge labels under all rules, with the best of the remaining sums that is
+   possible.
 
 *Exact:* every connected graph of the space has one of the skeletons, and its nodes are of the kinds
-that the rules allow; its value is that of its histogram and its sums. Graphs that a solver offers
+that the rules allow; its value is that of its histogram and its sums. Graphs that a solver finds
 are checked against the rules and evaluated again.
 """
 
@@ -40,8 +40,8 @@ from .piece import Answer
 from .placing import Group, Placing, Smallest, Task
 from .strategy import Strategy
 
-_TIME_SHARE = 0.9  # of the time that is left
-_LISTING_SHARE = 0.5  # of that, for skeletons that are not known yet
+_TIME_SHARE = 0.9  # of the remaining time
+_LISTING_SHARE = 0.5  # of that, for listing skeletons
 _MOST_SKELETONS = 4_000_000
 _AT_ONCE = 2_000_000  # values
 
@@ -52,7 +52,7 @@ def settle_by_skeletons(
     request: Request,
     meanwhile: Callable[[], bool] = lambda: False,
 ) -> Mapping[int, Answer]:
-    """For each size whose skeletons can be listed, what they tell of values below ``value``.
+    """Answers for the sizes whose skeletons can be listed: is there a value below ``value``?
 
     For ``meanwhile`` see `solve_all`.
     """
@@ -113,7 +113,7 @@ def has_skeletons(structure: Structure) -> bool:
 
 @dataclass(kw_only=True)
 class SolveBySkeletons:
-    """A job: the best graph of a size that beats a value, and a bound.
+    """Job that finds the best graph of a size that beats a value, and a bound.
 
     The answer is ``None`` if there are too many skeletons, or no time to list them.
     """
@@ -124,7 +124,7 @@ class SolveBySkeletons:
     excluded: Collection[str]
     seed: int
     time_limit: float
-    part: int = 0  # of ``n_parts`` into which the skeletons are shared out
+    part: int = 0  # of ``n_parts`` into which the skeletons are divided
     n_parts: int = 1
 
     def solve(self) -> Answer | None:
@@ -171,7 +171,7 @@ class SolveBySkeletons:
 
 
 def _share(skeletons: Skeletons, part: int, n_parts: int) -> BoolArray:
-    """Those with some degrees: what has to be done for each choice of degrees is not done twice."""
+    """Mask of one part; skeletons with equal degrees share work, so they are in the same part."""
     _, kind_of = np.unique(skeletons.degrees, axis=0, return_inverse=True)
     part_of = np.zeros(int(kind_of.max(initial=-1)) + 1, dtype=np.int64)
     part_of[np.argsort(-np.bincount(kind_of), kind="stable")] = np.arange(len(part_of)) % n_parts

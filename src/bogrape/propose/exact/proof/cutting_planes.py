@@ -1,10 +1,10 @@
-"""Cutting planes: a piece whose counts alone promise too much is told what graphs cannot have.
+"""Cutting planes: new facts for pieces whose bound over counts alone is too optimistic.
 
 The relaxed piece (`Question.relaxed`) bounds the acquisition over counts that obey the known
-facts. Its best counts h are usually those of no graph. Then
+facts. Usually no graph has its best counts h. Then
 
-1. directions are compared: how far does h lie beyond everything that graphs were seen to have;
-2. local search and the solver settle how far graphs really reach in the best of them (`extremes`);
+1. directions are compared by how far h lies beyond the histograms of known graphs;
+2. local search and the solver determine how far graphs reach in the best one (`extremes`);
 3. that is a new `Fact`, the relaxed piece is solved again, and so on.
 
 The facts depend on no data, so every later step of a study has them from the start.
@@ -30,7 +30,7 @@ _SECONDS = 10.0  # for one proof; a direction that takes longer is given up
 
 @dataclass
 class CutPiece:
-    """Tighten the bound of a piece by cutting planes; the answer lists the new facts."""
+    """Job that tightens the bound of a piece by cutting planes; the answer lists the new facts."""
 
     strategy: Strategy
     question: Question
@@ -66,7 +66,7 @@ class CutPiece:
         failed: set[tuple[int, ...]],
         deadline: float,
     ) -> Fact | None:
-        """A fact that these counts violate, or ``None`` if none can be had in time."""
+        """A fact that these counts violate, or ``None`` if none is proved in time."""
         h = self.strategy.coordinates(self.question.piece).histogram(counts)
         n, diameter = extremes.n, extremes.diameter
         while time.monotonic() < deadline:
@@ -77,7 +77,7 @@ class CutPiece:
             promised = int(np.dot(weights, h))
             while reached < promised and time.monotonic() < deadline:
                 seconds = min(_SECONDS, deadline - time.monotonic())
-                high = (reached + promised) // 2  # a modest claim is proved far sooner than all
+                high = (reached + promised) // 2  # a weaker claim is proved far sooner
                 seed = self.question.seed
                 found = prove(n, diameter, weights, high, facts=facts, seconds=seconds, seed=seed)
                 if isinstance(found, Fact):
@@ -93,9 +93,9 @@ class CutPiece:
 def _farthest_beyond(
     h: IntArray, extremes: Extremes, failed: set[tuple[int, ...]]
 ) -> tuple[int, ...] | None:
-    """The direction in which h lies farthest beyond what graphs were seen to have.
+    """The direction in which h lies farthest beyond the histograms of known graphs.
 
-    Plain directions come first: they are easier to prove, and of use to more criteria.
+    Plain directions come first: facts about them are easier to prove and help more criteria.
     """
     for family in (plain_directions(len(h)), pair_directions(len(h))):
         table = np.array([weights for weights in family if weights not in failed], dtype=np.int64)

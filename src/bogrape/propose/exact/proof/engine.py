@@ -1,14 +1,14 @@
 """Search, then proof, then re-check: the globally best graph with a certificate.
 
-1. The first strategy that accepts the criterion is taken, for the whole proof (`proof.strategy`).
-2. Local search supplies an incumbent; it goes on beside the proof if the clock was too short
+1. The first strategy that accepts the criterion is used for the whole proof (`proof.strategy`).
+2. Local search supplies an incumbent; it continues during the proof if its time was too short
    (`propose.local.search`).
-3. The space is cut into pieces: a size, a diameter where graphs are connected and undirected, and
+3. The space is divided into pieces: a size, a diameter if graphs are connected and undirected, and
    for the labelled kernels a composition (how many nodes have each label). Pieces whose bound
    does not beat the incumbent are settled at once (`proof.partition`).
-   Where degrees are limited, as in molecules, whole sizes are settled by their skeletons instead
+   If degrees are limited, as in molecules, whole sizes are settled by their skeletons instead
    (`proof.by_skeletons`).
-4. CP-SAT settles the others, side by side, each asked for a graph better than the incumbent
+4. CP-SAT settles the others in parallel: in each it looks for a graph better than the incumbent
    (`proof.schedule`).
 5. The bound is the smallest over all pieces; an improvement becomes the answer, and a last local
    search around it must not find anything better than what was proved.
@@ -45,10 +45,10 @@ from .strategies.rbf_skeletons import RbfBySkeletons
 from .strategy import Strategy
 from .whole_space import prove_by_listing
 
-_CHECKED = 8  # of the best graphs, for what the parts of a criterion declare
-_CHECK_SECONDS = 2.0  # to draw others
+_CHECKED = 8  # best graphs, on which declarations of the kernel are checked
+_CHECK_SECONDS = 2.0  # for drawing others
 
-STRATEGIES: tuple[type[Strategy], ...] = (  # the first that accepts a criterion is taken
+STRATEGIES: tuple[type[Strategy], ...] = (  # the first that accepts a criterion is used
     LinearLCB,
     LinearLabelledLCB,
     ExponentialLCB,
@@ -70,7 +70,7 @@ def propose_exact(
 ) -> Proposal:
     """The best graph of the space that is not excluded, proved if time allows.
 
-    The first search may be under way already.
+    A first search that has begun already can be passed on.
     """
     first = first or FirstSearch(criterion, request)
     strategy = choose(criterion)
@@ -80,7 +80,7 @@ def propose_exact(
 
 
 def choose(criterion: AnyCriterion) -> Strategy | None:
-    """The strategy for a criterion; ``None`` if no more is known of it than its values."""
+    """The strategy for a criterion; ``None`` if only its values are known."""
     if not isinstance(criterion, Criterion):
         return None
     accepting = (strategy for strategy in STRATEGIES if strategy.accepts(criterion))
@@ -89,7 +89,7 @@ def choose(criterion: AnyCriterion) -> Strategy | None:
 
 
 def prove(strategy: Strategy, request: Request, first: FirstSearch) -> Proposal:
-    """The same for a criterion that there is a strategy for."""
+    """The best graph of the space that is not excluded, for a criterion with a strategy."""
     criterion = strategy.criterion
     elite = first.run()
     request.report("search", criterion.units.value(elite.value), -math.inf, 0)
@@ -100,7 +100,7 @@ def prove(strategy: Strategy, request: Request, first: FirstSearch) -> Proposal:
     strategy = type(strategy)(criterion)
     value = elite.value
     by_size: Mapping[int, Answer] = {}
-    if criterion.space.rules:  # else nothing limits the degrees
+    if criterion.space.rules:  # otherwise nothing limits the degrees
         by_size = settle_by_skeletons(strategy, value, request, first.step)
     if strategy.only_skeletons and set(by_size) != set(criterion.space.sizes):
         for answer in by_size.values():
@@ -154,7 +154,7 @@ def prove(strategy: Strategy, request: Request, first: FirstSearch) -> Proposal:
 
 
 def _polished(criterion: Criterion, request: Request, elite: Elite, best: Answer) -> Elite:
-    """Look around an improvement for ties (or better, while some pieces are open)."""
+    """Search around an improvement for ties, or for better graphs while some pieces are open."""
     assert best.graph is not None
     key = criterion.space.identity(best.graph)
     if request.late:

@@ -1,4 +1,4 @@
-"""If there is no graph to propose: are all excluded, or which rules are contradictory?"""
+"""Explains why there is no graph to propose: all are excluded, or rules contradict each other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ...proposal import Request
 
 @dataclass
 class Feasible:
-    """A job: is there any graph in any of these structures? ``None`` if time runs out."""
+    """Job that checks if any of these structures has a graph; ``None`` if time runs out."""
 
     structures: Sequence[Structure]
     time_limit: float
@@ -39,7 +39,7 @@ class Feasible:
 
 
 def explain_nothing_left(space: GraphSpace, request: Request) -> BoGrapeError:
-    """The error for a space that has no graph left: all excluded, or rules that contradict."""
+    """The error for a space with no graph left: all are excluded, or rules are contradictory."""
     deadline = max(request.deadline, time.monotonic() + 1.0)
     if space.checked_rules and _feasible(space, space.rules, deadline) is not False:
         return _none_passed(space, request)
@@ -54,7 +54,7 @@ def explain_nothing_left(space: GraphSpace, request: Request) -> BoGrapeError:
 
 
 def _none_passed(space: GraphSpace, request: Request) -> BoGrapeError:
-    """Solvers do not know checked rules, so which of the rules are at fault cannot be said."""
+    """The error for checked rules: no solver knows them, so the contradictory ones are unknown."""
     names = [rule.name for rule in space.checked_rules]
     if request.excluded:
         return SearchSpaceExhausted(

@@ -1,10 +1,10 @@
-"""The state of one solve: the best graph of a piece so far, and the counts already dealt with.
+"""The state of one solve: the best graph of a piece so far, and the inequalities on its counts.
 
-Integers stand for real numbers in the models of a proof, so near the incumbent the solver may offer
-graphs that are no better. Every offer is decoded and its value recomputed; its *counts* are then
+Integers stand for real numbers in the models of a proof, so near the incumbent the solver may find
+graphs that are no better. Every graph is decoded and its value recomputed; its *counts* are then
 ruled out and the search goes on. All graphs with equal counts have equal values, so nothing is
-lost, except that a graph offered may be excluded, or break a rule that no model knows, while
-another with the same counts may be proposed: `PieceSolve.graph_with` looks.
+lost, with one exception: a graph may be excluded, or break a rule that no model knows, while
+another with the same counts may be proposed. `PieceSolve.graph_with` looks for it.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from .piece import Answer, Boxes, Question, SmallHistograms
 
 
 class OutOfTime(Exception):
-    """The clock cut off a search whose outcome the proof depends on."""
+    """Time ran out during a search whose outcome the proof depends on."""
 
 
 class PieceSolve:
-    """A question about a piece under way: what is known of the answer, and a solver to ask."""
+    """One solve of a question about a piece: its models, solvers and best graph so far."""
 
     def __init__(self, question: Question, criterion: Criterion, deadline: float) -> None:
         self.question = question
@@ -50,24 +50,24 @@ class PieceSolve:
             self.free = free_attributes(self.piece.structure)
         self.best_graph: Graph | None = None
         self.best_value = question.value
-        # what counts that beat the incumbent satisfy
+        # inequalities that all counts that beat the incumbent satisfy
         self.of_interest: list[Inequality[Position]] = []
         self.n_solves = 0
-        # which graphs are asked about, and by which LCB; all, by the criterion itself, without one
+        # the LCB and the range of deviations asked about; if None, all graphs by the criterion
         self.chord: Chord | None = None
 
     def lcb_limit(self, value: float) -> float:
-        """Upper limit of LCB for graphs with a smaller value."""
+        """Upper limit on LCB for graphs with a smaller value."""
         return value if self.chord is None else self.chord.limit(value)
 
     def value_of(self, lcb: float) -> float:
-        """The value that graphs have at least whose LCB is at least this."""
+        """Lower bound on the value of graphs whose LCB is at least this."""
         return lcb if self.chord is None else self.chord.value(lcb)
 
     # -- answers ------------------------------------------------------------------------------
 
     def settled(self, missing: SmallHistograms | None = None) -> Answer:
-        """Nothing in the piece beats the best graph, and the value it had to beat."""
+        """The answer that nothing in the piece beats the best graph, or the value to beat."""
         return Answer(
             proved=True,
             bound=self.best_value,
@@ -83,7 +83,7 @@ class PieceSolve:
         best_counts: tuple[int, ...] | None = None,
         boxes: Boxes | None = None,
     ) -> Answer:
-        """Something may, but nothing below the bound."""
+        """The answer that some graph may be better, but none is below the bound."""
         return Answer(
             proved=False,
             bound=min(bound, self.best_value),
@@ -94,10 +94,10 @@ class PieceSolve:
             boxes=boxes,
         )
 
-    # -- offers -------------------------------------------------------------------------------
+    # -- graphs -------------------------------------------------------------------------------
 
     def take(self, graph: Graph, counts: tuple[int, ...]) -> None:
-        """Take in an offered graph, or another with the same counts if it may not be proposed."""
+        """Record a graph found, or another with the same counts if it may not be proposed."""
         value = self.criterion.of_graph(graph)
         if not value < self.best_value:
             return
@@ -109,9 +109,9 @@ class PieceSolve:
         self.best_graph, self.best_value = graph, value
 
     def take_best(self, batch: Batch, *, of_the_space: bool = True) -> None:
-        """Take in the best graph of a batch that may be proposed.
+        """Record the best graph of a batch that may be proposed.
 
-        Graphs that do not come from a model of the piece may not even be ``of_the_space``.
+        Graphs that do not come from a model of the piece need not be ``of_the_space``.
         """
         values = self.criterion.of_batch(batch)
         for i in np.argsort(values, kind="stable"):
@@ -130,7 +130,7 @@ class PieceSolve:
         return self.piece.structure.allows(graph)
 
     def graph_with(self, counts: tuple[int, ...] = ()) -> Graph | None:
-        """A graph with exactly these counts (or any) that may be proposed, if there is one."""
+        """A graph with these counts (or with any) that may be proposed; ``None`` if none is."""
         structure = self.piece.structure
         encoding = GraphEncoding(structure, unique=True)
         model = encoding.model
@@ -156,7 +156,7 @@ class PieceSolve:
     # -- models -------------------------------------------------------------------------------
 
     def encoding(self) -> GraphEncoding:
-        """A model of the graphs of the piece, bare if their attributes can be chosen apart."""
+        """A model of the graphs of the piece, bare if their attributes are free."""
         if self.free is None:
             encoding = GraphEncoding(self.piece.structure)
         else:
@@ -166,7 +166,7 @@ class PieceSolve:
         return encoding
 
     def bare_counts(self, model: Any) -> list[Any]:
-        """Variables for the counts, which obey all that is known of them."""
+        """Variables for the counts that obey all known inequalities."""
         return bare_counts(model, self.coordinates, self.inequalities())
 
     def inequalities(self) -> list[Inequality[Position]]:
@@ -178,20 +178,20 @@ class PieceSolve:
         return [*out, *self.of_interest]
 
     def decoded(self, encoding: GraphEncoding, solver: Any, counts: tuple[int, ...]) -> Graph:
-        """The graph a solver offers, with these counts."""
+        """The graph of a solver's solution, with these counts."""
         graph = encoding.decode(solver.value)
         if self.free is None:
             return graph
         return self.free.dress(graph, counts[len(self.coordinates.paths) :])
 
     def solver(self, *, clauses: bool = False) -> Any:
-        """A solver for what is left of the time; with ``clauses`` it makes no linear programs."""
+        """A solver for the remaining time; with ``clauses`` it makes no linear programs."""
         self.n_solves += 1
         left = self.deadline - time.monotonic()
         return new_solver(left, seed=self.question.seed, clauses=clauses)
 
     def nothing_is_heavy_enough(self) -> bool:
-        """True if the weights of a case alone rule it out: far easier to see than the posterior."""
+        """True if the weights of a case alone rule it out, which is far easier to prove."""
         if self.piece.heaviest is None or self.piece.structure.layers is None:
             return False
         encoding = self.encoding()

@@ -1,8 +1,8 @@
-"""Labels and features placed on skeletons: the last step of a proof by skeletons.
+"""Places labels and features on skeletons, the last step of a proof by skeletons.
 
-What could beat the incumbent is given as sums of node features on groups of skeletons. The most
-promising group comes first, and a solver places labels, features and edge labels on each of its
-skeletons under all rules. Graphs that it offers are checked and evaluated again.
+Candidates that could beat the incumbent are given as sums of node features on groups of skeletons.
+The most promising group comes first, and a solver places labels, features and edge labels on each
+of its skeletons under all rules. Graphs that it finds are checked and evaluated again.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from ...values import TIE, room
 from .piece import Answer
 from .piece_solve import OutOfTime
 
-_MOST_LEFT = 1_000_000  # rows that are kept to be placed
+_MOST_LEFT = 1_000_000  # rows kept for placing
 
 
 class Group(Protocol):
     """The skeletons of a key."""
 
     def __call__(self, key: tuple[int, ...]) -> Iterator[tuple[BoolArray, IntArray | None]]:
-        """The skeletons, (n, n), each with the labels of its nodes if they are given."""
+        """Adjacency of each skeleton, (n, n), with the labels of its nodes if they are given."""
 
 
 class Smallest:
-    """Rows with the smallest values below a limit, which falls when there are too many of them.
+    """Rows with values below a limit, which is lowered if there are too many of them.
 
-    A row has a key (the group of skeletons), the sums of node features, and the value they lead to.
+    A row has a key (the group of skeletons), the sums of node features, and their value.
     """
 
     def __init__(self, below: float, n_keys: int, n_columns: int) -> None:
@@ -69,7 +69,7 @@ class Smallest:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Task:
-    """A placement task and its conditions."""
+    """The conditions of a placement task."""
 
     structure: Structure
     criterion: Criterion
@@ -80,7 +80,7 @@ class Task:
 
 
 class Placing:
-    """Labels are placed on skeletons, the most promising first."""
+    """Places labels on skeletons, the most promising first."""
 
     def __init__(self, task: Task, left: Smallest, group: Group) -> None:
         self.task, self.group = task, group
@@ -92,7 +92,7 @@ class Placing:
         self.n_solves = 0
 
     def run(self) -> Answer:
-        """Place whatever beats the best graph so far, until nothing is left or time is up."""
+        """Settle all rows that beat the best graph so far, as long as there is time."""
         seen: set[int] = set()
         bound = self.best_value
         try:
@@ -111,7 +111,7 @@ class Placing:
 
     @property
     def _to_beat(self) -> float:
-        """Only what is smaller is of interest: values that differ by less are one value."""
+        """Only smaller values are of interest: this is the best value minus the room for ties."""
         if not math.isfinite(self.best_value):
             return self.best_value
         return self.best_value - room(TIE, self.best_value)
@@ -126,7 +126,7 @@ class Placing:
         )
 
     def _settle_group(self, group: int) -> None:
-        """Leave nothing in a group that beats the best graph."""
+        """Settle a group, so that nothing in it beats the best graph."""
         chosen = self.group_of == group
         sums, values = self.sums[chosen], self.values[chosen]
         for adjacency, labels in self.group(tuple(self.keys[group].tolist())):
@@ -137,7 +137,7 @@ class Placing:
     def _settle_skeleton(
         self, adjacency: BoolArray, labels: IntArray | None, sums: IntArray
     ) -> None:
-        """Place what has one of these sums, the best first, until nothing better is left."""
+        """Find a graph with the best of these sums that can be placed and proposed."""
         encoding = GraphEncoding(self.task.structure, skeleton=adjacency)
         for v, label in enumerate([] if labels is None else labels.tolist()):
             encoding.clause(encoding.label(v, label))
@@ -168,7 +168,7 @@ class Placing:
 
 
 def _rank(encoding: GraphEncoding, labels: IntArray | None, sums: IntArray) -> Any:
-    """A variable for which of these sums, in this order, the graph has."""
+    """A variable: the index of the graph's sums among these."""
     model, columns = encoding.model, []
     for m, terms in enumerate(_summed(encoding, labels, sums.shape[1])):
         total = model.new_int_var(0, len(terms), f"sum[{m}]")
@@ -181,9 +181,9 @@ def _rank(encoding: GraphEncoding, labels: IntArray | None, sums: IntArray) -> A
 
 
 def _summed(encoding: GraphEncoding, labels: IntArray | None, width: int) -> Iterator[list[Any]]:
-    """What is summed in each column: labels and features of nodes, then edges with further labels.
+    """The terms of each column: labels and features of nodes, then edges with further labels.
 
-    The latter are counted by the labels of their ends, where those are given.
+    The latter are counted by the labels of their ends, if these are given.
     """
     shape = encoding.shape
     nodes = range(shape.n_nodes)

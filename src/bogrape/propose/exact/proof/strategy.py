@@ -2,9 +2,9 @@
 
 A strategy answers every question of a proof that depends on the kernel or the acquisition: how the
 space is partitioned, how a piece is bounded before any solver sees it, how it is solved, and what
-the certificate may claim. The schedule, the jobs and the cutting planes ask the strategy and look
-at nothing else; `SolvePiece` is the job that puts a question about a piece to it. A new family is a
-new file in ``strategies`` and one line of `proof.engine.STRATEGIES`.
+the certificate may claim. The schedule, the jobs and the cutting planes rely on the strategy alone;
+`SolvePiece` is the job that asks it about a piece. A new family is a new file in ``strategies`` and
+one line of `proof.engine.STRATEGIES`.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ class Branching(Protocol):
     def branched(
         self, value: float, deadline: float, n_most: int, start: Sequence[Any] = ()
     ) -> Remainder:
-        """Halve boxes in which values could come below ``value``, the worst first."""
+        """Halve boxes in which values could be below ``value``, the worst first."""
 
 
 class Strategy(ABC):
     """Proof for the criteria of one family."""
 
     by_composition: ClassVar[bool] = False  # pieces fix how many nodes have each label
-    bounds_counts: ClassVar[bool] = False  # counts alone are bounded well: facts cut that down
-    # boxes of counts, when a piece is first looked at: as a whole, and a part of one diameter
+    bounds_counts: ClassVar[bool] = False  # relaxed pieces have bounds, which facts can tighten
+    # boxes of counts, when a piece is first bounded: as a whole, and for a part of one diameter
     most_halved_whole: ClassVar[int] = 300
     most_halved: ClassVar[int] = 300
-    # seconds for a piece, below which a solve that looks for graphs mostly comes to nothing
+    # seconds per piece: with less time, a solve that looks for graphs is mostly in vain
     least_seconds: ClassVar[float] = 1.0
-    has_cases: ClassVar[bool] = False  # pieces fall into cases by the layers around a node
-    only_skeletons: ClassVar[bool] = False  # nothing but skeletons tells anything of a size
+    has_cases: ClassVar[bool] = False  # pieces can be divided by the layers around a node
+    only_skeletons: ClassVar[bool] = False  # a size can be bounded by its skeletons only
 
     def __init__(self, criterion: Criterion) -> None:
         self.criterion = criterion
@@ -67,9 +67,9 @@ class Strategy(ABC):
         """True if this is the strategy for a criterion."""
 
     def check(self, graphs: Sequence[Graph], seed: int, deadline: float) -> None:  # noqa: B027
-        """Raise if parts of the criterion declare what is not true of these graphs, or of others.
+        """Raise if a declaration of the criterion is false for these graphs, or for random ones.
 
-        It may take until the deadline to draw some.
+        Drawing those may take until the deadline.
         """
 
     # -- partition ----------------------------------------------------------------------------
@@ -83,20 +83,20 @@ class Strategy(ABC):
         return [-math.inf] * len(compositions)
 
     def quick_bound(self, piece: Piece, value: float) -> float:  # noqa: ARG002
-        """A bound on a piece that takes no time, of interest up to ``value`` only."""
+        """A bound on a piece that takes hardly any time, of interest up to ``value`` only."""
         return -math.inf
 
     def lines(self, piece: Piece, inequalities: Iterable[Inequality[Position]]) -> Branching | None:
-        """Linear functions below the values, over counts that obey inequalities, if there are."""
+        """Linear functions below the values over counts that obey inequalities, or ``None``."""
         lcb = self.lcb_over_counts(piece)
         return None if lcb is None else Lines(lcb, inequalities)
 
     def lines_of_whole(self, piece: Piece) -> Branching | None:
-        """The same, for a piece before it is split by diameter."""
+        """Like `lines`, for a piece before it is split by diameter."""
         return self.lines(piece, self.known_of_whole(piece))
 
     def lcb_over_counts(self, piece: Piece) -> LcbOverCounts | None:  # noqa: ARG002
-        """The values as a function of the counts of a piece, for families with lines below it."""
+        """LCB as a function of the counts of a piece; ``None`` if there are no lines below it."""
         return None
 
     def known_of_whole(self, piece: Piece) -> Iterator[Inequality[Position]]:
@@ -106,7 +106,7 @@ class Strategy(ABC):
         yield from of_limited_degrees(piece.structure, coordinates)
 
     def skeleton_values(self, n_nodes: int) -> SeparateValues | RbfFactors | None:
-        """The values over all skeletons of a size, where they can be told from few counts."""
+        """The values over all skeletons of a size; ``None`` if they do not follow from counts."""
         kinds = (SeparateValues, PlacementValues, RbfFactors)
         accepting = (kind for kind in kinds if kind.accepts(self.criterion))
         kind = next(accepting, None)
@@ -129,30 +129,30 @@ class Strategy(ABC):
         stop: Callable[[], bool],
         meanwhile: Callable[[], bool],
     ) -> Iterator[tuple[int, Any]]:
-        """Do jobs about pieces, as `jobs.pool.solve_all` does: in workers."""
+        """Run jobs about pieces in workers, like `jobs.pool.solve_all`."""
         return solve_all(jobs, deadline, stop, meanwhile)
 
     @abstractmethod
     def solve(self, state: PieceSolve) -> Answer:
-        """Answer the question about a piece, or as much as there is time for."""
+        """Answer the question about a piece, as far as time allows."""
 
     # -- cases, for families that have them ---------------------------------------------------
 
     def gradient(self, piece: Piece, counts: Sequence[int]) -> FloatArray:
-        """Gradient of values by the numbers of pairs at each distance, near some counts."""
+        """Gradient with respect to the numbers of pairs at each distance, near some counts."""
         raise NotImplementedError(f"{type(self).__name__} has no cases")
 
     def least_weight(self, state: PieceSolve, weights: tuple[int, ...], most: int) -> int | None:
         """The smallest ``weights . h <= most`` of histograms that can beat the question's value.
 
-        ``most + 1`` or more if there are none, ``None`` if that is not known.
+        ``most + 1`` or more if there are none, ``None`` if that is unknown.
         """
         raise NotImplementedError(f"{type(self).__name__} has no cases")
 
     # -- certificate --------------------------------------------------------------------------
 
     def claim(self, *, proved: bool, bound: float) -> Status:
-        """Status of the answer, if all pieces were settled or if some were not."""
+        """Status of the proposal, depending on whether all pieces were settled."""
         if proved:
             return "optimal"
         return "heuristic" if bound == -math.inf else "time_limit"
@@ -160,7 +160,7 @@ class Strategy(ABC):
 
 @dataclass
 class SolvePiece:
-    """The job of one solve: the best graph of a piece that beats a value, if any, and a bound."""
+    """Job that finds the best graph of a piece that beats a value, if any, and a bound."""
 
     strategy: Strategy
     question: Question
@@ -175,6 +175,6 @@ class SolvePiece:
             return state.open()
 
     def state(self) -> PieceSolve:
-        """The solve before its first step; its clock starts now."""
+        """A new solve, whose time starts now."""
         deadline = time.monotonic() + self.time_limit
         return PieceSolve(self.question, self.strategy.criterion, deadline)

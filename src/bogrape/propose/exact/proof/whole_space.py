@@ -1,11 +1,11 @@
-"""Proof by looking at every graph: for surrogates, kernels and acquisitions nothing is known about.
+"""Proof by evaluating every graph, for surrogates, kernels and acquisitions without other bounds.
 
-The beginning of a local search tells how long a value takes. If all graphs of the space can be
-evaluated in the time that is left, they are, and the best is the optimum. Otherwise local search
-goes on, and what it finds is returned: with the bound that a monotone acquisition has, or without
-any (``heuristic``).
+The beginning of a local search measures how long one value takes. If all graphs of the space can
+be evaluated in the remaining time, they are, and the best is the optimum. Otherwise local search
+continues, and its best graph is returned, with the bound of a monotone acquisition, or without any
+(``heuristic``).
 
-Everything happens in this process, so that parts of your own need not be sent to another one.
+Everything runs in this process, so your own classes need not be sent to another one.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from .all_graphs import TooManyGraphs, all_graphs, log_graphs
 from .nothing_left import explain_nothing_left
 from .piece import slack
 
-_FIRST_EVALUATIONS = 5_000  # of the search that tells how long a value takes
-_SHARE = 0.7  # of the time that is left, for looking at every graph
+_FIRST_EVALUATIONS = 5_000  # of local search, to measure how long one value takes
+_SHARE = 0.7  # of the remaining time, for evaluating every graph
 MOST_LISTED = 5_000_000  # graphs, by a rough estimate
-_AT_ONCE = 4096  # graphs to evaluate at a time: surrogates are slow to call
-_RENUMBERED = 16  # graphs of each structure whose nodes are numbered otherwise, as a check
+_AT_ONCE = 4096  # graphs evaluated together: each call of a surrogate is slow
+_RENUMBERED = 16  # graphs per structure whose nodes are renumbered, as a check
 
 
 def prove_by_listing(objective: AnyCriterion, request: Request, search: FirstSearch) -> Proposal:
-    """The best graph of the space that is not excluded, proved if all can be looked at."""
+    """The best graph of the space that is not excluded, proved if all can be evaluated."""
     elite = search.elite
     if _can_be_listed(objective, 0.0, request):
         while elite.n_evaluations < _FIRST_EVALUATIONS and search.step():
@@ -72,13 +72,13 @@ def prove_by_listing(objective: AnyCriterion, request: Request, search: FirstSea
 
 
 def _optimal(objective: AnyCriterion, request: Request, elite: Elite, every: Elite) -> Proposal:
-    """The answer after a look at every graph."""
+    """The proposal once every graph has been evaluated."""
     if not every.ties and not elite.ties:
         raise explain_nothing_left(objective.space, request)
     if elite.value < every.value - room(RECOMPUTED, every.value):
         units = objective.units
         raise EngineError(
-            f"among all graphs the best value is {units.value(every.value):.17g}, but local search "
+            f"the best value of all graphs is {units.value(every.value):.17g}, but local search "
             f"has found {units.value(elite.value):.17g}; please report this"
         )
     graph = break_tie(every.ties, request.exclude, request.seed, request.deadline)
@@ -100,7 +100,7 @@ def _structures(objective: AnyCriterion) -> list[Structure]:
 
 
 def _can_be_listed(objective: AnyCriterion, each: float, request: Request) -> bool:
-    """True if all graphs could be evaluated in the time that is left, by a rough estimate."""
+    """True if, by a rough estimate, all graphs can be evaluated in the remaining time."""
     logs = [log_graphs(structure) for structure in _structures(objective)]
     if max(logs) > math.log(MOST_LISTED):
         return False
@@ -109,7 +109,7 @@ def _can_be_listed(objective: AnyCriterion, each: float, request: Request) -> bo
 
 
 def _best_of_all(objective: AnyCriterion, request: Request, until: float) -> Elite | None:
-    """The best of all graphs of the space that are not excluded; ``None`` if there was no time."""
+    """The best of all graphs of the space that are not excluded; ``None`` if time runs out."""
     space = objective.space
     every = Elite(request.excluded, identify=space.identity)
     plain = objective.unweighted

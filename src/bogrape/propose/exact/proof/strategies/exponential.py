@@ -30,25 +30,25 @@ from ..strategy import Strategy
 
 
 class ExponentialLCB(Strategy):
-    """LCB with ESSP: pieces by diameter, bounded by boxes, which fall into cases by layers."""
+    """LCB with ESSP: pieces by diameter, bounded by boxes and divided into cases by layers."""
 
     bounds_counts = True
     has_cases = True
 
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
-        """LCB with the exponential kernel that sees no labels of paths."""
+        """Accepts LCB with an exponential kernel that sees no labels of paths."""
         return _is_exponential_lcb(criterion) and not criterion.labelled
 
     def solve(self, state: PieceSolve) -> Answer:
-        """By boxes of histograms where they have bounds, else by a table of all histograms."""
+        """Solve by boxes of histograms if they have bounds, else by a table of all histograms."""
         boxes = boxes_of(state)
         if boxes is not None:
             return solve_by_boxes(state, boxes)
         return state.open() if state.question.relaxed else solve_by_histograms(state)
 
     def gradient(self, piece: Piece, counts: Sequence[int]) -> FloatArray:
-        """The derivative of the mean alone."""
+        """Gradient of the mean alone."""
         longest, n = piece.longest, piece.structure.shape.n_nodes
         mean = EsspMean.of(self.criterion.posterior, longest)
         return np.asarray(mean.gradient(n, np.array(counts)[None, :longest])[0])
@@ -77,19 +77,19 @@ class ExponentialLabelledLCB(Strategy):
 
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
-        """LCB with the exponential kernel that sees the labels of paths."""
+        """Accepts LCB with an exponential kernel that sees the labels of paths."""
         return _is_exponential_lcb(criterion) and criterion.labelled
 
     def composition_bounds(
         self, structure: Structure, compositions: Sequence[tuple[int, ...]]
     ) -> Sequence[float] | None:
-        """None yet; and where graphs are few, to look at all of them is quicker."""
+        """No bounds yet; ``None`` if graphs are few, since enumeration is then quicker."""
         if few_graphs(structure):
             return None
         return super().composition_bounds(structure, compositions)
 
     def quick_bound(self, piece: Piece, value: float) -> float:
-        """By lines and no programs."""
+        """Bound a piece by lines, without linear programs."""
         if piece.composition is None:
             return -math.inf
         connected = piece.structure.connectivity == "strong"
@@ -105,7 +105,7 @@ class ExponentialLabelledLCB(Strategy):
         )
 
     def solve(self, state: PieceSolve) -> Answer:
-        """By lines below LCB in a composition, else by histograms or by looking at all graphs."""
+        """Solve by lines below LCB in a composition, else by histograms or by enumeration."""
         if state.piece.composition is not None and wants_lines(state):
             return solve_by_integers(state, lcb=self.lcb_over_counts(state.piece))
         return state.open() if state.question.relaxed else solve_by_histograms(state)

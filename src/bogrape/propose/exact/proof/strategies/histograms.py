@@ -1,4 +1,4 @@
-"""Any kernel of the package with EI, or in a form no other family takes: tables of histograms."""
+"""Kernels of the package with LCB or EI that no other family accepts: tables of histograms."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..strategy import Strategy
 
 
 class Histograms(Strategy):
-    """LCB and EI as a function of histograms; of all graphs one by one, where labels matter."""
+    """LCB and EI as functions of histograms; all graphs are evaluated if labels matter."""
 
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
-        """LCB and EI, which are concave in the numbers of nodes with each attribute."""
+        """Accepts LCB and EI, which are concave in the numbers of nodes with each attribute."""
         published = is_published(criterion.posterior.model.kernel)
         return type(criterion.acquisition) in (LCB, EI) and published
 
     def solve(self, state: PieceSolve) -> Answer:
-        """By a table of all histograms, else by looking at all graphs."""
+        """Solve by a table of all histograms, otherwise by evaluating all graphs."""
         return state.open() if state.question.relaxed else solve_by_histograms(state)

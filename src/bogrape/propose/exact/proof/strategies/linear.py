@@ -59,7 +59,7 @@ class _Linear(Strategy):
         return LinearLcbOverCounts(self._over_counts(piece), self._kappa)
 
     def quick_bound(self, piece: Piece, value: float) -> float:
-        """A bound at the corners of what is known of the counts."""
+        """A bound by the corners of the simplices in which the counts lie."""
         if not has_corners(piece.structure, self.coordinates(piece)):
             return -math.inf
         return corner_bound(
@@ -67,7 +67,7 @@ class _Linear(Strategy):
         )
 
     def solve(self, state: PieceSolve) -> Answer:
-        """By LCB in integers, after the lines below it where they help."""
+        """Solve by LCB in integers, after the lines below it if these help."""
         if not state.question.relaxed and state.nothing_is_heavy_enough():
             return state.settled()
         over_counts = self._over_counts(state.piece)
@@ -76,12 +76,12 @@ class _Linear(Strategy):
 
 
 class LinearLCB(_Linear):
-    """LCB with SSP: pieces by diameter, which fall into cases by layers."""
+    """LCB with SSP: pieces by diameter, divided into cases by layers."""
 
     has_cases = True
 
     def quick_bound(self, piece: Piece, value: float) -> float:
-        """At corners; by linear programs if degrees are limited, as features are not free then."""
+        """Bound by corners; by linear programs if degrees are limited: features are not free then."""
         bound, structure = super().quick_bound(piece, value), piece.structure
         coordinates, to_beat = self.coordinates(piece), with_room(value)
         if structure.diameter is None or not bound < to_beat < math.inf:
@@ -95,18 +95,18 @@ class LinearLCB(_Linear):
 
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
-        """LCB of a weight-space posterior whose kernel sees no labels of paths."""
+        """Accepts LCB of a weight-space posterior whose kernel sees no labels of paths."""
         return _is_linear_lcb(criterion) and not criterion.labelled
 
     def gradient(self, piece: Piece, counts: Sequence[int]) -> FloatArray:
-        """The derivative of LCB by the counts."""
+        """Gradient of LCB with respect to the counts."""
         over_counts = self._over_counts(piece)
         spread = over_counts.R @ np.array(counts) + over_counts.r0
         length = max(float(np.linalg.norm(spread)), 1e-300)
         return np.asarray(over_counts.w - self._kappa * (spread @ over_counts.R) / length)
 
     def least_weight(self, state: PieceSolve, weights: tuple[int, ...], most: int) -> int | None:
-        """By a model of counts alone that beat the value."""
+        """Solve a model of the counts alone, which must beat the value."""
         piece, question = state.piece, state.question
         over_counts = self._over_counts(piece)
         coordinates = over_counts.coordinates
@@ -134,13 +134,13 @@ class LinearLabelledLCB(_Linear):
 
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
-        """LCB of a weight-space posterior whose kernel sees the labels of paths."""
+        """Accepts LCB of a weight-space posterior whose kernel sees the labels of paths."""
         return _is_linear_lcb(criterion) and criterion.labelled
 
     def composition_bounds(
         self, structure: Structure, compositions: Sequence[tuple[int, ...]]
     ) -> Sequence[float]:
-        """All compositions bounded at once."""
+        """Bounds for all compositions at once."""
         table = np.array(compositions)
         bounds = composition_bounds(self._posterior, structure.shape, table, self._kappa)
         return [float(bound) for bound in bounds]

@@ -1,11 +1,11 @@
-"""A kernel or an acquisition of your own that sees a graph through its histogram of distances.
+"""Your own kernels and acquisitions that depend only on the histogram of distances of a graph.
 
-Nothing is known about such values but that equal histograms and attributes have equal ones, and
-that is all that tables need. A kernel that bounds its values over boxes of counts can be proved in
-larger spaces, also where it sees the labels of paths (`bounds.kernel_boxes`).
+Tables need nothing more than that graphs with equal histograms and attributes have equal values. A
+kernel that bounds its values over boxes of counts can be proved in larger spaces, even if it sees
+the labels of paths (`bounds.kernel_boxes`).
 
-What is your own may hold something that cannot be sent to a worker process, such as an open file:
-then pieces are solved in this process, one after another.
+Your own classes may hold something that cannot be sent to a worker process, such as an open file.
+Then pieces are solved in this process, one after another.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from ..whole_space import MOST_LISTED
 from .histograms import Histograms
 
 _MOST_IN_TABLES = 11  # nodes of graphs whose histograms are listed
-_QUICKLY_HALVED = 500  # boxes, when a piece is first looked at
-_FIRST_HALVED, _MOST_BOUNDED = 100, 100  # boxes, and compositions, in this process
+_QUICKLY_HALVED = 500  # boxes, when a piece is first bounded
+_FIRST_HALVED, _MOST_BOUNDED = 100, 100  # boxes per composition, and compositions, in this process
 _CHECKED = 32  # random graphs whose kernel values are compared with bounds on them
 
 
 class OwnHistograms(Histograms):
-    """Any acquisition and any kernel that depends on no labels along paths."""
+    """Any acquisition, with any kernel that sees no labels of paths."""
 
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
@@ -63,7 +63,7 @@ class OwnHistograms(Histograms):
         stop: Callable[[], bool],
         meanwhile: Callable[[], bool],
     ) -> Iterator[tuple[int, Any]]:
-        """In workers if they can load what is your own, else here."""
+        """Run jobs in workers if these can load your own classes, otherwise in this process."""
         own: list[object] = []
         if not isinstance(self.criterion.acquisition, (LCB, EI)):
             own.append(self.criterion.acquisition)
@@ -79,11 +79,11 @@ class OwnBoxes(OwnHistograms):
 
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
-        """Accepts criteria without labels of edges and paths, or spaces with one label."""
+        """Accepts criteria of `OwnHistograms` whose kernel has bounds over boxes."""
         return super().accepts(criterion) and _has_boxes(criterion)
 
     def check(self, graphs: Sequence[Graph], seed: int, deadline: float) -> None:
-        """Raise if graphs have values that boxes around them are said not to have."""
+        """Raise if graphs have values outside the bounds declared for boxes around them."""
         space, model = self.criterion.space, self.criterion.posterior.model
         self.criterion.check_declared()
         try:
@@ -100,14 +100,14 @@ class OwnBoxes(OwnHistograms):
             refuse_false_boxes(model.kernel, counts, low, high, model.counts)
 
     def quick_bound(self, piece: Piece, value: float) -> float:
-        """By a few boxes, unless something else settles pieces that small."""
+        """Bound a piece by a few boxes, unless it is small enough for enumeration or tables."""
         structure = piece.structure
         if few_graphs(structure) or self._in_table(structure):
             return -math.inf
         return self._bound(piece, value, _QUICKLY_HALVED)
 
     def _bound(self, piece: Piece, value: float, n_most: int) -> float:
-        """A bound on a piece, of interest up to a value, after halving a number of boxes."""
+        """A bound on a piece, at most ``value``, after halving up to ``n_most`` boxes."""
         coordinates = self.coordinates(piece)
         known = known_of_counts(piece.structure, coordinates, None)
         boxes = KernelBoxes(self.criterion, coordinates, known)
@@ -117,7 +117,7 @@ class OwnBoxes(OwnHistograms):
         return float(left.bound.min(initial=value))
 
     def solve(self, state: PieceSolve) -> Answer:
-        """By looking at all graphs, if they are few, by tables if they are small, else by boxes."""
+        """Solve by enumeration if graphs are few, by tables if they are small, else by boxes."""
         structure = state.piece.structure
         if not state.question.relaxed and few_graphs(structure):
             return solve_by_listing(state)
@@ -131,7 +131,7 @@ class OwnBoxes(OwnHistograms):
 
 
 class OwnLabelledBoxes(OwnBoxes):
-    """The same where the kernel sees the labels of paths: pieces by composition and diameter."""
+    """Like `OwnBoxes`, if the kernel sees labels of paths: pieces by composition and diameter."""
 
     by_composition = True
 
@@ -147,9 +147,9 @@ class OwnLabelledBoxes(OwnBoxes):
     def composition_bounds(
         self, structure: Structure, compositions: Sequence[tuple[int, ...]]
     ) -> Sequence[float] | None:
-        """By some boxes each, if they are not many: a worker would take longer to start.
+        """Bounds by some boxes each, unless there are many; a worker would take longer to start.
 
-        Where graphs are few, to look at all of them is quicker.
+        ``None`` if graphs are few, since enumeration is then quicker.
         """
         if few_graphs(structure):
             return None
@@ -160,7 +160,7 @@ class OwnLabelledBoxes(OwnBoxes):
 
 
 def _has_boxes(criterion: Criterion) -> bool:
-    """True if the kernel bounds its values, which is asked about the observed graphs."""
+    """True if the kernel bounds its values, tested on the observed graphs."""
     model = criterion.posterior.model
     if is_built_in(model.kernel) or not is_monotone(criterion.acquisition):
         return False
@@ -168,7 +168,7 @@ def _has_boxes(criterion: Criterion) -> bool:
 
 
 def _around(counts: Counts, rng: np.random.Generator, width: int) -> tuple[Counts, Counts]:
-    """A box of random size around each graph, up to so much on either side of its counts."""
+    """A box of random size around each graph, up to ``width`` on either side of its counts."""
     low, high = {}, {}
     for name in ("lengths", "pairs", "features"):
         at = getattr(counts, name)
@@ -179,7 +179,7 @@ def _around(counts: Counts, rng: np.random.Generator, width: int) -> tuple[Count
 
 
 def can_be_sent(thing: object) -> bool:
-    """True if another process can load a thing: packed by value, or from where it can import it."""
+    """True if another process can load an object, packed by value or from an importable module."""
     home = thing if hasattr(thing, "__qualname__") else type(thing)
     package = str(getattr(home, "__module__", "__main__")).partition(".")[0]
     by_value = package == "__main__" or "<locals>" in str(getattr(home, "__qualname__", ""))
@@ -187,7 +187,7 @@ def can_be_sent(thing: object) -> bool:
         return False
     try:
         packed(thing)
-    except Exception:  # whatever its __reduce__ or __getstate__ does
+    except Exception:  # whatever its __reduce__ or __getstate__ raises
         return False
     return True
 
@@ -198,7 +198,7 @@ def solve_here(
     stop: Callable[[], bool],
     meanwhile: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[int, Any]]:
-    """As `jobs.pool.solve_all`, in this process; others are called between jobs only."""
+    """Like `jobs.pool.solve_all`, in this process; ``meanwhile`` is called between jobs only."""
     for index in range(len(jobs)):
         meanwhile()
         left = deadline - time.monotonic()

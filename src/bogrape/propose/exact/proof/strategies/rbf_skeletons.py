@@ -1,8 +1,8 @@
-"""The kernel ``rbf`` where it compares labels of edges, as between molecules: by skeletons alone.
+"""The kernel ``rbf`` with edge labels, as in molecules: proofs by skeletons alone.
 
-Graphs with equal counts of paths may differ in the labels of their edges, and with them in value.
-Where rules limit the degrees, all skeletons are looked at (`proof.by_rbf_placements`). Nothing else
-is known of such values.
+Graphs with equal counts of paths may differ in the labels of their edges, and therefore in value.
+If rules limit the degrees, all skeletons are examined (`proof.by_rbf_placements`). There is no
+other bound on such values.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class RbfBySkeletons(Strategy):
 
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
-        """Where rules limit the degrees, and tie labels of edges to nodes."""
+        """Accepts spaces whose rules limit the degrees and tie edge labels to nodes."""
         space = criterion.space
         if not space.rules or not RbfFactors.accepts(criterion):
             return False
@@ -38,5 +38,5 @@ class RbfBySkeletons(Strategy):
         return any(map(_has_ends, structures(shapes, space.connected, space.rules)))
 
     def solve(self, state: PieceSolve) -> Answer:
-        """What skeletons have not settled in time is rarely settled by looking at all graphs."""
+        """Evaluate all graphs, which rarely settles what skeletons have not settled in time."""
         return state.open() if state.question.relaxed else solve_by_listing(state)
