@@ -29,7 +29,7 @@ class HistogramBoxes:
         return HistogramBoxes(self.low[keep], self.high[keep], self.bound[keep])
 
     def tightened(self, n_pairs: int, known: AtMost) -> HistogramBoxes:
-        """The boxes cut down to ``sum h = n_pairs`` and what is known of h."""
+        """The boxes, tightened by ``sum h = n_pairs`` and the known inequalities on h."""
         low, high = self.low, self.high
         ones = np.ones(low.shape[1], dtype=np.int64)
         keep = np.ones(len(low), dtype=bool)
@@ -50,7 +50,7 @@ class HistogramBoxes:
         return tuple(map(int, middles(box, n_pairs)[0]))
 
     def histograms(self, n_pairs: int, limit: int) -> IntArray | None:
-        """All histograms in the boxes; ``None`` if there may be more than a limit."""
+        """All histograms in the boxes; ``None`` if there may be more than ``limit``."""
         found = np.arange(len(self))[:, None]  # the box, followed by the histogram
         left = np.full(len(self), n_pairs)
         rest_low = np.cumsum(self.low[:, ::-1], axis=1)[:, ::-1] - self.low
@@ -65,7 +65,7 @@ class HistogramBoxes:
         return found[:, 1:]
 
     def least_weight(self, weights: Sequence[int], n_pairs: int) -> int:
-        """A limit from below on ``weights . h`` over the boxes; very large without any."""
+        """Lower bound on ``weights . h`` over the boxes; very large if there are none."""
         w = np.array(weights)
         order = np.argsort(w)
         low, width = self.low[:, order], (self.high - self.low)[:, order]

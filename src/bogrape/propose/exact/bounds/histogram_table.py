@@ -1,15 +1,15 @@
-"""Tables of histograms: any acquisition that sees a graph through few counts.
+"""Tables of histograms, for any acquisition that depends on few counts of a graph.
 
 For SSP and ESSP the acquisition depends on ``(h, N)`` alone: pairs at each distance, nodes with
 each attribute. All h that satisfy the conditions of `distances.histograms` are listed and
 evaluated at once; nothing needs to be linear. The solver is then asked for a graph among the best.
 
-With free attributes (`FreeAttributes`) the table lists h alone, valued at its best N. For LCB and
-EI with SSP or ESSP the acquisition is concave in N once h is given: the mean is linear in N, the
+With free attributes (`FreeAttributes`) the table lists h alone, with the value at its best N. For
+LCB and EI with SSP or ESSP the acquisition is concave in N given h: the mean is linear in N, the
 deviation is the norm of an affine function of N and so convex, and both acquisitions fall with the
 deviation and are concave in (mean, deviation). So, without rules on the N, its best N is a corner:
-one label for all nodes, and each feature on all nodes or on none. Nothing of the kind is known of
-an acquisition or a kernel of your own: there every N is tried.
+one label for all nodes, and each feature on all nodes or on none. This need not hold for an
+acquisition or a kernel of your own: there every N is tried.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ..distances.histograms import Fact
 
 MOST_HISTOGRAMS = 3_000_000
 _CHUNK = 100_000
-_MOST_VALUES = 100_000_000  # to evaluate for one table
+_MOST_VALUES = 100_000_000  # evaluated for one table
 
 
 class TooManyHistograms(Exception):
@@ -47,7 +47,7 @@ class HistogramTable:
 
     counts: IntArray  # (rows, columns): h, followed by N unless attributes are free
     values: FloatArray
-    alive: BoolArray  # rows not yet dealt with
+    alive: BoolArray  # rows that are not dropped
     sums: IntArray | None  # with free attributes: the N to choose from, for one row
     objective: Criterion
     n_nodes: int
@@ -55,16 +55,16 @@ class HistogramTable:
 
     @property
     def n_columns(self) -> int:
-        """Number of count variables the table is about."""
+        """Number of counts in a row."""
         return int(self.counts.shape[1])
 
     def better_than(self, value: float) -> IntArray:
-        """Indices of the rows below a value that are not dealt with yet, best first."""
+        """Indices of the rows below a value that are not dropped, best first."""
         end = int(np.searchsorted(self.values, value, side="left"))
         return np.flatnonzero(self.alive[:end])
 
     def drop(self, row: int) -> None:
-        """Mark a row as dealt with."""
+        """Drop a row that has been evaluated."""
         self.alive[row] = False
 
     def attributes(self, row: int) -> list[tuple[IntArray, float]]:
@@ -87,7 +87,7 @@ def table_of_histograms(
 ) -> HistogramTable:
     """The table of a piece; raises `TooManyHistograms` if it would be too large.
 
-    ``paths`` are the h to list, if it is known already that others are of no interest.
+    ``paths`` are the h to list, if all others are known to be of no interest.
     """
     shape = structure.shape
     if objective.posterior.model.kernel.labelled and shape.n_labels > 1:
@@ -111,7 +111,7 @@ def table_of_histograms(
         first = np.repeat(np.arange(len(paths)), len(all_sums))
         second = np.tile(np.arange(len(all_sums)), len(paths))
         values = evaluate(objective, n, shape.directed, paths[first], all_sums[second])
-        # where a composition is given, the numbers of labels are no variables
+        # if a composition is given, the numbers of labels are not variables
         n_given = shape.n_labels if coordinates.composition is not None else 0
         counts = np.column_stack([paths[first], all_sums[second][:, n_given:]])
         sums_left = None
@@ -134,7 +134,7 @@ def is_concave(objective: Criterion) -> bool:
 
 
 def attribute_choices(shape: Shape, free: FreeAttributes, limit: int) -> IntArray | None:
-    """The N among which the best one of any h is, for concave values; ``None`` if too many."""
+    """Choices of N that include the best for every h, if values are concave; ``None`` if many."""
     if free.inequalities:
         return free.sums(limit)
     if shape.n_labels * 2**shape.n_features > limit:

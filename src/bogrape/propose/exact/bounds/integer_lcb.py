@@ -10,7 +10,7 @@ w and R over the bounds of x (`IntegerLcb.error` adds them up),
 
 .. math:: A (\mu - \kappa\sigma - w_0) \ge (\omega^\top x - K t_{max}) - \text{error},
 
-where ``t_max`` is the largest feasible t. So a bound of the solver, less the error, is a bound on
+where ``t_max`` is the largest feasible t. So a bound of the solver minus the error is a bound on
 the acquisition; and no graph below a value v is lost by asking for at most ``A (v - w0) + error``.
 """
 
@@ -26,13 +26,13 @@ from ortools.sat.python import cp_model
 from ....arrays import FloatArray, IntArray
 from .posterior_over_counts import PosteriorOverCounts
 
-_RANGE_STD = 1e6  # y stays below this: finer is exacter, coarser is easier to solve
+_RANGE_STD = 1e6  # y stays below this: a larger range is more exact, but harder to solve
 _RANGE_MEAN = 1e9
 _MOST_MEAN = 1e14  # omega x stays below this, far inside 64 bits
 _BEYOND = 2**60  # no objective is that large
 _FLOATING = 1e-13  # relative
 _RANGE_LINE = 1e5  # of the weights of a line
-_STEPS = 64  # K: how many units of the objective one unit of t is worth
+_STEPS = 64  # K: units of the objective per unit of t
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -40,7 +40,7 @@ class IntegerLcb:
     """``omega x - K t`` with ``t^2 <= |rho (x, 1)|^2``, in units of 1/A."""
 
     omega: IntArray
-    rho: IntArray  # one row a y; the last column multiplies 1
+    rho: IntArray  # one row per y; the last column multiplies 1
     scale: float  # A
     K: int
     w0: float
@@ -57,10 +57,10 @@ class IntegerLcb:
         spread = float(largest(factor).max(initial=0.0))
         range_mean = max(float(largest(mean)[0]), 1e-12)
         most_std = float(np.linalg.norm(largest(factor))) + posterior.slack
-        # floating point, in w0, w and R and in the acquisition they are compared with
+        # floating-point errors of w0, w, R and the acquisition they are compared with
         floating = _FLOATING * (1.0 + abs(posterior.w0) + range_mean + kappa * most_std)
         if kappa * spread <= _STEPS * _RANGE_STD / _MOST_MEAN * range_mean:
-            # the deviation is nothing beside the mean: it is left out and paid for as an error
+            # the deviation is negligible compared with the mean: it is part of the error
             A = _RANGE_MEAN / range_mean
             omega = np.rint(A * mean).astype(np.int64)
             error = float(largest(A * mean - omega)[0]) + A * (kappa * most_std + floating) + 1.0
@@ -79,11 +79,11 @@ class IntegerLcb:
         A = _STEPS * B / kappa
         omega = np.rint(A * mean).astype(np.int64)
         rounded = np.rint(B * factor)
-        # every row that rounds to zero, and every rounded entry, is paid for in error_std
+        # error_std covers all rounded entries, including rows that round to zero
         error_std = float(np.linalg.norm(largest(B * factor - rounded))) + B * posterior.slack
         error_mean = float(largest(A * mean - omega)[0]) + A * floating
-        K = _STEPS  # kappa A / B, without the rounding of floating point
-        error = error_mean + K * (error_std + 1.0) + 1.0  # t is a whole number: at most 1 below
+        K = _STEPS  # kappa A / B, without floating-point error
+        error = error_mean + K * (error_std + 1.0) + 1.0  # t is rounded down, by at most 1
         rho = rounded[np.abs(rounded).any(axis=1)].astype(np.int64)
         return cls(
             omega=omega[:-1],
@@ -115,7 +115,7 @@ class IntegerLcb:
         model.add_multiplication_equality(t_square, [t, t])
         variance = cp_model.LinearExpr.sum(squares)
         model.add(t_square <= variance)
-        model.add(variance <= t_square + 2 * t)  # t is the largest there is: nothing to search for
+        model.add(variance <= t_square + 2 * t)  # t is as large as possible: no need to search
         return mean - self.K * t
 
     def at_most(self, value: float) -> int:
@@ -138,7 +138,7 @@ class IntegerLine:
 
     @classmethod
     def of(cls, cost: FloatArray, offset: float) -> IntegerLine:
-        """Scale and round a line down: counts are never negative, so that it stays below."""
+        """Scale and round a line down: counts are never negative, so it stays below LCB."""
         scale = _RANGE_LINE / max(float(np.abs(cost).max(initial=0.0)), 1e-12)
         return cls(np.floor(scale * cost).astype(np.int64), scale, offset)
 

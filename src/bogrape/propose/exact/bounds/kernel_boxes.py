@@ -1,4 +1,4 @@
-r"""Bounds on an acquisition over boxes of counts, by a kernel of your own that bounds its values.
+r"""Bounds on an acquisition over boxes of counts, for your own kernel that bounds its values.
 
 For all graphs of a box let :math:`l_i \le k(x, x_i) \le u_i` and :math:`k(x, x) \le d`
 (`Kernel.box_bounds`, with amplitudes and the feature kernel). With the weights :math:`a = K^{-1}y`,
@@ -10,10 +10,10 @@ with c the middle of the ranges and r half their width: a convex function is abo
 since the feature vectors of x and of the counts m in the middle of the box are at most
 :math:`\delta` apart, :math:`\delta^2 = d + k(m, m) - 2 \min_x k(x, m)`,
 :math:`\mu \ge \mu(m) - |f| \delta` and :math:`\sigma \le \sigma(m) + \delta`, with :math:`|f|` the
-norm of the mean. No graph need have the counts m, so the kernel must be positive semidefinite for
-counts that none has, too. An acquisition that falls with the deviation and rises with the mean is
-bounded by these two. Boxes that stay of interest are halved; in a box of one point the value itself
-is computed.
+norm of the mean. No graph need have the counts m, so the kernel must be positive semidefinite even
+for counts of no graph. An acquisition that falls with the deviation and rises with the mean is
+bounded by these two. Boxes that remain of interest are halved; for a box of one point the value
+itself is computed.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from ..distances.coordinates import Coordinates, Position
 from ..distances.inequality import AtMost, Inequality
 
 _AT_ONCE = 128  # boxes
-_TOGETHER = 32  # boxes that the kernel is asked about: with the middles of all of them
+_TOGETHER = 32  # boxes per call of the kernel, each compared with the middles of all of them
 _MOST_BOXES = 50_000  # at a time
 _ROUNDING = 64 * float(np.finfo(float).eps)
-_PASSES = 3  # over the inequalities, for boxes to be cut down
+_PASSES = 3  # over the inequalities, to tighten boxes
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +59,14 @@ class CountBoxes:
         return CountBoxes(self.low[keep], self.high[keep], self.bound[keep])
 
     def joined(self, *others: CountBoxes) -> CountBoxes:
-        """These and others."""
+        """These boxes and others."""
         every = (self, *others)
         return CountBoxes(
             *(np.concatenate([getattr(part, name) for part in every]) for name in _FIELDS)
         )
 
     def tightened(self, known: AtMost) -> CountBoxes:
-        """The boxes cut down to what is known of counts; those that no counts are left in go."""
+        """The boxes, tightened by the known inequalities; empty ones are dropped."""
         low, high = self.low, self.high
         keep = np.ones(len(low), dtype=bool)
         for _ in range(_PASSES):
@@ -104,7 +104,7 @@ def counts_of(coordinates: Coordinates, x: IntArray, *, labelled: bool) -> Count
     if coordinates.composition is not None:
         features[:, :n_labels] = coordinates.composition
     features[:, list(coordinates.nodes)] = x[:, len(coordinates.paths) :]
-    ways = 1 if shape.directed else 2  # ordered pairs for each that is counted
+    ways = 1 if shape.directed else 2  # ordered pairs per pair in x
     if not coordinates.labelled:
         lengths = np.zeros((size, longest + 1), dtype=np.int64)
         lengths[:, 0] = n
@@ -172,7 +172,7 @@ class KernelBoxes:
         out = BoxBounds(*(model.alpha * part for part in vars(found).values()))
         if not model.beta:
             return out
-        # linear in the numbers of nodes, none of which is negative
+        # the feature kernel is linear in the numbers of nodes, none of which is negative
         n_labels, n_features = others.n_labels, model.n_features
         lower, upper = low.with_labels(n_labels), high.with_labels(n_labels)
         return BoxBounds(
@@ -204,9 +204,9 @@ class KernelBoxes:
     def of_interest(
         self, boxes: CountBoxes, value: float, n_most: int, deadline: float
     ) -> CountBoxes:
-        """Boxes with all counts of the given ones whose acquisition may be below a value.
+        """Parts of the given boxes with all counts whose acquisition may be below ``value``.
 
-        Those with the smallest bounds are halved first, up to a given number.
+        Boxes with the smallest bounds are halved first, up to ``n_most`` of them.
         """
         done = boxes.select(slice(0))
         todo = boxes.select(boxes.bound < value)
@@ -226,10 +226,10 @@ class KernelBoxes:
         return done.joined(todo)
 
     def _sides(self, boxes: CountBoxes) -> IntArray:
-        """Across which side to halve each box: where that raises the bound most.
+        """The side across which to halve each box: the one that raises the bound most.
 
-        By the bound of the box with one side shrunk to its middle; where no side raises it, the
-        longest.
+        Judged by the bound of the box with that side shrunk to its middle; if no side raises it,
+        the longest.
         """
         width = boxes.high - boxes.low
         box, side = np.nonzero(width)

@@ -1,12 +1,12 @@
 r"""Lines below LCB as a function of counts, for the kernels with labels.
 
-Let ``low <= x <= high`` be a box of counts. Every count has cells of the feature vector of its own,
-so a sum of squares has a *secant*,
+Let ``low <= x <= high`` be a box of counts. No two counts share a cell of the feature vector, so a
+sum of squares has a *secant*,
 
 .. math:: \sum_i D_i x_i^2 \le \sum_i D_i ((low_i + high_i) x_i - low_i high_i) .
 
-*SP.* With ``z = C (x, 1)`` the variance is ``|z|^2 - |B z|^2`` (`posterior_over_counts` beside),
-and for any vector b the *tangent* ``-|B z|^2 <= |b|^2 - 2 b' B z`` holds.
+*SP.* With ``z = C (x, 1)`` the variance is ``|z|^2 - |B z|^2`` (`posterior_over_counts`), and for
+any vector b the *tangent* ``-|B z|^2 <= |b|^2 - 2 b' B z`` holds.
 
 *ESP.* With ``t_i`` the SP kernel of x and the i-th observation, linear in the counts, and ``s``
 that of x and itself, the mean is ``sum_i A_i exp(t_i)`` and a linear part of the attributes, and
@@ -15,8 +15,8 @@ the variance at most
 .. math:: \alpha e^s + k_F(x, x) - 2 c^\top k(x) + c^\top K c, \qquad
           k_i(x) = \alpha e^{t_i} + k_F(x, x_i)
 
-for any vector c. Every exponential is below its secant and above its tangent; one or the other is
-taken by the sign in front of it. (The ``t_i`` hardly vary: ESP is all but linear.)
+for any vector c. Every exponential is below its secant and above its tangent; the sign of its
+coefficient decides which one is used. (The ``t_i`` hardly vary: ESP is almost linear.)
 
 So :math:`\sigma^2 \le q(x)`, linear in x, :math:`\sigma \le (q(x) + \tau^2) / 2\tau` for any
 :math:`\tau > 0`, and LCB is nowhere below a linear function of the counts.
@@ -42,7 +42,7 @@ from .posterior_over_counts import (
     observed_cells,
 )
 
-_ROOM = 1e-9  # for the rounding of what does not depend on the counts
+_ROOM = 1e-9  # for rounding in terms that do not depend on the counts
 _ROUNDING = 64 * float(np.finfo(float).eps)  # relative, of the sums a line is made of
 
 
@@ -61,7 +61,7 @@ class Box:
 
 
 def around(boxes: Sequence[Box]) -> Box:
-    """The smallest box that holds some boxes."""
+    """The smallest box that contains some boxes."""
     low = np.min([box.low for box in boxes], axis=0)
     return Box(low, np.max([box.high for box in boxes], axis=0))
 
@@ -74,7 +74,7 @@ class Line:
     offset: float
 
     def __call__(self, x: NDArray[Any]) -> FloatArray:
-        """Its value at each x, or at one."""
+        """The value at x, or at each row of x."""
         return np.asarray(x @ self.cost + self.offset)
 
 
@@ -82,17 +82,17 @@ class LcbOverCounts(Protocol):
     """LCB, standardised, over the counts of a piece."""
 
     coordinates: Coordinates
-    variables: Variables  # what boxes, lines and points are about
-    in_the_middle: bool  # where ranges are halved; else where lines are lowest
+    variables: Variables  # of boxes, lines and points
+    in_the_middle: bool  # ranges are halved in the middle; otherwise where lines are lowest
 
     def lowest_mean(self) -> Line:
         """A line with a direction in which the mean falls."""
 
     def touching(self, x: FloatArray, box: Box) -> Any:
-        """Parameters of the line that is close to LCB at x."""
+        """Parameters of a line that is close to LCB at x."""
 
     def below(self, tangent: Any, box: Box, value: float = math.inf) -> Line:
-        """A line that is nowhere above LCB in a box, as far as LCB is below a value."""
+        """A line that, wherever LCB is below ``value`` in a box, is not above LCB."""
 
     def off(self, x: FloatArray, box: Box) -> FloatArray:
         """Gap between LCB and its best line at x, per count; zero where there is none."""
@@ -101,9 +101,9 @@ class LcbOverCounts(Protocol):
 def quick_bound(
     lcb: LcbOverCounts, value: float = math.inf, n_lines: int = 3, *, connected: bool
 ) -> float:
-    """A bound on LCB at all counts there are, by a few lines and without a program.
+    """A bound on LCB over all possible counts, by a few lines and without a linear program.
 
-    It is of interest up to a value only. All pairs of nodes are ``connected``, or may not be.
+    It is of interest up to ``value`` only. If ``connected``, every pair of nodes has a distance.
     """
     coordinates, variables = lcb.coordinates, lcb.variables
     upper = variables.upper().astype(float)
@@ -279,10 +279,10 @@ class ExponentialLcbOverCounts:
 
 
 class _Ranges:
-    """Between what linear functions of the counts lie in a box.
+    """Ranges of linear functions of the counts over a box.
 
-    The pairs of a type are shared out over the distances. Where graphs need not be ``connected``,
-    some pairs may have no distance.
+    The pairs of a type are divided among the distances. If graphs need not be ``connected``, some
+    pairs may have no distance.
     """
 
     def __init__(self, coordinates: Coordinates, costs: FloatArray, *, connected: bool) -> None:
@@ -314,7 +314,7 @@ class _Ranges:
             )
             spare = max(0.0, total - float(low.sum()))
             out = out + costs @ low
-            if not self.connected:  # a pair without a path counts for nothing
+            if not self.connected:  # a pair without a path contributes nothing
                 costs = np.column_stack([costs, np.zeros(len(costs))])
                 width = np.append(width, spare)
             order = np.argsort(costs, axis=1)
@@ -325,7 +325,7 @@ class _Ranges:
 
 
 def _between(x: FloatArray, box: Box) -> FloatArray:
-    """``(x - low) (high - x)``: how far the secant of a square is off, nothing at the ends."""
+    """``(x - low) (high - x)``: the gap between a square and its secant, zero at the ends."""
     inside = np.minimum(x - box.low, box.high - x) > 1e-9
     return np.where(inside, (x - box.low) * (box.high - x), 0.0)
 

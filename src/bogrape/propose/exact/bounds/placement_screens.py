@@ -1,8 +1,8 @@
-r"""Quick bounds on all placements of labels on a skeleton: what passes is looked at more closely.
+r"""Quick bounds on all placements of labels on a skeleton, before those that pass are evaluated.
 
 A screen bounds mean and variance of every placement of one composition on every skeleton of a
-batch, in single precision, and pays for rounding. With 10 atoms one placement in a thousand passes,
-or fewer.
+batch, in single precision with a margin for rounding. With 10 atoms one placement in a thousand
+passes, or fewer.
 
 *SP* (`LinearScreen`). Given composition and skeleton, mean and variance have bounds that are sums
 over pairs of nodes. The mean is such a sum. As in `lines_below`, the variance
@@ -12,8 +12,8 @@ over pairs of nodes. The mean is such a sum. As in `lines_below`, the variance
 
 where :math:`x_{st} \le h_{st}` is the number of pairs of type t at distance s, so that
 :math:`x_{st}^2 \le h_{st} x_{st}`, and b is any vector. A placement is a row of zeros and ones, one
-for each pair of nodes and type, and a skeleton a column of what each of them adds: all placements
-on all skeletons are one product of matrices, a hundredth of a microsecond for each.
+for each pair of nodes and type, and a skeleton is a column of the terms that these add. So all
+placements on all skeletons are one product of matrices, a hundredth of a microsecond for each.
 
 *ESP* (`ExponentialScreen`). The exponents of the kernel are linear in counts, and for any c
 
@@ -39,8 +39,8 @@ Single = NDArray[np.float32]
 
 _PLACEMENTS = 2_048  # at a time
 _SKELETONS = 512
-_ROWS = 1_500  # placements on skeletons that are looked at together
-_PRECISE = 0.5  # standard deviations: so much less of a mean lets hardly any more placements pass
+_ROWS = 1_500  # placements on skeletons that are bounded together
+_PRECISE = 0.5  # standard deviations: means lower by this let hardly any more placements pass
 _UNIT = 2.0**-24  # half the distance from 1 to the next number in single precision
 
 
@@ -50,12 +50,12 @@ class PlacementScreen(Protocol):
     def below(
         self, distances: IntArray, types: IntArray, of: OfComposition, value: float
     ) -> Iterator[tuple[IntArray, IntArray]]:
-        """Skeletons, with their placements, that may have a value below a limit.
+        """Pairs of skeletons and placements that may have a value below a limit.
 
         Args:
             distances: of the pairs of nodes of each skeleton, (S, pairs).
             types: of the pairs of nodes in each placement, (Q, pairs), all of one composition.
-            of: that composition.
+            of: bounds for that composition.
             value: the limit.
         """
 
@@ -92,7 +92,7 @@ class LinearScreen:
                 yield first + i, start + j
 
     def _rows(self, types: IntArray) -> Single:
-        """A one for the type of each pair, and zeros."""
+        """The types of the pairs, one-hot, in one row per placement."""
         n_types = len(self._values.types)
         rows = np.zeros((len(types), types.shape[1] * n_types), dtype=np.float32)
         places = types + n_types * np.arange(types.shape[1])
@@ -100,7 +100,7 @@ class LinearScreen:
         return rows
 
     def _columns(self, distances: IntArray, of: OfComposition) -> tuple[Single, FloatArray]:
-        """For each skeleton what pairs add to mean and variance, and what is added to their sums.
+        """For each skeleton, the terms of pairs in mean and variance, and constants to add.
 
         The columns are those of the means, then those of the variances.
         """
@@ -125,7 +125,7 @@ class LinearScreen:
         of_mean = np.broadcast_to(of_pairs[:, 0].reshape(shape[1:]), shape)
         columns, rounded = [], []
         for each in (of_mean, of_variance.reshape(shape)):
-            # sums of as many numbers in single precision, whatever their order
+            # rounding of sums over all pairs in single precision, in any order
             largest = (np.abs(each).max(axis=2) * histograms).sum(axis=1)
             rounded.append(2 * (n_pairs + 2) * _UNIT * largest)
             columns.append(each.astype(np.float32)[which].reshape(number, -1))
@@ -134,7 +134,7 @@ class LinearScreen:
 
 
 class ExponentialScreen:
-    """The screen for ESP: in single precision where that is precise enough."""
+    """The screen for ESP, in single precision if that is precise enough."""
 
     def __init__(self, values: PlacementValues) -> None:
         posterior = values.criterion.posterior
@@ -144,7 +144,7 @@ class ExponentialScreen:
         self._alpha = posterior.model.alpha
         self._weights = posterior.weights * self._alpha
         self._of_pairs, self._of_nodes = values.linear_maps
-        # no exponent is larger: all of them are sums over pairs, and over nodes
+        # upper bounds on the exponentials: exponents are sums over pairs and over nodes
         n = values.n_nodes
         self._most = np.exp(
             np.abs(self._of_pairs).max(axis=0) * (n * (n - 1) / 2)
@@ -181,14 +181,14 @@ class ExponentialScreen:
         return np.asarray(np.abs(weights) @ (self._most * roundings * unit))
 
     def _predictors(self, distances: IntArray, of: OfComposition) -> tuple[FloatArray, FloatArray]:
-        """For each skeleton ``2 alpha c``, and what is added to the variance."""
+        """For each skeleton, ``2 alpha c`` and the constant part of the variance."""
         values = self._values
         at_nodes = of.composition @ self._of_nodes
         histograms = _histograms(distances, values.n_nodes)
         taken, prior = of.nodes.taken[of.centre], float(of.nodes.prior[of.centre])
         cross = self._alpha * np.exp(_evenly(values, histograms, of) @ self._of_pairs + at_nodes)
         towards = solve_triangular(self._factor, cross.T, lower=True, check_finite=False).T + taken
-        # any c will do, so this one is what the solver makes of it
+        # any c is valid, so its own rounding errors do not matter
         c = solve_triangular(self._factor.T, towards.T, lower=False, check_finite=False).T
         through = c @ self._factor
         variances = prior + (through * (through - 2.0 * taken)).sum(axis=1)
@@ -200,7 +200,7 @@ class ExponentialScreen:
     def _sums(
         self, distances: IntArray, types: IntArray, predictors: FloatArray, of: OfComposition
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Of each skeleton with each placement: mean, twice ``c.k``, and ``k(x, x)``."""
+        """For each skeleton with each placement: mean, twice ``c.k``, and ``k(x, x)``."""
         values, kind = self._values, self._type
         n, width, shape = values.n_nodes, values.width, (len(distances), len(types))
         n_rows = shape[0] * shape[1]
@@ -214,7 +214,7 @@ class ExponentialScreen:
         exponents += (of.composition @ self._of_nodes).astype(kind)
         kernel = np.exp(exponents, out=exponents)
         mean = kernel @ self._weights.astype(kind)
-        # one predictor per skeleton, and all its placements beside one another
+        # one predictor per skeleton, for all of its placements
         taken = kernel.reshape(*shape, -1) @ predictors[:, :, None]
         squares = np.square(numbers, out=numbers) @ values.squares.astype(kind)  # whole numbers
         squares = squares.astype(float) + (of.composition.astype(float) ** 2).sum()

@@ -6,8 +6,8 @@ is a seminorm of the feature vectors, so that for any sums :math:`N_0`
 
 .. math:: \sigma(P, N) \le \sigma(P, N_0) + \sigma(0, N - N_0) ,
 
-where the last term does not depend on the placement. That rules out most placements without a look
-at their sums; the others are evaluated with each.
+where the last term does not depend on the placement. This rules out most placements whatever their
+sums are; the others are evaluated with each of the sums.
 
 Counts are those of unordered pairs of nodes by distance and type, ``(s, {a, b})``: half as many
 numbers as ``P``.
@@ -37,11 +37,11 @@ class OfComposition:
     """Bounds for all graphs with one composition whose nodes have given degrees."""
 
     composition: IntArray  # (L,)
-    sums: IntArray  # (R, M): the sums there may be
+    sums: IntArray  # (R, M): the possible sums
     nodes: Part  # the part of each
-    centre: int  # which of them is N_0
-    least_mean: float  # what the sums add to the mean, at least
-    most_apart: float  # what they add to the deviation, at most, beyond that of N_0
+    centre: int  # index of N_0 among them
+    least_mean: float  # lower bound on what the sums add to the mean
+    most_apart: float  # upper bound on what they add to the deviation, beyond that of N_0
 
 
 class PlacementValues(SeparateValues):
@@ -55,7 +55,7 @@ class PlacementValues(SeparateValues):
 
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
-        """LCB and EI, which are monotone, with SP or ESP."""
+        """Accepts LCB and EI, which are monotone, with SP or ESP."""
         kernel = criterion.posterior.model.kernel
         known = type(criterion.posterior) in (WeightPosterior, FunctionPosterior)
         separate = is_published(kernel) and kernel.labelled
@@ -72,7 +72,7 @@ class PlacementValues(SeparateValues):
         centre, apart = int(chosen[column]), apart[:, column]
         least, most = float(nodes.mean.min()), float(apart.max())
         acquisition = self.criterion.acquisition
-        if type(acquisition) is LCB:  # mean and deviation of one and the same sums
+        if type(acquisition) is LCB:  # bound mean and deviation of the same sums together
             least, most = float((nodes.mean - acquisition.kappa * apart).min()), 0.0
         return OfComposition(
             composition=sums[0, : self.n_labels],
@@ -88,7 +88,7 @@ class PlacementValues(SeparateValues):
         model = self.criterion.posterior.model
         between = sums[:, None].astype(float) - sums[chosen]
         prior = (between**2).sum(axis=2) * model.beta / (self.n_nodes**2 * model.n_features)
-        # what observations take is linear in the sums
+        # the vectors taken are linear in the sums
         taken = ((nodes.taken[:, None] - nodes.taken[chosen]) ** 2).sum(axis=2)
         lost = self.lost * 4.0 * float(nodes.prior.max())
         return np.asarray(np.sqrt(np.maximum(prior - taken, 0.0) + lost * (prior > 0)))
@@ -96,7 +96,7 @@ class PlacementValues(SeparateValues):
     # -- counts -------------------------------------------------------------------------------
 
     def bounds(self, counts: FloatArray, of: OfComposition) -> FloatArray:
-        """Below the values of labelled counts, whatever their sums are.
+        """Lower bounds on the values of labelled counts, whatever their sums are.
 
         Args:
             counts: numbers of pairs of nodes, by distance and type, (B, width).
@@ -125,7 +125,7 @@ class PlacementValues(SeparateValues):
 
     @cached_property
     def squares(self) -> FloatArray:
-        """Contribution of each squared count to that of ``P``: two cells, or one of twice it."""
+        """Factor of each squared count in ``|P|^2``: two cells, or one cell of twice the count."""
         of_types = [4.0 if a == b else 2.0 for a, b in self.types]
         return np.tile(of_types, self.n_nodes - 1)
 
@@ -154,8 +154,8 @@ class PlacementValues(SeparateValues):
     def linear_maps(self) -> tuple[FloatArray, FloatArray]:
         """Linear maps of counts, and of compositions.
 
-        In weight space they lead to the mean and to what observations take from the variance; in
-        function space, to the exponents of the kernel.
+        In weight space they give the mean and `Part.taken`; in function space, the exponents of the
+        kernel.
         """
         posterior = self.criterion.posterior
         if isinstance(posterior, WeightPosterior):
@@ -176,7 +176,7 @@ class PlacementValues(SeparateValues):
 
     @cached_property
     def rounded_mean(self) -> float:
-        """Error of a mean in weight space, for any counts."""
+        """Rounding error of the mean in weight space, for any counts."""
         posterior = self.criterion.posterior
         assert isinstance(posterior, WeightPosterior)
         largest = np.sqrt(posterior.model.alpha) * np.ones((1, len(posterior.weights)))

@@ -17,9 +17,9 @@ Two bounds on LCB follow that need no solver:
 over the distances 1..d: x lies in a product of simplices, cut down by the lower bounds of
 `distances.histograms`. LCB is concave in x, so its minimum over that set is at a corner.
 
-*Compositions.* For the labelled kernel SP every way to share out labels is bounded at once: the
-mean is at least the sum over types of (number of pairs) x (smallest weight of that type), and the
-variance at most ``|z|^2`` with every type's pairs at one distance.
+*Compositions.* For the labelled kernel SP all compositions are bounded at once: the mean is at
+least the sum over types of (number of pairs) x (smallest weight of that type), and the variance at
+most ``|z|^2`` with every type's pairs at one distance.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from ..distances import histograms
 from ..distances.coordinates import Coordinates
 
 _MOST_NODE_CORNERS = 100_000  # choices of labels and features
-_MOST_CORNERS = 3_000  # beginnings of corners kept at once
+_MOST_CORNERS = 3_000  # partial corners kept at once
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,8 +51,8 @@ class PosteriorOverCounts:
     w: FloatArray
     R: FloatArray
     r0: FloatArray
-    slack: float  # what rounding and eigenvalues left out can add to the standard deviation
-    cells: FloatArray  # the variance is cells . (x, 1)^2 - |projected (x, 1)|^2, too
+    slack: float  # what rounding and dropped eigenvalues can add to the standard deviation
+    cells: FloatArray  # the variance is also cells . (x, 1)^2 - |projected (x, 1)|^2
     projected: FloatArray
 
     @classmethod
@@ -67,7 +67,7 @@ class PosteriorOverCounts:
         factor = (vectors[:, keep] * np.sqrt(values[keep])).T
         n, n_extra = coordinates.shape.n_nodes, coordinates.shape.n_features
         reach = math.hypot(coordinates.n_pairs(), n * math.sqrt(1 + n_extra), 1)  # |(x, 1)| at most
-        # the subtraction above loses digits: what it may be off by counts as left out, too
+        # the subtraction above loses digits: its error is treated like dropped eigenvalues
         lost = float(np.abs(values[~keep]).sum()) + 16 * np.finfo(float).eps * float(
             np.linalg.norm(columns) ** 2
         )
@@ -110,7 +110,7 @@ def cell_columns(fitted: FittedModel, coordinates: Coordinates) -> tuple[FloatAr
 
 
 def observed_cells(fitted: FittedModel, coordinates: Coordinates) -> tuple[FloatArray, FloatArray]:
-    """The same of the observations, over all cells a graph of this shape can have."""
+    """``P / n^2`` and the scaled ``N`` of the observations, over all cells of this shape."""
     paths = path_features(fitted.counts, labelled=fitted.kernel.labelled)
     rows = paths.reshape(len(paths), -1)
     if fitted.beta:
@@ -129,7 +129,7 @@ def _n_cells(fitted: FittedModel, coordinates: Coordinates) -> int:
 def _padded(
     rows: FloatArray, cells: tuple[int, ...], fitted: FittedModel, coordinates: Coordinates
 ) -> FloatArray:
-    """Rows over the cells that occur in the data, over all that a graph of this shape can have."""
+    """Rows over the cells of the data, padded to all cells a graph of this shape can have."""
     shape = coordinates.shape
     full = (shape.n_nodes, *(shape.n_labels,) * (len(cells) - 1))
     n_cells, n_known = math.prod(full), math.prod(cells)
@@ -192,7 +192,7 @@ def _columns(fitted: FittedModel, coordinates: Coordinates) -> FloatArray:
 
 
 def has_corners(structure: Structure, coordinates: Coordinates) -> bool:
-    """True if `corner_bound` has anything to say; far quicker than to make its form."""
+    """True if `corner_bound` applies; far quicker than computing its form."""
     if structure.connectivity != "strong" or not coordinates.paths:
         return False
     shape = coordinates.shape
@@ -207,9 +207,10 @@ def corner_bound(
     """A standardised lower bound on LCB over a piece; minus infinity if there is none.
 
     A corner is a choice in each block (a type of pairs, the nodes). Blocks are decided one after
-    another, the largest first; what is left can lower the mean by no more than its smallest part
-    and raise the deviation by no more than its largest norm. Beginnings that cannot come below
-    ``value`` are dropped, so the bound is at most that; with too many left the work stops early.
+    another, the largest first; those that remain can lower the mean by no more than their smallest
+    parts and raise the deviation by no more than their largest norms. Partial corners that cannot
+    come below ``value`` are dropped, so the bound is at most that; if too many remain, it stops
+    early.
     """
     coordinates = form.coordinates
     if not has_corners(structure, coordinates):
@@ -269,7 +270,7 @@ def _node_corners(coordinates: Coordinates) -> list[tuple[int, ...]]:
 def composition_bounds(
     posterior: WeightPosterior, shape: Shape, table: IntArray, kappa: float
 ) -> FloatArray:
-    """Standardised lower bounds on LCB with the SP kernel, one per row of label numbers."""
+    """Standardised lower bounds on LCB with the SP kernel, one per composition in the table."""
     fitted = posterior.model
     n, n_labels = shape.n_nodes, shape.n_labels
     coordinates = Coordinates.of(shape, labelled=True, longest=n - 1)
@@ -285,7 +286,7 @@ def composition_bounds(
         mean = mean + node_scale * (table @ of_nodes[:n_labels])
         mean = mean + node_scale * n * np.minimum(extra, 0.0).sum()
         variance = variance + node_scale**2 * ((table**2).sum(axis=1) + len(extra) * n**2)
-    # A pair without a path counts for nothing, hence the zero among the weights to choose from.
+    # A pair without a path contributes nothing, hence the zero among the weights to choose from.
     least = cells[1:].min(axis=0, initial=0.0 if not shape.connected or shape.directed else np.inf)
     for a in range(n_labels):
         for b in range(n_labels):

@@ -1,8 +1,8 @@
-"""Ranges of whole numbers, narrowed by inequalities: what one leaves of the others' ranges.
+"""Narrows ranges of whole numbers by linear inequalities.
 
-Of ``sum_j a_j x_j <= b`` with all other terms as small as they can be, ``a_j x_j`` is at most b
-less their sum. Whole numbers are rounded inwards. All inequalities are looked at together, a few
-times; there is no need to go on until nothing changes, as every step is valid by itself.
+In ``sum_j a_j x_j <= b``, a term ``a_j x_j`` is at most b minus the sum of all other terms at their
+smallest. Whole numbers are rounded inwards. All inequalities are applied together, a few times;
+there is no need to go on until nothing changes, as every step is valid by itself.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Propagation:
     """Inequalities ``matrix @ x <= most`` over whole numbers, with whole weights."""
 
     def __init__(self, matrix: Any, most: FloatArray) -> None:
-        """``matrix`` is sparse, with a row for each inequality."""
+        """``matrix`` is sparse, with one row per inequality."""
         by_column = matrix.tocsc()
         by_column.sort_indices()
         self._up, self._down = matrix.maximum(0).tocsr(), (-matrix).maximum(0).tocsr()
@@ -32,7 +32,7 @@ class Propagation:
         self._below = _Terms(by_column.data, by_column.indices, columns, by_column.data < 0)
 
     def __call__(self, box: Box) -> Box | None:
-        """The box without what inequalities rule out; none if nothing is left."""
+        """The box, narrowed by the inequalities; ``None`` if it is empty."""
         low, high = box.low, box.high
         for _ in range(_ROUNDS):
             spare = self._most - (self._up @ low - self._down @ high)
@@ -65,6 +65,6 @@ class _Terms:
         self.columns, self._starts = np.unique(columns[chosen], return_index=True)
 
     def smallest(self, spare: FloatArray, ends: FloatArray) -> FloatArray:
-        """For each variable the end of its range, and how far it may be from there."""
+        """For each variable, one end of its range plus the largest step that all terms allow."""
         steps = np.minimum.reduceat(spare[self._rows] / self._sizes, self._starts)
         return np.asarray(ends[self.columns] + steps)

@@ -1,7 +1,7 @@
-"""Which tables of edges, edges with further labels, and sums over nodes may be worth a look.
+"""Combinations of edge tables, further tables and sums over nodes that may be below a limit.
 
-All of one composition, before paths are counted: what passes here cannot be ruled out whatever the
-paths are. See `rbf_factors` for the factors, and `rbf_screens` for the bounds.
+All have the same composition, and paths are not counted yet: a combination is dropped if no paths
+could bring it below the limit. See `rbf_factors` for the factors, and `rbf_screens` for the bounds.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from ..skeletons.edge_tables import EdgeTables, further_tables
 from .rbf_screens import RbfScreens
 
 _CELLS = 2_000_000  # of a matrix
-_ROWS = 50_000  # factors that are looked at together
+_ROWS = 50_000  # factors that are tested together
 MOST_CANDIDATES = 3_000_000  # of one composition
 
 
 class TooManyCandidates(Exception):
-    """Hardly anything is ruled out."""
+    """Too many candidates remain, because hardly anything is ruled out."""
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """What is left: a table of edges, further tables and sums in each row, by ascending table."""
+    """Remaining combinations: a table of edges, further tables and sums per row; tables ascend."""
 
-    table: IntArray  # (Q,): which of the tables of edges
+    table: IntArray  # (Q,): index of the table of edges
     further: IntArray  # (Q, labels, types)
-    sums: IntArray  # (Q,): which of the sums
-    logarithms: FloatArray  # (Q, T): of the product of all factors but that of paths
+    sums: IntArray  # (Q,): index of the sums
+    logarithms: FloatArray  # (Q, T): of the product of all factors except that of paths
 
     def __len__(self) -> int:
         return len(self.table)
@@ -44,7 +44,7 @@ class SumsOfNodes:
     composition: IntArray  # (L,)
     further: IntArray  # (R, labels): number of edges with each label from 2 on
     logarithms: FloatArray  # (R, T): factors of labels and features
-    most_ends: IntArray  # (labels, L): ends that nodes with a label have of such edges, at most
+    most_ends: IntArray  # (labels, L): largest number of ends of such edges, by label of the node
 
 
 def candidates(
@@ -54,14 +54,14 @@ def candidates(
     sums: SumsOfNodes,
     check: Callable[[], None],
 ) -> Candidates:
-    """All that may be below the limit of the screens.
+    """All combinations that may be below the limit of the screens.
 
     Args:
-        screens: bounds, and the factors they are about.
-        edges: what is known of all tables of edges.
-        tables: those that occur, (C, types).
-        sums: the sums there may be.
-        check: is called now and then.
+        screens: the bounds, and the factors they bound.
+        edges: the numbering of all tables of edges.
+        tables: the tables that occur, (C, types).
+        sums: the possible sums.
+        check: called now and then; it raises if time will not suffice.
     """
     most = _most_further(screens, edges, sums)
     logs = screens.factors.of_edges(tables, sums.composition)
@@ -100,7 +100,7 @@ def candidates(
 def _with_sums(
     screens: RbfScreens, known: FloatArray, of_sums: FloatArray
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Which of the known factors, with which of those of sums, may be below the limit."""
+    """Pairs of known factors and factors of sums that may be below the limit."""
     sums = np.exp(of_sums)
     for chunk in chunks(len(known), _CELLS // max(1, len(sums))):
         factors = screens.alpha * np.exp(known[chunk])

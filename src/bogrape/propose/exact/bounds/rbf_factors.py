@@ -1,13 +1,13 @@
 r"""The kernel ``rbf`` between graphs of one size and the observations, as a product of factors.
 
-Its exponent is a sum over groups of counts, and what decides them can be told apart:
+Its exponent is a sum over groups of counts, which depend on different parts of a graph:
 
 .. math:: k_i = \alpha\; e^{u_i(N)}\; e^{v_i(X)}\; e^{p_i(M) + \langle X, M \rangle}\; e^{d_i(P)}
 
 with N the sums of labels and features over the nodes, X the table of edges by the labels of their
-ends, M those of the edges with labels from 2 on, and P the paths of other lengths. The table of the
-edges with label 1 is what M leaves of X, and that is where the product of X and M is from. It does
-not depend on the observation, so that all X with all M are one product of matrices.
+ends, M those of the edges with labels from 2 on, and P the paths of other lengths. The product of X
+and M appears because the table of the edges with label 1 is X minus all of M. It does not depend on
+the observation, so all X with all M are one product of matrices.
 
 Coordinates are counts of unordered pairs, by *types* (labels a <= b of the ends), scaled so that
 squared distances are those of ordered pairs.
@@ -30,7 +30,7 @@ from ....posterior import FunctionPosterior
 from ...criterion import Criterion
 
 _EPSILON = float(np.finfo(float).eps)
-_LARGEST_EXPONENT = 500.0  # factors and their products are far from what cannot be represented
+_LARGEST_EXPONENT = 500.0  # so factors and their products neither overflow nor underflow
 
 
 class TooSharp(Exception):
@@ -38,7 +38,7 @@ class TooSharp(Exception):
 
 
 class RbfFactors:
-    """The factors for graphs of one size, as their logarithms: rows of one number per observation.
+    """Logarithms of the factors for graphs of one size: rows with one number per observation.
 
     Graphs are connected, and all their edges have labels from 1 on.
     """
@@ -56,11 +56,11 @@ class RbfFactors:
         n_lengths = max(n_nodes, counts.lengths.shape[1])
         self._observed = counts.padded(n_lengths, self.n_labels, self.n_edge_labels)
         same = np.array([a == b for a, b in self.types])
-        self._units = np.where(same, 2.0, np.sqrt(2.0))  # of an unordered pair, in ordered ones
+        self._units = np.where(same, 2.0, np.sqrt(2.0))  # coordinate of one unordered pair
 
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
-        """LCB and EI with ``rbf``, in spaces whose edges have labels that it compares."""
+        """Accepts LCB and EI with ``rbf``, in spaces whose edges have labels that it compares."""
         posterior = criterion.posterior
         known = type(posterior) is FunctionPosterior and not posterior.model.beta
         compared = type(posterior.model.kernel) is RBF and criterion.edge_labelled
@@ -68,8 +68,8 @@ class RbfFactors:
 
     @cached_property
     def rounded(self) -> float:
-        """How far off the logarithm of a product of factors may be."""
-        # squared counts are at most one in every group, for each row there is in it
+        """Rounding error of the logarithm of a product of factors."""
+        # the squared counts of each row of a group are at most one
         rows = {"farther": self._observed.lengths.shape[1], "features": self._n_features + 1}
         total = sum(weight * rows.get(group, 1) for group, weight in self._weights.items())
         return float(100.0 * _EPSILON * (1.0 + total) * (1.0 + self.width))
@@ -77,7 +77,7 @@ class RbfFactors:
     # -- logarithms of factors ----------------------------------------------------------------
 
     def of_sums(self, sums: IntArray) -> FloatArray:
-        """Those of labels and features summed over the nodes, one row each; pairs joined, too."""
+        """Factors of the sums of labels and features over the nodes, and of all pairs they form."""
         n, numbers = self.n_nodes, sums[:, : self.n_labels].astype(float)
         out = self._log("labels", numbers / n**2, self._of_group["labels"])
         joined = numbers[:, [a for a, _ in self.types]] * numbers[:, [b for _, b in self.types]]
@@ -89,7 +89,7 @@ class RbfFactors:
         return out
 
     def of_edges(self, tables: IntArray, composition: IntArray) -> FloatArray:
-        """Those of tables of edges, as if all edges had label 1."""
+        """Factors of tables of edges, as if all edges had label 1."""
         n = self.n_nodes
         scaled = tables * self._units
         near = (scaled + self._of_nodes(composition)) / n**2
@@ -102,7 +102,7 @@ class RbfFactors:
         return _checked(out)
 
     def of_further(self, further: IntArray) -> FloatArray:
-        """Those of tables of edges with labels from 2 on, (Q, labels, types)."""
+        """Factors of tables of edges with labels from 2 on, (Q, labels, types)."""
         scaled = further * self._units / self.n_nodes**2
         moved = scaled.sum(axis=1)  # from label 1 to others
         labels = self._of_group["edge_labels"]
@@ -114,13 +114,13 @@ class RbfFactors:
         return _checked(out)
 
     def between(self, tables: IntArray, further: IntArray) -> FloatArray:
-        """Those of each table of edges with each table of edges with further labels, (C, Q)."""
+        """Factors of each table of edges together with each of further labels, (C, Q)."""
         moved = further.sum(axis=1) * self._units**2
         weight = self._weights.get("edge_labels", 0.0) / self.n_nodes**4
         return _checked(weight * (tables @ moved.T))
 
     def of_paths(self, counts: FloatArray, composition: IntArray) -> FloatArray:
-        """Those of paths longer than one edge.
+        """Factors of paths longer than one edge.
 
         Args:
             counts: numbers of pairs of nodes, by distance and type, (B, width).
@@ -151,7 +151,7 @@ class RbfFactors:
             for s in range(2, N_NEAR)
         ]
         farther = math.sqrt(self._weights.get("farther", 0.0)) * self._of_group["farther"][:, 1:]
-        number = max(0, self.n_nodes - 1 - N_NEAR)  # longer paths than graphs of this size have
+        number = max(0, self.n_nodes - 1 - N_NEAR)  # graphs of this size have no longer paths
         common = farther[:, :number].reshape(len(farther), -1)
         parts.append(common)
         observed = np.concatenate(parts, axis=1)
@@ -170,12 +170,12 @@ class RbfFactors:
         return self._observed.n_extra
 
     def _of_nodes(self, composition: IntArray) -> FloatArray:
-        """What pairs of a node and itself add to the coordinates of types."""
+        """Contribution of the pairs of a node and itself to the coordinates of types."""
         return np.array([float(composition[a]) if a == b else 0.0 for a, b in self.types])
 
     @cached_property
     def _of_group(self) -> dict[str, FloatArray]:
-        """The observations in each group: rows of coordinates, more than one where counts are."""
+        """Coordinates of the observations in each group, in one row or in several."""
         groups = ["labels", *(f"within_{s}" for s in range(1, N_NEAR)), "farther", "edge_labels"]
         observed = self._observed
         if self._n_features:

@@ -1,19 +1,19 @@
-r"""What upper bounds on the kernel ``rbf`` leave of a value: quick tests of many graphs.
+r"""Quick tests of many graphs, given upper bounds on their values of the kernel ``rbf``.
 
-All that is known of a graph is how large its kernel values :math:`k_i` with the observations are,
-at most. With :math:`\mu = w^\top k`, :math:`w = K^{-1} y`, the mean is at least the sum of the
-negative terms at their largest. And since the variance is at most
+All that is known of a graph is an upper bound on each of its kernel values :math:`k_i` with the
+observations. With :math:`\mu = w^\top k`, :math:`w = K^{-1} y`, the mean is at least the sum of the
+negative terms at these bounds. And since the variance is at most
 :math:`\alpha - 2 c^\top k + c^\top K c` for any c,
 
 .. math:: \mu - \kappa\sigma \ge \Bigl(w + \frac\kappa\tau c\Bigr)^{\!\top} k
           - \frac\kappa{2\tau} (\alpha + c^\top K c + \tau^2)
 
 for any c and :math:`\tau > 0`: a graph that is near observations with low values has a small
-deviation, too. EI is told by the LCB of a chord (`ei_chords`). These bounds are sharp where
-observations are far from one another; where the kernel is smooth, the terms of the mean cancel, and
-hardly anything is left out.
+deviation, too. For EI, the LCB of a chord is used (`ei_chords`). These bounds are sharp if
+observations are far from one another; if the kernel is smooth, the terms of the mean cancel, and
+hardly anything is ruled out.
 
-Where kernel values are known, mean and variance are bounded by two products of matrices.
+If kernel values are known, mean and variance are bounded by two products of matrices.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from .ei_chords import largest_mean, whole_range
 from .rbf_factors import RbfFactors
 
 _EPSILON = float(np.finfo(float).eps)
-_TINY = 1e-80  # more than what is lost where factors are too small for floating-point numbers
+_TINY = 1e-80  # more than is lost when factors underflow
 _TOWARDS = 0.8  # c is best for kernel values of this share of the largest ones
-_LEAST = 1e-2  # of the amplitude: the square of tau
+_LEAST = 1e-2  # of the amplitude: the least square of tau
 _AT_ONCE = 20_000
 _ROUNDING = 1e-9  # relative, of a limit
 
 
 class RbfScreens:
-    """Tests of kernel values, for graphs with a smaller value than some limit."""
+    """Tests whether graphs may have a value below a limit, by bounds on their kernel values."""
 
     def __init__(self, factors: RbfFactors, value: float) -> None:
         criterion = factors.criterion
@@ -71,7 +71,7 @@ class RbfScreens:
 
     @cached_property
     def _relative(self) -> float:
-        """How far off a kernel value may be, and sums of as many of them."""
+        """Relative rounding error of kernel values, and of sums over the observations."""
         return math.expm1(self.factors.rounded) + (len(self.weights) + 10) * _EPSILON
 
     @cached_property
@@ -80,7 +80,7 @@ class RbfScreens:
 
     @cached_property
     def _lost_variance(self) -> float:
-        """What rounding may take from a variance where values are computed."""
+        """Upper bound on the rounding error of variances when graphs are evaluated."""
         lost = 8 * _EPSILON * len(self._factor) * float(np.linalg.cond(self._factor))
         return self.alpha * lost
 
@@ -98,11 +98,11 @@ class RbfScreens:
         return limit + _ROUNDING * (1.0 + abs(limit) + abs(self.value))
 
     def of_means(self, means: FloatArray) -> BoolArray:
-        """Which graphs may be below the limit, whose means are at least these."""
+        """Mask of graphs that may be below the limit, given lower bounds on their means."""
         return np.asarray(means < self._mean_limit + self._lost_mean)
 
     def of_largest(self, largest: FloatArray) -> BoolArray:
-        """Which graphs may be below the limit, whose kernel values are at most these, (B, T)."""
+        """Mask of graphs that may be below the limit if kernel values are at most these, (B, T)."""
         out = self.of_means(largest @ self.negative)
         places = np.flatnonzero(out)
         for start in range(0, len(places), _AT_ONCE):
@@ -122,7 +122,7 @@ class RbfScreens:
         return np.asarray(bounds < self._limit)
 
     def predictors(self, towards: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """For each row the c that is best there, what it adds to the variance, and its rounding."""
+        """For each row, the best c, what it adds to the variance, and the rounding error."""
         c = towards @ self._inverse
         through = c @ self._factor
         constant = np.einsum("ij,ij->i", through, through)
@@ -131,14 +131,14 @@ class RbfScreens:
         return c, constant, lost
 
     def of_products(self, left: FloatArray, right: FloatArray) -> tuple[IntArray, IntArray]:
-        """Which graphs may be below the limit, whose kernel values are products of factors.
+        """Graphs that may be below the limit, if their kernel values are products of factors.
 
         Args:
             left: factors of the rows, (B, T).
             right: factors of the columns, with the amplitude, (Q, T).
 
         Returns:
-            Rows and columns.
+            Indices of their rows and columns.
         """
         none = np.zeros(0, dtype=np.int64)
         rows = np.flatnonzero(self.of_means(left @ (self.negative * right.max(axis=0))))

@@ -1,8 +1,8 @@
-r"""The acquisition where paths and nodes have separate parts: SSP and ESSP, with LCB or EI.
+r"""The acquisition for kernels with separate parts for paths and nodes: SSP and ESSP, LCB or EI.
 
-Their kernel is a function of the histogram of distances, plus one of the sums of node features. So
-mean, prior variance and the vector :math:`v` whose square is what the observations take from the
-variance are sums, too:
+The kernel is a function of the histogram of distances plus one of the sums of node features. So the
+mean, the prior variance and the vector :math:`v`, whose square the observations subtract from the
+variance, are sums, too:
 
 .. math:: \mu = \mu_h + \mu_N, \qquad
           \sigma^2 = (k_h - |v_h|^2) + (k_N - |v_N|^2) - 2\, v_h^\top v_N ,
@@ -34,8 +34,8 @@ class Part:
 
     mean: FloatArray  # (B,)
     prior: FloatArray  # (B,)
-    taken: FloatArray  # (B, r): its square is what observations take from the prior
-    rounded: float  # how far off a mean may be, in standard deviations
+    taken: FloatArray  # (B, r): observations subtract its square from the prior
+    rounded: float  # rounding error of the mean, in standard deviations
 
 
 class SeparateValues:
@@ -47,7 +47,7 @@ class SeparateValues:
 
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
-        """LCB and EI, which are monotone, with a kernel of separate parts."""
+        """Accepts LCB and EI, which are monotone, with a kernel of separate parts."""
         kernel = criterion.posterior.model.kernel
         known = type(criterion.posterior) in (WeightPosterior, FunctionPosterior)
         separate = is_published(kernel) and not kernel.labelled
@@ -58,7 +58,7 @@ class SeparateValues:
         return self.of_parts(self._of_paths(histograms), self.of_nodes(sums))
 
     def of_parts(self, paths: Part, nodes: Part) -> FloatArray:
-        """A bound just below the value of every part of paths (rows) with every one of nodes."""
+        """A bound just below the value of every part of paths (rows) and of nodes (columns)."""
         variance = (paths.prior - (paths.taken**2).sum(axis=1))[:, None] - 2.0 * (
             paths.taken @ nodes.taken.T
         )
@@ -72,10 +72,10 @@ class SeparateValues:
 
     @cached_property
     def lost(self) -> float:
-        """The share of the prior variance that rounding may take from the variance, and more.
+        """Share of the prior variance that covers the rounding error of the variance.
 
-        The observations are nearly dependent in function space, so that digits are lost there.
-        What passes the bound is evaluated again, and a generous share costs little.
+        The observations are nearly dependent in function space, so digits are lost there. Whatever
+        passes the bound is evaluated again, so a generous share costs little.
         """
         posterior = self.criterion.posterior
         if isinstance(posterior, WeightPosterior):
@@ -109,7 +109,7 @@ class SeparateValues:
 
     def of_nodes(self, sums: IntArray) -> Part:
         """The part of sums of node features."""
-        # without paths, and without the pairs of a node and itself: nothing is left of the kernel
+        # without paths, even those of a node to itself, only the feature kernel remains
         counts = self._counts(np.zeros((len(sums), self.n_nodes - 1), dtype=np.int64), sums)
         counts.lengths[:] = 0
         posterior, model = self.criterion.posterior, self.criterion.posterior.model

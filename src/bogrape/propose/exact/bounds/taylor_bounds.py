@@ -13,8 +13,8 @@ segment says
 
 the derivatives of the kernel on the diagonal. The deviation is no larger than at ``p0`` plus
 ``|phi(p) - phi(p0)|``, as a norm obeys the triangle inequality. So every box has a lower bound on
-LCB. Boxes that cannot beat the incumbent are dropped, others are split: what is left
-holds all histograms that can.
+LCB. Boxes that cannot beat the incumbent are dropped, others are split; those that remain
+hold all histograms that can.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from .histogram_boxes import HistogramBoxes, halves, joined, middles
 
 _MOST_BOXES = 20_000
 _CHUNK = 4_000
-_FINE = 0.02  # boxes with values to beat are split until their bounds are that near
+_FINE = 0.02  # boxes with better values are split until their bounds are this close
 _ROUNDING = 1e-9
-_TANGENTS = 8  # directions in which a solver is told how far the boxes reach
-_LARGEST_WEIGHT = 200  # fine enough; the finer, the harder for the solver
+_TANGENTS = 8  # gradients that the hull uses as directions
+_LARGEST_WEIGHT = 200  # fine enough; larger weights are harder for the solver
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class EsspMean:
 
     @property
     def rounding(self) -> float:
-        """Rounding error: large weights of both signs are added up."""
+        """Rounding error of the mean, a sum of large weights of both signs."""
         return 16 * float(np.finfo(float).eps * math.e * np.abs(self.weights).sum())
 
     @classmethod
@@ -124,7 +124,7 @@ def boxes_of_interest(
     evaluate: Callable[[IntArray], FloatArray],
     deadline: float = math.inf,
 ) -> HistogramBoxes:
-    """Boxes with all ``h`` that satisfy what is known and whose LCB can be below ``value``.
+    """Boxes with all ``h`` that obey the known inequalities and can have LCB below ``value``.
 
     ``evaluate`` gives the LCB of histograms at their best attributes.
     """
@@ -179,7 +179,7 @@ class _LowerBounds:
         down = np.asarray(unit * (boxes.low - middle), dtype=np.float64)
         up = np.asarray(unit * (boxes.high - middle), dtype=np.float64)
         reach = np.maximum(-down, up)
-        # the steps sum up to zero, so a constant taken from every row and column changes nothing
+        # steps sum up to zero, so subtracting a constant from a row or column changes nothing
         mean = hessian.mean(axis=1, keepdims=True)
         hessian = hessian - mean - mean.transpose(0, 2, 1) + mean.mean(axis=2, keepdims=True)
         curve = 0.5 * np.einsum("bst,bs,bt->b", abs(hessian), reach, reach)
@@ -189,13 +189,13 @@ class _LowerBounds:
         amplitude = self.kappa * math.sqrt(self.fitted.alpha)
         loss = curve + self.mean.norm * third / 6 + amplitude * first + self.mean.rounding
         change = np.where(step > 0, _smallest_step(gradient, down, up) - loss, 0.0)
-        # infinite where the rules leave no attributes to choose, and nothing can be added to that
+        # the value is infinite if rules allow no attributes, and inf - inf would not be a number
         rounding = np.where(value < math.inf, _ROUNDING * (1 + abs(value)), 0.0)
         return value + change - rounding, value
 
 
 def derivative_norms(far: FloatArray, step: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The first and the third derivative of phi along a step, at most; up to ``far`` from 0."""
+    """Upper bounds on the first and third derivative of phi along a step, within ``far`` of 0."""
     a, b = far * step, step**2
     size = np.exp(far**2 / 2)
     third = np.sqrt(a**6 + 9 * a**4 * b + 18 * a**2 * b**2 + 6 * b**3)

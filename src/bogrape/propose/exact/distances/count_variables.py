@@ -21,7 +21,7 @@ from .inequality import Inequality
 def bare_counts(
     model: Any, coordinates: Coordinates, inequalities: Iterable[Inequality[Position]]
 ) -> list[Any]:
-    """Variables for the counts that obey inequalities."""
+    """Variables for counts that obey inequalities."""
     upper = coordinates.upper()
     counts = [
         model.new_int_var(0, int(top), f"count{key}")

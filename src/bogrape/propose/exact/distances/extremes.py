@@ -2,7 +2,7 @@
 
 For connected undirected graphs of one size and diameter, `Extremes` collects histograms
 ``(h_1, .., h_d)`` of graphs that a local search in some direction visits, and `prove` asks the
-solver whether any graph lies beyond. That none does is a `Fact`.
+solver whether any graph lies beyond. If none does, that is a `Fact`.
 """
 
 from __future__ import annotations

@@ -242,7 +242,7 @@ def _table() -> dict[tuple[int, int], tuple[Fact, ...]]:
 
 
 def parse(text: str) -> dict[tuple[int, int], tuple[Fact, ...]]:
-    """Facts by size and diameter from what `dump` wrote."""
+    """Facts by size and diameter, from the output of `dump`."""
     return {
         (int(n), int(diameter)): tuple(Fact(tuple(row[:-1]), row[-1]) for row in rows)
         for n, by_diameter in json.loads(text).items()

@@ -121,7 +121,8 @@ def largest(diameter: int, weights: Sequence[int], layers: Layers) -> int:
     """
     known = layering(layers)
     own = int(np.dot(weights[: len(layers)], layers))
-    others = known.size - np.eye(len(known.size), dtype=np.int64)  # [i, j]: class j, seen from i
+    # [i, j]: number of nodes in class j, without a node of class i itself
+    others = known.size - np.eye(len(known.size), dtype=np.int64)
     distances = np.arange(1, diameter + 1)
     weight = np.array(weights, dtype=float)
     # axes: the farthest distance of u, the class of u, the class that it sees, a distance

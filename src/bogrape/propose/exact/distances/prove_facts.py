@@ -103,7 +103,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path(__file__).with_name(FILE))
     options = parser.parse_args()
     if min(options.sizes) < 5:
-        parser.error(f"expected sizes from 5 on, got {min(options.sizes)}; others need no facts")
+        parser.error(f"expected sizes from 5 on, got {min(options.sizes)}; smaller need no facts")
     most = min(options.sizes) - 2
     if options.diameters and not 3 <= min(options.diameters) <= max(options.diameters) <= most:
         parser.error(f"expected --diameters from 3 to {most}, got {options.diameters}")

@@ -1,4 +1,4 @@
-"""Solve a piece by a table of all its histograms, for any acquisition that depends on these only.
+"""Solve a piece by a table of all its histograms, if values depend on these and attributes only.
 
 The solver is asked for a graph in any row of the table that beats the incumbent; the row that it
 finds is evaluated and dropped, and so on. If the table would be too large, all graphs are evaluated

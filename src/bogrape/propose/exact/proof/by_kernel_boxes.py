@@ -1,8 +1,8 @@
 """Solve a piece by boxes of counts over which your own kernel bounds its values.
 
 Boxes whose bound does not beat the incumbent are dropped, others are halved, and the solver is
-asked for a graph in any that remain. The graph is evaluated and compared with the bounds of its
-box. Then boxes are halved further, and so on, until no box remains or none contains a graph.
+asked for a graph in any box that remains. The graph is evaluated and compared with the bounds of
+its box. Then boxes are halved further, and so on, until no box remains or none contains a graph.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
 2. For every group all sums of node features are listed (`skeletons.node_sums`), and every histogram
    is evaluated with every sum. Those that do not beat the incumbent are settled.
 3. Of the remaining groups, the most promising comes first. On each of its skeletons a solver places
-   labels, features and edge labels under all rules, with the best of the remaining sums that is
-   possible.
+   labels, features and edge labels under all rules, with the best of the remaining sums that can
+   be placed.
 
 *Exact:* every connected graph of the space has one of the skeletons, and its nodes are of the kinds
 that the rules allow; its value is that of its histogram and its sums. Graphs that a solver finds

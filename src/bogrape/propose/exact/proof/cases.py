@@ -2,7 +2,7 @@
 
 Near its best counts LCB is almost linear, ``LCB(h) ~ c - w . h`` with the gradient as weights.
 Let node 0 be the node with the largest ``W(v) = sum_s w_s l_s(v)`` (see `distances/layers.py`).
-Graphs that beat the incumbent have a large ``w . h``, so node 0 is heavy, and few layers are.
+Graphs that beat the incumbent have a large ``w . h``, so node 0 is heavy, and few layers allow it.
 
 Any weights are valid; integers near the gradient are used. How large ``w . h`` must be is then a
 question about counts alone, answered exactly: its minimum over all counts that obey the known

@@ -45,7 +45,7 @@ from .strategies.rbf_skeletons import RbfBySkeletons
 from .strategy import Strategy
 from .whole_space import prove_by_listing
 
-_CHECKED = 8  # best graphs, on which declarations of the kernel are checked
+_CHECKED = 8  # best graphs, on which declarations of the criterion are checked
 _CHECK_SECONDS = 2.0  # for drawing others
 
 STRATEGIES: tuple[type[Strategy], ...] = (  # the first that accepts a criterion is used
@@ -70,7 +70,7 @@ def propose_exact(
 ) -> Proposal:
     """The best graph of the space that is not excluded, proved if time allows.
 
-    A first search that has begun already can be passed on.
+    ``first`` is a first search that may have begun already.
     """
     first = first or FirstSearch(criterion, request)
     strategy = choose(criterion)

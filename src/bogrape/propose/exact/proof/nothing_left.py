@@ -20,7 +20,7 @@ from ...proposal import Request
 
 @dataclass
 class Feasible:
-    """Job that checks if any of these structures has a graph; ``None`` if time runs out."""
+    """Job that checks whether any structure has a graph; ``None`` if time runs out."""
 
     structures: Sequence[Structure]
     time_limit: float

@@ -1,4 +1,4 @@
-"""Divides the space into pieces: sizes, compositions and diameters that could beat the incumbent.
+"""Divides the space into pieces: sizes, compositions and diameters that may hold a better graph.
 
 Every graph has one size; with SP or ESP it belongs to one *composition* (how many nodes have
 each label); if it is connected and undirected, it has one diameter. The pieces cover the space and

@@ -85,7 +85,7 @@ class Question:
     piece: Piece
     value: float  # only smaller values are of interest
     excluded: Collection[str] = ()
-    known: Collection[tuple[int, ...]] = ()  # counts whose graphs need not be offered
+    known: Collection[tuple[int, ...]] = ()  # counts whose graphs need not be found
     seed: int = 0
     missing: SmallHistograms | None = None  # histograms known to have no graph
     facts: tuple[Fact, ...] = ()  # about all graphs of this size and diameter

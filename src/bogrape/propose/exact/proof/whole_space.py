@@ -29,7 +29,7 @@ from .piece import slack
 _FIRST_EVALUATIONS = 5_000  # of local search, to measure how long one value takes
 _SHARE = 0.7  # of the remaining time, for evaluating every graph
 MOST_LISTED = 5_000_000  # graphs, by a rough estimate
-_AT_ONCE = 4096  # graphs evaluated together: each call of a surrogate is slow
+_AT_ONCE = 4096  # graphs evaluated together, as calls of surrogates are slow
 _RENUMBERED = 16  # graphs per structure whose nodes are renumbered, as a check
 
 

@@ -59,7 +59,7 @@ class ExponentialLCB(Strategy):
         weights: tuple[int, ...],
         most: int,  # noqa: ARG002
     ) -> int | None:
-        """By the boxes of all histograms that can beat the value."""
+        """Bound the weight over boxes of all histograms that can beat the value."""
         boxes = boxes_of(state)
         n_pairs = state.coordinates.n_pairs()
         return None if boxes is None else boxes.least_weight(weights, n_pairs)

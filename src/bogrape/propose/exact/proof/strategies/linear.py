@@ -81,7 +81,7 @@ class LinearLCB(_Linear):
     has_cases = True
 
     def quick_bound(self, piece: Piece, value: float) -> float:
-        """Bound by corners; by linear programs if degrees are limited: features are not free then."""
+        """Bound by corners; by linear programs if degrees are limited, as features are not free."""
         bound, structure = super().quick_bound(piece, value), piece.structure
         coordinates, to_beat = self.coordinates(piece), with_room(value)
         if structure.diameter is None or not bound < to_beat < math.inf:

@@ -40,7 +40,7 @@ from ..piece_solve import PieceSolve
 from ..whole_space import MOST_LISTED
 from .histograms import Histograms
 
-_MOST_IN_TABLES = 11  # nodes of graphs whose histograms are listed
+_MOST_IN_TABLES = 11  # nodes: histograms of larger graphs are not listed
 _QUICKLY_HALVED = 500  # boxes, when a piece is first bounded
 _FIRST_HALVED, _MOST_BOUNDED = 100, 100  # boxes per composition, and compositions, in this process
 _CHECKED = 32  # random graphs whose kernel values are compared with bounds on them
