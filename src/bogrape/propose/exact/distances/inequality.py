@@ -101,7 +101,7 @@ def labelled_by_position(
 ) -> Inequality[Position]:
     """Convert an inequality by distance and labels to positions.
 
-    With coordinates without labels, it is read as one about graphs whose nodes have the same label.
+    For coordinates without labels, it is read as one about graphs whose nodes have the same label.
     """
     at = coordinates.at_labelled_distance
     if coordinates.paths and not coordinates.labelled:
