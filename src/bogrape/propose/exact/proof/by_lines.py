@@ -1,4 +1,4 @@
-"""The part of a piece that neither lines below LCB nor lists of sparse graphs settle."""
+"""The part of a piece that neither lines below LCB nor lists of graphs settle."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 from ....arrays import FloatArray
 from ..bounds.linear_programs import Lines, Remainder
 from ..bounds.lines_below import Box, LcbOverCounts, Line
+from .listed_graphs import Listed, settle_listed
 from .piece import Boxes, with_room
 from .piece_solve import PieceSolve
-from .sparse_graphs import at_least, settle_sparse
 
-_HALVED_FIRST = 300  # boxes, before sparse graphs are listed, and graphs are asked about
+_HALVED_FIRST = 300  # boxes, before graphs are listed, and before they are asked about
 _HALVED_SHARE = 0.6  # of the time, for halving where a solver has no more than the lines
 _MOST_HALVED = 20_000
 _MOST_KEPT = 4_000  # boxes, from solve to solve
@@ -36,13 +36,13 @@ class Unsettled:
 def lines_leave(state: PieceSolve, lcb: LcbOverCounts, *, lines_only: bool) -> Unsettled | None:
     """Halve boxes until lines settle them; none if nothing is left.
 
-    What is left is told to ``state.of_interest``. Sparse graphs are listed as soon as boxes are few
-    enough, or small enough.
+    ``state.of_interest`` gets the inequalities of the remainder. Graphs are listed once boxes are
+    few or small enough.
     """
     relaxed, kept = state.question.relaxed, state.question.boxes
     kept = kept if state.chord is None else None  # boxes depend on LCB
     boxes: Sequence[Box] = () if kept is None else _unpacked(kept)
-    n_edges = 0 if kept is None else kept.n_edges
+    listed = Listed() if kept is None else Listed(kept.n_edges)
     until = state.deadline
     if not relaxed and lines_only:
         now = time.monotonic()
@@ -50,24 +50,24 @@ def lines_leave(state: PieceSolve, lcb: LcbOverCounts, *, lines_only: bool) -> U
     bound = -math.inf
 
     def halved(n_most: int) -> tuple[Lines, Remainder]:
-        state.of_interest = [at_least(n_edges, lcb.variables)] if n_edges else []
+        state.of_interest = [listed.inequality(lcb.variables)] if listed.n_edges else []
         lines = Lines(lcb, state.inequalities())
         return lines, lines.branched(limit(), until, n_most, boxes=boxes)
 
     def limit() -> float:
         return with_room(state.lcb_limit(state.best_value))
 
-    lists = not relaxed and not n_edges
+    lists = not relaxed and not listed.n_edges
     lines, left = halved(_HALVED_FIRST if lists or not lines_only else _MOST_HALVED)
     bound = left.bound
     if lists and left.box is not None:
-        found = settle_sparse(state, lcb.variables, left, limit())
+        found = settle_listed(state, lcb.variables, left, limit())
         boxes = left.boxes
         if found is not None:
-            n_edges, boxes = found
+            listed, boxes = found
             if not boxes:
                 return None
-        if n_edges or lines_only:
+        if listed.n_edges or lines_only:
             lines, left = halved(_MOST_HALVED if lines_only else _HALVED_FIRST)
             bound = max(bound, left.bound)
     if left.box is None:
@@ -78,11 +78,12 @@ def lines_leave(state: PieceSolve, lcb: LcbOverCounts, *, lines_only: bool) -> U
         line=None if relaxed else lines.lowest(left, state.deadline),
         x=left.x,
         parts=left.parts,
-        boxes=None if state.chord is not None else _packed(left.boxes, n_edges),
+        boxes=None if state.chord is not None else packed(left.boxes, listed.n_edges),
     )
 
 
-def _packed(boxes: Sequence[Box], n_edges: int) -> Boxes | None:
+def packed(boxes: Sequence[Box], n_edges: int) -> Boxes | None:
+    """Boxes to keep, for graphs with at least so many edges; none if they are too many."""
     if not 0 < len(boxes) <= _MOST_KEPT:
         return None
     low, high = (

@@ -76,7 +76,7 @@ def skeletons_of(
     last = min(n_cycles.stop - 1, most_cycles(n, most_degree))
     parts = [_of_cycles(n, most_degree, c, deadline) for c in range(n_cycles.start, last + 1)]
     if not parts:
-        parts = [_counted(n, most_degree, NONE)]
+        parts = [counted(n, most_degree, NONE)]
     return Skeletons(
         n,
         np.concatenate([part.codes for part in parts]),
@@ -106,7 +106,7 @@ def _of_cycles(n: int, most_degree: int, n_cycles: int, deadline: float) -> Skel
     if key not in _kept:
         found = _read(*key)
         if found is None:
-            found = _counted(n, most_degree, _listed(n, most_degree, n_cycles, deadline))
+            found = counted(n, most_degree, _listed(n, most_degree, n_cycles, deadline))
             if len(found) >= _LEAST_KEPT:
                 _write(found, *key)
         _kept[key] = found
@@ -123,7 +123,7 @@ def _listed(n: int, most_degree: int, n_cycles: int, deadline: float) -> Codes:
     return skeletons(n, most_degree, n_cycles, parents, deadline)
 
 
-def _counted(n: int, most_degree: int, codes: Codes) -> Skeletons:
+def counted(n: int, most_degree: int, codes: Codes) -> Skeletons:
     """Skeletons with their distances and degrees counted."""
     histograms = np.zeros((len(codes), max(0, n - 1)), dtype=np.uint8)
     degrees = np.zeros((len(codes), most_degree), dtype=np.uint8)

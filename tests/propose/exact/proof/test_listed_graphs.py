@@ -1,4 +1,4 @@
-"""Sparse graphs, listed: all of those whose counts are in the boxes, and no others."""
+"""Listed graphs: all of those whose counts are in the boxes, and no others."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.bounds.linear_programs import Remainder
 from bogrape.propose.exact.bounds.lines_below import Box, Line, around
 from bogrape.propose.exact.distances.variables import Variables
-from bogrape.propose.exact.proof import sparse_graphs
+from bogrape.propose.exact.proof import listed_graphs
 from bogrape.propose.exact.proof.piece import Piece, Question
 from bogrape.propose.exact.proof.piece_solve import PieceSolve
-from bogrape.propose.exact.proof.sparse_graphs import can_be_listed, settle_sparse
+from bogrape.propose.exact.proof.listed_graphs import can_be_listed, settle_listed
 from exhaustive import everything
 
 SPACE = GraphSpace(5, labels=2)
@@ -70,10 +70,11 @@ def test_the_best_sparse_graph_of_some_boxes_is_found(
     boxes = _boxes(rng, rows, int(rng.integers(1, 4)))
     left = Remainder(bound=-9.0, box=around(boxes), tangents=(), x=None, boxes=tuple(boxes))
     state = PieceSolve(Question(piece=piece, value=math.inf), criterion, time.monotonic() + 60)
-    with patch.object(sparse_graphs, "_most_cycles", lambda _: most_cycles):
-        found = settle_sparse(state, variables, left, math.inf)
+    with patch.object(listed_graphs, "_most_cycles", lambda _: most_cycles):
+        found = settle_listed(state, variables, left, math.inf)
     assert found is not None
-    n_edges, others = found
+    listed, others = found
+    n_edges = listed.n_edges
     assert n_edges == 5 + most_cycles
     inside = np.array(
         [[(box.low <= row).all() and (row <= box.high).all() for box in boxes] for row in rows]
@@ -102,7 +103,7 @@ def test_graphs_on_which_a_line_is_high_are_passed_over() -> None:
         )
         question = Question(piece=piece, value=math.inf)
         state = PieceSolve(question, criterion, time.monotonic() + 60)
-        assert settle_sparse(state, variables, left, 0.0) is not None
+        assert settle_listed(state, variables, left, 0.0) is not None
         assert (state.best_graph is not None) == is_found
 
 
