@@ -1,4 +1,4 @@
-"""Spaces as JSON; their graphs as networkx graphs and back, by the names of nodes and labels."""
+"""Spaces as JSON, and graphs to and from networkx by the names of nodes and labels."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _number_labels(graph: Any, names: Sequence[str], fixed: Sequence[str]) -> No
 
 
 def read_space(text: str) -> dict[str, Any]:
-    """The arguments of the space that a JSON text holds, rules as they are written."""
+    """Arguments of the space that a JSON text describes; the rules are still dicts."""
     try:
         data: Any = json.loads(text)
     except (ValueError, TypeError, RecursionError) as error:
