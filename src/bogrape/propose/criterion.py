@@ -92,7 +92,7 @@ class AnyCriterion(ABC):
         observed = self.observed
         if isinstance(self.acquisition, LCB):
             return Units(observed.mean, observed.scale)
-        if isinstance(self.acquisition, EI):  # an improvement: zero means zero
+        if isinstance(self.acquisition, EI):  # an improvement, so there is no offset
             return LogUnits(0.0, observed.scale)
         known = self._in_own_units(*self._at_observations())
         known = known[np.isfinite(known)]  # it may divide by a deviation that is zero there

@@ -2,8 +2,9 @@ r"""Acquisition values of several properties, each with its own Gaussian process
 
 The processes are independent. So, with :math:`\mu_i, \sigma_i` the prediction of property i:
 
-* a weighted *sum* is Gaussian, with mean :math:`\sum w_i \mu_i` and variance :math:`\sum w_i^2
-  \sigma_i^2`: LCB, EI and custom functions are computed from these, exactly as for one property;
+* a weighted *sum* is Gaussian, with mean :math:`\sum w_i \mu_i` and variance
+  :math:`\sum w_i^2 \sigma_i^2`: LCB, EI and custom functions are computed from these, exactly as
+  for one property;
 * a mean of *desirabilities* is not. Its expected improvement is the mean over fixed quasi-random
   draws of the properties, the same draws for every graph; LCB and custom functions take its mean
   and deviation over these draws;
@@ -76,7 +77,7 @@ class JointModel:
             )
         if not self.measured:
             raise InvalidInputError(
-                "expected at least one graph that was measured in full: every property"
+                "expected at least one graph that was measured in full (every property), got none"
             )
 
     def believe(self, graphs: Sequence[Graph], *, to_beat: bool = True) -> JointModel:

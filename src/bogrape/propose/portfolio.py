@@ -370,7 +370,7 @@ def check_method(method: object, solver: object, options: object, client: object
         )
     if client is not None and method not in ("auto", "exact"):
         raise InvalidInputError(
-            f"client is a choice of methods 'auto' and 'exact', got method {method!r}; try "
+            f"client applies to methods 'auto' and 'exact' only, got method {method!r}; try "
             "client=None"
         )
     if method == "mip" and not (solver is None and options is None):

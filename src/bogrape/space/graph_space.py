@@ -527,7 +527,7 @@ class GraphSpace:
             taken = frozenset(exclude)
         except TypeError:
             raise InvalidInputError(
-                f"exclude must hold strings of space.identity, got {shown(exclude)}"
+                f"exclude must hold strings returned by space.identity, got {shown(exclude)}"
             ) from None
         try:
             drawn = sample(

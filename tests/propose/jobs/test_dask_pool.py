@@ -263,5 +263,5 @@ def test_a_closed_client_is_refused(cluster: LocalCluster) -> None:
 
 def test_methods_without_a_proof_refuse_a_client(client: Client) -> None:
     space = GraphSpace(4)
-    with pytest.raises(InvalidInputError, match="a choice of methods 'auto' and 'exact'"):
+    with pytest.raises(InvalidInputError, match="applies to methods 'auto' and 'exact' only"):
         propose(space, fitted(space, "ssp"), method="search", client=client)

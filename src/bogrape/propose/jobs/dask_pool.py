@@ -175,7 +175,7 @@ class _Place:
             )
             self._future.add_done_callback(lambda future: inbox.put((self, _report(future))))
         except Exception as error:  # the client is being closed
-            inbox.put((self, Report("died", Death(None, f"Dask took no job: {words(error)}"))))
+            inbox.put((self, Report("died", Death(None, f"Dask refused the job: {words(error)}"))))
 
     def kill(self) -> None:
         """End the job, whether it is waiting or running."""

@@ -135,7 +135,7 @@ class Pool(ABC):
 
 
 _idle: list[Worker] = []
-_has_started = False  # True once some worker of this process has started: it is possible
+_has_started = False  # True once a worker of this process has started, so that others can, too
 
 
 class ProcessPool(Pool):
@@ -223,7 +223,7 @@ def _next_end(
 ) -> tuple[AnyWorker, Report | None]:
     """The worker of the first job that ends, with its report; ``None`` if overdue or stopped."""
     global _has_started
-    patience = _SHORT  # at first: short jobs end soon, and workers should not wait for the next
+    patience = _SHORT  # at first: keeping workers busy with short jobs comes before `meanwhile`
     while True:
         first = min(busy.values(), key=lambda running: running.due)
         left = first.due - time.monotonic()

@@ -48,7 +48,7 @@ from ...errors import WorkerError
 from ...machine import limit_memory
 
 Tell = Callable[[object], None]
-Task = Callable[[Tell], Any]  # what a worker does; it may tell what it finds
+Task = Callable[[Tell], Any]  # done by a worker; it may tell what it finds
 
 _HEADER = struct.Struct("<4sQ")
 _MARK = b"bgrp"
@@ -264,17 +264,17 @@ def packed_task(task: Task) -> bytes:
 def cannot_start(cause: object) -> WorkerError:
     """The error for a process that did not reach its first task."""
     return WorkerError(
-        f"expected a worker process to start, got {cause}; try whether "
-        f"{sys.executable or 'Python'} can import bogrape in a new process, or method='search', "
-        "which needs no workers"
+        f"expected a worker process to start, got {cause}; try to import bogrape in "
+        f"a new process of {sys.executable or 'Python'}, or method='search', which needs no workers"
     )
 
 
 def broken(cause: str) -> WorkerError:
     """The error for a task that a worker cannot load, or an answer that it cannot send."""
     return WorkerError(
-        f"expected a worker process to do its task, but {cause}; try rules and the like from a "
-        "module that every process can import, or method='search', which needs no workers"
+        f"expected a worker process to do its task, but {cause}; try to define rules and "
+        "kernels in a module that every process can import, or method='search', which needs no "
+        "workers"
     )
 
 

@@ -186,7 +186,7 @@ class MoveTable:
 
 
 def places(space: GraphSpace, n: int) -> tuple[BoolArray, bool]:
-    """Pairs of nodes not known to be kept apart by the rules, and whether any pair is."""
+    """Pairs of nodes that may have an edge, as far as known, and True if some may not."""
     possible = ~np.eye(n, dtype=bool)
     for atom, value in space.known(n).value.items():
         if isinstance(atom, Edge) and not value:

@@ -57,8 +57,8 @@ class AcquisitionProgram:
 
     Rows, in the order they are added; each part lists its own:
 
-    1. paths (`mip_sp`, `mip_sp_plus` or `reachability`), 2. `Attributes`, 3. `WeakConnectivity` if
-       required, 4. `Distances`, 5. `Rules`, 6. `Symmetry` if requested, 7. `LabelledPaths`
+    1. paths (`mip_sp`, `mip_sp_plus` or `reachability`), 2. `Attributes`, 3. `WeakConnectivity`
+    if required, 4. `Distances`, 5. `Rules`, 6. `Symmetry` if requested, 7. `LabelledPaths`
     for SP and ESP, 8. counts (`coordinates`, `Scaled`), 9. `FunctionForm` or `WeightForm`.
     """
 

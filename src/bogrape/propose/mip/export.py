@@ -54,7 +54,7 @@ def lp_text(program: Program) -> str:
 
 
 def plain_names(names: list[str]) -> list[str]:
-    """Different names of letters, digits and underscores, none of which reads like a number."""
+    """Distinct names of letters, digits and underscores, none of which reads like a number."""
     out: list[str] = []
     seen: set[str] = set()
     for name in names:

@@ -5,7 +5,7 @@ With :math:`\varphi_j` the scaled counts of `bogrape.propose.mip.counting`, data
 
 ==============  ===================================================================================
 ``mu``          posterior mean, Eq. (1b)
-``sigma``       at most the posterior standard deviation, Eq. (1c); equal to it at an optimum
+``sigma``       at most the posterior standard deviation, Eq. (1c), to which the objective drives it
 objective       ``mu - kappa sigma``, Eq. (1a), standardised like mu and sigma
 ==============  ===================================================================================
 """
