@@ -1,4 +1,4 @@
-"""All different graphs of a structure, from the encoding the exact engine uses."""
+"""All distinct graphs of a structure, from the encoding of the exact engine."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def enumerate_graphs(
 ) -> Iterator[Graph]:
     """Every graph of the structure once (`Structure.identity`), by diameter, then identity.
 
-    Graphs come in canonical numbering, unless a rule names nodes and so tells numberings apart.
+    Graphs come in canonical numbering, unless a rule names nodes and so distinguishes numberings.
     A ``limit`` bounds their number; which ones are returned is unspecified. Past the ``deadline``
     (a `time.monotonic` value) `TimeoutError` is raised.
     """

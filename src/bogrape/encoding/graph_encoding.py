@@ -10,7 +10,7 @@ variable                       meaning
 ``label[v, l]``                node v has label l
 ``feature[v, m]``              node v has feature m
 ``edge_label[u, v, k]``        the edge u, v has edge label k
-``level[v, s]``                v is within s steps of node 0 when directions are forgotten
+``level[v, s]``                v is within s steps of node 0 when directions are ignored
 ``nearer[w, v]``               w is nearer to node 0 than v; ``parent[w, v]``: and a neighbour of v
 =============================  =====================================================================
 
@@ -56,9 +56,9 @@ class GraphEncoding:
         structure: the graphs to encode.
         attributes: whether nodes carry labels and features; without them the model is about bare
             graphs, for callers that choose attributes separately.
-        symmetry: whether to leave out renamed copies of a graph where the rules allow it.
+        symmetry: whether to leave out renumbered copies of a graph if the rules allow it.
         unique: whether every variable must be decided by the graph (for enumeration); otherwise
-            ``before`` may pick any one witness, which is smaller.
+            ``before`` may pick any one witness, which makes a smaller model.
         skeleton: the edges, ``(n, n)``, if given. Then all distances are decided, and the model
             is about labels and features alone; the skeleton must be connected if graphs are.
     """

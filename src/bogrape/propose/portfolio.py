@@ -204,7 +204,7 @@ def propose(
         chances: probabilities that a graph is usable, such as a
             `bogrape.success.SuccessModel`: values are weighted by their product
             (`bogrape.propose.weighted_criterion`). Not for ``mip``.
-        stop: called several times per second; once it returns true, the best graph so far is
+        stop: called several times per second; once it returns True, the best graph so far is
             returned with the bound proved so far.
         watch: called with a `Stage` whenever there is progress.
         client: a Dask client, or ``dask://host:port``: the pieces of a proof are solved by the
@@ -237,7 +237,7 @@ def propose(
     hooks: dict[str, Any] = {"stop": stop, "watch": watch}
     hooks = {name: hook for name, hook in hooks.items() if hook is not None}
     proposals: list[Proposal] = []
-    # threads slow matrices this small by a factor of 5 to 20
+    # with several threads, matrices this small take 5 to 20 times as long
     with threadpool_limits(1), _working_on(client):
         while (i := len(proposals)) < n:
             objective = _criterion(space, model, chosen_acquisition, _step_seed(seed, i), chances)

@@ -2,7 +2,7 @@
 
 A proposal can be watched and stopped while it is computed: the proposer calls ``watch`` with a
 `Stage` whenever there is progress, and ``stop`` several times per second. Once ``stop`` returns
-true, the best graph so far is returned with the bound proved so far.
+True, the best graph so far is returned with the bound proved so far.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Request:
     solver: str | None = None
     n_evaluations: int = 300_000  # of local search: not a time, for repeatable answers
     started: float = field(default_factory=time.monotonic)
-    options: Mapping[str, Any] | None = None  # choices that only some methods know
+    options: Mapping[str, Any] | None = None  # options of some methods only
     identify: Callable[[Graph], str] = Graph.canonical_key  # of the space
     stop: Callable[[], bool] = _never
     watch: Callable[[Stage], None] = _unseen

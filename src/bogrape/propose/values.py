@@ -70,7 +70,7 @@ class Observed:
 
     def in_units(self, mean: FloatArray, std: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Standardised means and deviations in the objective's own units."""
-        with np.errstate(over="ignore"):  # to infinity
+        with np.errstate(over="ignore"):  # overflow gives infinity
             return self.mean + self.scale * mean, self.scale * std
 
     def standard(self, mean: FloatArray, std: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -86,7 +86,7 @@ class Units:
     scale: float  # one standard deviation of the observed values
 
     def value(self, standard: float) -> float:
-        """A standardised value in these units; the largest number there is where it is beyond."""
+        """A standardised value in these units, limited to the largest floating-point number."""
         if not math.isfinite(standard):
             return standard
         most = sys.float_info.max
@@ -109,7 +109,7 @@ class LogUnits(Units):
     """
 
     def value(self, standard: float) -> float:
-        """A standardised value in these units; the largest number there is where it is beyond."""
+        """A standardised value in these units, limited to the largest floating-point number."""
         if not math.isfinite(standard):
             return standard
         try:
@@ -140,8 +140,7 @@ class Searchable(Protocol):
         """Number of graphs with n nodes to evaluate at a time."""
 
     def evaluate(self, batch: Batch, deadline: float = math.inf) -> tuple[FloatArray, IntArray]:
-        """Value of each graph (smaller is better), and its number of ordered pairs that a path
-        joins.
+        """Value of each graph (smaller is better), and its number of connected ordered pairs.
 
         Graphs not reached before the deadline get an infinite value and no pairs, not even those of
         a node and itself. The first few graphs are always evaluated.
@@ -176,7 +175,7 @@ class CountObjective(ABC):
         return n_at_a_time(n, self.width(n))
 
     def evaluate(self, batch: Batch, deadline: float = math.inf) -> tuple[FloatArray, IntArray]:
-        """Value of each graph, and its number of ordered pairs that a path joins."""
+        """Value of each graph, and its number of connected ordered pairs."""
         return evaluate(self, batch, deadline)
 
 
@@ -230,7 +229,7 @@ class Elite:
         return room(TIE, self.value) if np.isfinite(self.value) else 0.0
 
     def offer(self, batch: Batch, values: FloatArray) -> None:
-        """Take in the graphs of a batch; infinite values mark those outside the space."""
+        """Offer the graphs of a batch; infinite values mark those outside the space."""
         n_more = 4 if len(self.ties) < _TIES_KEPT else 0  # there are many ties: a few per round do
         for i in np.argsort(values, kind="stable"):
             better = values[i] < self.value - self.tolerance

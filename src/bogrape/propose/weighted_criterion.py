@@ -109,7 +109,7 @@ class WeightedCriterion(AnyCriterion):
 
     @property
     def acquisition(self) -> Acquisition:  # type: ignore[override]
-        """That of the plain criterion."""
+        """The acquisition of the plain criterion."""
         return self.plain.acquisition
 
     @property
@@ -124,7 +124,7 @@ class WeightedCriterion(AnyCriterion):
 
     @cached_property
     def standard_acquisition(self) -> LCB | EI | None:
-        """That of the plain criterion."""
+        """The acquisition of the plain criterion."""
         return self.plain.standard_acquisition
 
     @cached_property

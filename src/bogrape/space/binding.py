@@ -34,7 +34,7 @@ def bound_rules(
     names = {name: i for i, name in enumerate(label_names)}
     sites = {name: i for i, name in enumerate(nodes or ())}
     bound = (rule.located(sites).bind(names, shape) for rule in rules)
-    return tuple(dict.fromkeys(bound))  # a rule given twice says nothing new
+    return tuple(dict.fromkeys(bound))  # a repeated rule adds nothing
 
 
 def _named_nodes(

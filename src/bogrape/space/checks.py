@@ -45,7 +45,7 @@ def checked_sizes(n_nodes: object) -> int | tuple[int, int]:
 
 
 def checked_nodes(nodes: object) -> tuple[str, ...] | None:
-    """Names of the nodes, or ``None`` where they have none."""
+    """Names of the nodes, or ``None`` if they have none."""
     if nodes is None:
         return None
     names = tuple(nodes) if isinstance(nodes, (tuple, list)) else ()
@@ -63,7 +63,7 @@ def checked_nodes(nodes: object) -> tuple[str, ...] | None:
 
 
 def checked_named_sizes(n_nodes: object, nodes: tuple[str, ...] | None) -> int | tuple[int, int]:
-    """The number of nodes: that of their names, where they have some."""
+    """The number of nodes: that of their names, if they have names."""
     if nodes is None:
         return checked_sizes(10 if n_nodes is None else n_nodes)
     if n_nodes is not None and checked_sizes(n_nodes) != len(nodes):

@@ -254,7 +254,7 @@ class _Site:
         return np.asarray(out, dtype=bool)
 
     def _order(self, rng: np.random.Generator) -> FloatArray:
-        """Random numbers that rise along every required arc."""
+        """Random numbers that increase along every required arc."""
         rank = rng.random(self.labels.shape)
         required = self.recipe.slots[self.recipe.decided(True)]
         for _ in range(self.recipe.shape.n_nodes if len(required) else 0):
@@ -336,10 +336,10 @@ class _Site:
                 self.merge(graphs, u[graphs], v[graphs])
 
     def add_ears(self, rng: np.random.Generator) -> None:
-        """A random strongly connected digraph by ears.
+        """Build random strongly connected digraphs by ears.
 
-        Nodes arrive in random order. An ear leaves the nodes already there, runs through the next
-        few new ones, and returns to the nodes that were there before it.
+        Nodes are added in random order. An ear leaves a node that is already present, runs through
+        the next few new ones, and returns to one of those present before it.
         """
         b, n = self.everyone, self.recipe.shape.n_nodes
         order = np.argsort(rng.random(self.labels.shape), axis=1)
@@ -359,14 +359,14 @@ class _Site:
 
     def _arc(self, graphs: IntArray, u: IntArray, v: IntArray) -> None:
         n = self.recipe.shape.n_nodes
-        place = u * (n - 1) + v - (v > u)  # where permutations(range(n), 2) lists (u, v)
+        place = u * (n - 1) + v - (v > u)  # position of (u, v) in permutations(range(n), 2)
         new = self.allowed[graphs, place] & ~self.adjacency[graphs, u, v]
         self.place(graphs[new], u[new], v[new])
 
     def fill(self, target: IntArray, least_degree: int | None = None) -> None:
         """Further edges in random order, up to ``target`` and as far as a budget allows.
 
-        With ``least_degree``, only where an end has fewer edges, whatever the target is.
+        With ``least_degree``, only edges with an end of smaller degree, regardless of the target.
         """
         b = self.everyone
         if self.capped or least_degree is not None or self.recipe.budget is not None:

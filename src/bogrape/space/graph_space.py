@@ -80,9 +80,9 @@ class GraphSpace:
         acyclic: short for the rule ``Acyclic()``: DAGs, or forests when undirected.
         nodes: names of the nodes, for sites that are not interchangeable. Rules may use these
             names, and two graphs are the same only if they are equal node by node. Without names,
-            isomorphic graphs are the same. Kernels see the labels of nodes, not their names: where
-            it matters to the objective which of two sites has an edge, give them different labels.
-        domain: what the graphs stand for: a `bogrape.domain.Domain` or its name. It changes how
+            isomorphic graphs are the same. Kernels see the labels of nodes, not their names: if the
+            objective depends on which of two sites has an edge, give them different labels.
+        domain: what the graphs represent: a `bogrape.domain.Domain` or its name. It changes how
             graphs are shown and written, not which of them are in the space. By default the domain
             of the rules, if one of them has one: `bogrape.molecules.Valence` implies molecules.
 
@@ -137,7 +137,7 @@ class GraphSpace:
         self._refuse_contradictions()
 
     def _set(self, field: str, value: object) -> None:
-        object.__setattr__(self, field, value)  # frozen: only while it is being built
+        object.__setattr__(self, field, value)  # frozen, except while it is being built
 
     def _bind_rules(self, by_node: tuple[str, ...] | None) -> None:
         rules = bound_rules(
@@ -173,7 +173,7 @@ class GraphSpace:
             f"{f'. In words: {said}' if said else ''}"
         )
 
-    # -- what it is ---------------------------------------------------------------------------
+    # -- properties ---------------------------------------------------------------------------
 
     @property
     def n_min(self) -> int:
@@ -268,7 +268,7 @@ class GraphSpace:
             raise InvalidInputError(f"expected a bogrape Graph, got {type(graph).__name__}")
         if not self._identifying:
             return graph.canonical_key()
-        known = graph.identities  # kept with the graph: studies ask again and again
+        known = graph.identities  # cached on the graph: studies ask repeatedly
         if self._own_key not in known:
             known[self._own_key] = identity_of(graph, self._identifying)
         return known[self._own_key]
@@ -305,7 +305,7 @@ class GraphSpace:
         return replace(self, rules=all_rules, acyclic=False)
 
     def known(self, n: int) -> Known:
-        """Consequences of the rules for all graphs with n nodes, those that are cheap to find."""
+        """Consequences of the rules for all graphs with n nodes, as found by `propagate`."""
         if n not in self._known:
             self._known[n] = propagate(self.rules, self.shape(n), self.connected == "strong")
         return self._known[n]
@@ -314,7 +314,7 @@ class GraphSpace:
     def _known(self) -> dict[int, Known]:
         return {}
 
-    # -- which graphs it holds ----------------------------------------------------------------
+    # -- membership ---------------------------------------------------------------------------
 
     def contains(self, graph: Graph) -> bool:
         """True if the graph is in the space."""
@@ -412,7 +412,7 @@ class GraphSpace:
     def derived(self, batch: Batch, *, deadline: float = math.inf) -> Batch:
         """The graphs, with all attributes set that a rule derives from others.
 
-        Graphs that are not reached before the deadline (a `time.monotonic` value) stay as they are;
+        Graphs that are not reached before the deadline (a `time.monotonic` value) stay unchanged;
         the first few are always reached.
         """
         if not any(type(rule).derive is not Rule.derive for rule in self.rules):
@@ -543,7 +543,7 @@ class GraphSpace:
                 refuse_contradiction(shapes, self.connected, self.rules, deadline)
             raise
 
-    # -- in and out ---------------------------------------------------------------------------
+    # -- conversions --------------------------------------------------------------------------
 
     def describe(self) -> str:
         """The space in plain words."""

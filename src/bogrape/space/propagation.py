@@ -113,7 +113,7 @@ def _summed(rows: list[Row]) -> list[Row]:
 
 
 def _label_counts(rules: tuple[Rule, ...], shape: Shape) -> Reasons | None:
-    """Counts of labels that need more nodes than there are, or leave some without a label."""
+    """Rules whose label counts need more nodes than there are, or leave some without a label."""
     low: dict[int, int] = dict.fromkeys(range(shape.n_labels), 0)
     high: dict[int, int] = {}
     why: dict[bool, set[str]] = {True: set(), False: set()}
@@ -134,7 +134,7 @@ def _label_counts(rules: tuple[Rule, ...], shape: Shape) -> Reasons | None:
 
 
 def _edge_range(rows: list[tuple[Row, Reasons]], shape: Shape) -> tuple[float, float]:
-    """The bounds of all rows on the plain number of edges."""
+    """The bounds that rows put on the number of edges."""
     edges = total(Edge(u, v) for u, v in shape.pairs())
     whole = frozenset(edges)
     full = (row for row, _ in rows if not row.when and len(row.terms) == len(edges))
@@ -144,7 +144,7 @@ def _edge_range(rows: list[tuple[Row, Reasons]], shape: Shape) -> tuple[float, f
 
 
 def _disjoint_ranges(rows: list[tuple[Row, Reasons]]) -> Reasons | None:
-    """A row whose range is empty, or two that bound the same sum by ranges that do not meet."""
+    """Rules with an empty range, or with disjoint ranges for the same sum."""
     groups: dict[frozenset[tuple[Atom, int]], list[tuple[Row, Reasons]]] = defaultdict(list)
     for row, why in rows:
         if not row.when:

@@ -3,10 +3,10 @@
 A job is sent as the same bytes as to a process on this machine (`bogrape.propose.jobs.worker`), and
 the Dask worker passes it on to such a process. So it is done by the same code, within the same
 limits of time and memory; a failing job does not harm the Dask worker; and a Dask worker with
-several threads does several jobs.
+several threads does several jobs at a time.
 
 When a Dask worker dies, Dask gives its jobs to others. A job for which that is too late, or that
-several workers have died of, has no answer: the bound it was to improve stays as it was. The same
+has killed several workers, has no answer: the bound it was to improve stays as it was. The same
 holds for all jobs that are running when the client is closed.
 
 All workers must run exactly the same code of bogrape as this process, since answers count as

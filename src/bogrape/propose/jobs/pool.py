@@ -30,7 +30,7 @@ from .worker import AnyWorker, Death, Inbox, Job, Report, Solve, Worker, broken,
 
 logger = logging.getLogger(__name__)
 
-_LOOK_EVERY = 0.2  # seconds between two checks whether to stop
+_LOOK_EVERY = 0.2  # seconds between two checks for a stop
 _SHORT = 0.02  # seconds a short job may take
 _GRACE = 0.7  # seconds a worker may take beyond its limit before it is killed
 START = 20.0  # seconds a new worker may take to start; on a busy machine it takes a few

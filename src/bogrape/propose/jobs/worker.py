@@ -14,8 +14,8 @@ explanation, because the task cannot be loaded or the answer cannot be sent. In 
 *tell* what it finds. What a library prints goes to standard error, not between the messages.
 
 Standard input closes when the parent ends, however it ends; then the worker ends too, in the middle
-of a task if necessary. A stopped worker (``kill -STOP``) would not notice: on Linux it is continued
-then.
+of a task if necessary. A stopped worker (``kill -STOP``) would not notice, so on Linux it is
+continued then.
 
 Messages are pickles, each preceded by a mark and its length. Classes and functions that no other
 process can import, such as a rule that is defined in a script or a notebook, are sent by value with
@@ -58,7 +58,7 @@ _LAST_WORDS = 2000  # bytes of standard error that are kept
 _ENDING = 2.0  # seconds a process may take to end after its pipe has closed
 _PR_SET_PDEATHSIG = 1
 _PACKAGE = __name__.partition(".")[0]
-# SIGCONT does no harm to a process that runs: Linux sends it when the *thread* that started this
+# SIGCONT does not harm a running process: Linux sends it when the *thread* that started this
 # process ends, which need not be the end of the parent.
 _START = f"""
 import sys
@@ -140,7 +140,7 @@ class Death:
 class AnyWorker(Protocol):
     """Does one task at a time, here or elsewhere."""
 
-    has_begun: bool  # some task: until then it may still be starting
+    has_begun: bool  # a task; until then it may still be starting
 
     def begin(self, task: Task, inbox: Inbox) -> None:
         """Hand over a task; each report about it is put on the queue together with the worker."""
@@ -158,14 +158,14 @@ class Worker:
     """A process that does one task at a time.
 
     Args:
-        limit_memory: whether it may take no more than a worker's share (`bogrape.machine`).
-        echo: whether what it prints is shown on the standard error of this process.
+        limit_memory: whether its memory is limited to a worker's share (`bogrape.machine`).
+        echo: whether its output is shown on the standard error of this process.
     """
 
     def __init__(self, *, limit_memory: bool = False, echo: bool = False) -> None:
         self._echo = echo
         self._owner = os.getpid()
-        self.has_begun = False  # some task: until then it may still be starting
+        self.has_begun = False  # a task; until then it may still be starting
         try:
             self._process = subprocess.Popen(
                 command(__name__),

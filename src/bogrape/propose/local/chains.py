@@ -33,7 +33,7 @@ from .moves import MoveTable
 # rounds of 4,000 in a third of them (benchmarks/local_search.py). Smaller rounds are overhead.
 _CHAINS = 12
 _CANDIDATES = 500
-_MOST_EDGE_LABELS = 16_000_000  # in one batch: 60 nodes still have all candidates
+_MOST_EDGE_LABELS = 16_000_000  # per batch; graphs of 60 nodes still get all candidates
 _ALL_TRIED = 1500  # cost of a round that tries all moves of small graphs: it is mostly overhead
 _STUCK_AFTER = 6  # rounds without improvement before a chain restarts; each tries only some moves
 _PENALTY = 1e300  # a unit of excess outweighs every acquisition value

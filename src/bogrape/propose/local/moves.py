@@ -33,10 +33,10 @@ _MOST_EXCHANGES = 20_000  # rows; with more places for edges there are enough ot
 
 @dataclass(frozen=True)
 class MoveTable:
-    """Rows ``(kind, a, b, c, d)``; what a, b, c, d mean depends on the kind."""
+    """Rows ``(kind, a, b, c, d)``; the meaning of a, b, c, d depends on the kind."""
 
     rows: IntArray
-    weights: FloatArray  # how often to draw each row when not all are tried
+    weights: FloatArray  # probability of each row when not all are tried
     space: GraphSpace
     n_nodes: int
 
@@ -197,7 +197,7 @@ def places(space: GraphSpace, n: int) -> tuple[BoolArray, bool]:
 
 
 def _exchanges(pairs: IntArray) -> IntArray:
-    """All ways to take an edge from one place to another that shares no node with it."""
+    """All moves of an edge to another place that shares no node with its own."""
     i, j = np.divmod(np.arange(len(pairs) ** 2), max(1, len(pairs)))
     both = np.column_stack([pairs[i], pairs[j]])
     apart = (both[:, :2, None] != both[:, None, 2:]).all(axis=(1, 2))

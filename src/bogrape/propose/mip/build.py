@@ -145,7 +145,7 @@ class AcquisitionProgram:
         return self.attributes.decode(values)
 
     def forbid(self, graph: Graph, name: str, most: int = 720) -> set[Graph]:
-        """Forbid a graph and, if nodes have at most ``most`` orders, its copies; returns all.
+        """Forbid a graph and, if n! is at most ``most``, its renumbered copies; returns all.
 
         Rows ``name[i]``, one per copy. In a space that names its nodes a renumbered copy is another
         graph, which may still be proposed.

@@ -21,7 +21,7 @@ class MipOptions:
             their default); see `bogrape.propose.mip.posterior`.
         symmetry: whether to add rows that leave out renumbered copies of a graph.
         gap: gap at which the solver may stop, relative to the standardised value.
-        tight: tight big-M constants (erratum E12) instead of the printed ones.
+        tight: tight big-M constants (erratum E12) instead of those in the paper.
         warm_start: number of acquisition values the local search may compute to find a start; 0 for
             no start.
         tolerance: feasibility tolerance given to the solver; ``None`` leaves the solver's own.

@@ -1,4 +1,4 @@
-r"""The Gaussian process posterior and the acquisition as rows, in two equal forms.
+r"""The Gaussian process posterior and the acquisition as rows, in two equivalent forms.
 
 With :math:`\varphi_j` the scaled counts of `bogrape.propose.mip.counting`, data ``X`` and ``y``
 (standardised), ``K`` the covariance with noise (erratum E6) and the paper's Eq. (1):
@@ -40,7 +40,7 @@ def encodable(kernel: Kernel) -> GraphKernel:
 
 
 def _parts(model: FittedModel, counted: Counted) -> tuple[FloatArray, FloatArray]:
-    """Observed :math:`\varphi_j(X_i)` as (T, J), and the prior weight of each coordinate.
+    r"""Observed :math:`\varphi_j(X_i)` as (T, J), and the prior weight of each coordinate.
 
     The linear kernels are ``k = sum_j prior_j phi_j phi'_j``, over coordinates that the space has.
     """

@@ -160,7 +160,7 @@ class Program:
         """Set the objective."""
         self.objective = objective
 
-    # -- asking -------------------------------------------------------------------------------
+    # -- queries ------------------------------------------------------------------------------
 
     @property
     def size(self) -> Size:
