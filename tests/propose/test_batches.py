@@ -99,7 +99,7 @@ def test_a_limit_on_the_number_of_trials_holds_for_a_batch() -> None:
     assert len(study.ask(40, time_limit=2.0, most=15, progress=False)) == 15
 
 
-def test_a_space_with_fewer_graphs_than_asked_for_is_used_up(
+def test_a_space_with_fewer_graphs_than_asked_for_is_exhausted(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     space = GraphSpace(5)  # 21 connected graphs

@@ -38,7 +38,7 @@ def _hard(n: int = 20, kernel: str = "ssp") -> tuple[GraphSpace, GraphGP]:
 
 
 def _workers_of(pid: int) -> list[int]:
-    """Processes that run the worker module and were started by this one, or are orphans of it."""
+    """Processes that run the worker module and were started by this process id."""
     out = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -192,7 +192,7 @@ def test_ctrl_c_ends_a_proof_at_once_and_leaves_no_worker() -> None:
         workers = _workers_of(process.pid)
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=15)  # of the 60 s it was given
+        _, errors = process.communicate(timeout=15)  # of the time limit of 60 s
         assert b"KeyboardInterrupt" in errors
         assert _until(lambda: not any(map(_alive, workers)), 10)
     finally:
@@ -206,7 +206,7 @@ def test_ctrl_c_during_the_search_ends_it_too() -> None:
     try:
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=15)  # of the 60 s it was given
+        _, errors = process.communicate(timeout=15)  # of the time limit of 60 s
         assert b"KeyboardInterrupt" in errors
     finally:
         process.kill()

@@ -186,7 +186,7 @@ def test_small_graphs_beside_large_observations_count_as_large(
     monkeypatch.setattr(WeightPosterior, "features", watch)
     monkeypatch.setattr(value_parts, "_MOST_BYTES", 20_000)
     evaluate(objective, Batch.of(space.sample(30, n_nodes=3)))
-    assert max(sizes) <= 21_000  # and the features of nodes
+    assert max(sizes) <= 21_000  # including the features of nodes
     assert len(sizes) > 5
 
 

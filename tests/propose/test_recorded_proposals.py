@@ -4,7 +4,7 @@ The record was made by one process per question, so an answer that depended on w
 remembers of earlier questions would differ here. If the arithmetic is that of the record (the
 processor, the BLAS, the versions of the solvers), every bit must be the same. Otherwise, rounding
 moves values by less than the tolerance of ties, and those of a fitted model by the accuracy of
-the optimiser; the graph, the status and the method still are the same.
+the optimiser; the graph, the status and the method are still the same.
 
     python tests/record_proposals.py --against OLD/src
 

@@ -154,7 +154,7 @@ def test_an_offset_changes_nothing_but_units(kernel: str, acquisition: LCB | EI)
     st.booleans(),
     st.integers(0, 50),
 )
-def test_no_units_change_the_answer(
+def test_units_do_not_change_the_answer(
     kernel: str, acquisition: LCB | EI, power: float, far: float, below: bool, seed: int
 ) -> None:
     scale = 10.0**power

@@ -242,7 +242,7 @@ def test_the_optimum_under_several_rules_is_the_exhaustive_one(name: str, kernel
 
 def test_the_brute_force_lists_are_not_trivial() -> None:
     for name, space in RULES_TOGETHER.items():
-        assert len(everything(space)) >= 2 or name == "strong", name  # that is the directed cycle
+        assert len(everything(space)) >= 2 or name == "strong", name  # only the directed cycle
     for rule in UNDIRECTED:
         full, ruled = GraphSpace(4, labels=2), GraphSpace(4, labels=2, rules=[rule])
         assert 1 <= len(everything(ruled)) < len(everything(full)) + bool(rule.nodes()), rule

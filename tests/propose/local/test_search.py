@@ -94,7 +94,7 @@ def test_with_enough_evaluations_it_finds_the_optimum(name: str, kernel: str) ->
 
 @pytest.mark.parametrize("target", [15, 16, 20, 26, 35])
 def test_any_function_of_counts_can_be_searched(target: int) -> None:
-    """Six connected nodes: from 15 for the complete graph to 35 for the path."""
+    """On six nodes the index is between 15, for the complete graph, and 35, for the path."""
     space = GraphSpace(6)
     elite = search(Wiener(space, target), n_evaluations=PLENTY)
     assert elite.value == 0

@@ -173,7 +173,7 @@ def test_integer_points_are_exactly_the_graphs_that_satisfy_the_rules(
 
 
 def encode(space: GraphSpace, *, symmetry: bool):  # type: ignore[no-untyped-def]
-    """Everything but counts and posterior, so that all variables but flows are integers."""
+    """Everything but counts and posterior, so that whole numbers suffice, for flows too."""
     program = Program()
     gp = GraphGP("ssp").fit([Graph([[0]]), Graph([[0, 1], [1, 0]])], [0.0, 1.0])
     paths = encode_paths(program, Criterion(space, gp.posterior, LCB()), MipOptions())

@@ -63,7 +63,7 @@ def test_whatever_beats_a_value_is_below_a_chord(
 
 
 @given(goals, values, largest, counts, st.floats(-3, 3), st.floats(-1, 1))
-def test_a_bound_on_lcb_is_one_on_ei(
+def test_a_bound_on_lcb_gives_a_bound_on_ei(
     goal: float, value: float, top: float, n_most: int, more: float, to: float
 ) -> None:
     for chord in chords(goal, value, top, apart=1e-3 * top, n_most=n_most):

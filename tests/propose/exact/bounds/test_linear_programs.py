@@ -201,7 +201,7 @@ def test_programs_agree_with_scipy(seed: int) -> None:
         else:
             assert found.bound == pytest.approx(expected.fun, abs=1e-6)
             assert found.bound <= expected.fun + 1e-9
-            # should the solver ever call this infeasible, it would not be believed
+            # if the solver ever called this infeasible, its proof would be rejected
             assert not program._is_empty(Box(low, high))
 
 

@@ -129,7 +129,9 @@ def test_derivative_norms_are_those_of_the_kernel() -> None:
 
 @given(st.data())
 @settings(max_examples=100, deadline=None)
-def test_points_least_and_tightened_agree_with_a_list_of_all_counts(data: st.DataObject) -> None:
+def test_points_minima_and_tightened_boxes_agree_with_a_list_of_all_counts(
+    data: st.DataObject,
+) -> None:
     n, diameter = 6, 3
     every = np.array([h for h in np.ndindex(16, 16, 16) if sum(h) == 15])
     low = np.array(data.draw(st.lists(st.integers(0, 8), min_size=3, max_size=3)))

@@ -86,7 +86,7 @@ def named(space, coordinates, prefix):
 
 
 def extreme(space, weights, coordinates):
-    """The largest value of a function of counts."""
+    """Largest value of a linear function of counts that the inequalities allow."""
     rows, most = [], []
     for inequality in of_limited_degrees(structure_of(space), coordinates):
         for side in inequality.one_sided():

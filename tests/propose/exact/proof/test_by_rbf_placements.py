@@ -199,7 +199,7 @@ def test_proposals_are_proved_and_equal_to_the_best_of_all():
     assert proposal.value == pytest.approx(float((mean - std).min()), abs=1e-6)
 
 
-def test_factors_make_the_kernel():
+def test_factors_multiply_to_the_kernel():
     space = molecule_space("qm7", (4, 9))
     observed = [
         *space.sample(10, seed=0),

@@ -123,7 +123,7 @@ def test_large_spaces_with_all_graphs_excluded_are_exhausted(
 @pytest.mark.parametrize("acquisition", [LCB(1.0), EI()], ids=["LCB", "EI"])
 @pytest.mark.parametrize("name", ["no labels", "labels"])
 def test_the_only_remaining_graph_is_found_by_the_proof(name: str, acquisition: LCB | EI) -> None:
-    """The time limit leaves little for the search."""
+    """The local search before the proof is very short."""
     space = NEARLY_EMPTY[name]
     last, *others = space.enumerate()
     found = prove(space, fitted(space, "esp"), acquisition, exclude=others, time_limit=4)

@@ -1,4 +1,4 @@
-"""Skeletons are all connected graphs of limited degree, each once, as in other lists."""
+"""Skeletons are all connected graphs of limited degree, each once; compared with other lists."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def only_file(folder: Path) -> Path:
 def test_a_stored_list_is_read_and_not_generated_again(folder, monkeypatch):
     first = skeletons_of(7, 4, range(3, 4))
     monkeypatch.setattr(store, "_kept", {})
-    monkeypatch.setattr(store, "skeletons", None)  # nothing can be listed
+    monkeypatch.setattr(store, "skeletons", None)  # generating would fail
     assert_same(skeletons_of(7, 4, range(3, 4)), first)
     assert [path.suffix for path in folder.iterdir()] == [".bin"] * len(list(folder.iterdir()))
 
