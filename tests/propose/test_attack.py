@@ -1,4 +1,4 @@
-"""The attack: its brute force is right, it sees what is wrong, and it finds nothing.
+"""The attack: its brute force is right, it notices planted faults, and it finds no real ones.
 
 ``ATTACK_INSTANCES`` is the number of instances of the deep test (400), ``ATTACK_SEED`` their seed.
 """
@@ -49,7 +49,7 @@ SEED = int(os.environ.get("ATTACK_SEED", "1"))
         (Kind(directed=True), "strong", [1, 1, 5, 83]),  # A035512
     ],
 )
-def test_the_brute_force_finds_as_many_graphs_as_there_are(
+def test_the_brute_force_finds_the_known_numbers_of_graphs(
     kind: Kind, connected: bool | str, numbers: list[int]
 ) -> None:
     for n, number in enumerate(numbers, start=1):
@@ -62,7 +62,7 @@ def test_with_names_every_numbering_is_a_different_graph() -> None:
     assert len(space.everything()) == 38  # A001187: connected labelled graphs
 
 
-def test_every_rule_of_the_package_has_a_meaning_here() -> None:
+def test_every_rule_of_the_package_is_implemented_here() -> None:
     assert set(constraints.RULES) | {"NamedNodes"} == ALL_RULES
 
 
@@ -91,7 +91,7 @@ def _cycle(n: int) -> Plain:
     ],
     ids=str,
 )
-def test_rules_mean_what_they_say(rule: Any, holds_in_a_ring_of_five: bool) -> None:
+def test_rules_hold_in_a_ring_as_expected(rule: Any, holds_in_a_ring_of_five: bool) -> None:
     assert holds(rule, _cycle(5), Names()) == holds_in_a_ring_of_five
 
 
@@ -126,7 +126,7 @@ def test_the_attack_finds_nothing_in_many_instances(part: int) -> None:
     assert not any(row["failures"] for row in rows), summary(rows)
 
 
-def test_a_run_goes_on_where_it_was_cut(tmp_path: Path) -> None:
+def test_a_run_resumes_where_it_was_interrupted(tmp_path: Path) -> None:
     path = tmp_path / "attack.jsonl"
     assert [row["instance"] for row in run(3, 5, path)] == [0, 1, 2]
     path.write_text(path.read_text()[:-20])  # killed while the last line was being written
@@ -141,7 +141,7 @@ def test_a_run_goes_on_where_it_was_cut(tmp_path: Path) -> None:
 
 
 def _plain_case() -> Instance:
-    """The connected graphs of five nodes, a few of them excluded, and nothing odd."""
+    """The connected graphs of five nodes, a few of them excluded, and nothing unusual."""
     return replace(
         instance(0, 3),
         space=PlainSpace(Kind(), range(5, 6), True, (), Names()),
@@ -163,7 +163,7 @@ def _plain_case() -> Instance:
     )
 
 
-def test_the_case_that_faults_are_planted_in_is_sound() -> None:
+def test_the_case_for_planted_faults_is_sound() -> None:
     made = disguise._NoSymmetry.n_made
     record = attack(_plain_case())
     assert not record.failures
@@ -239,7 +239,7 @@ def _leaked(objective: Criterion, request: Request) -> Proposal:
 def test_a_planted_fault_is_found(
     fault: Callable[..., Any], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The package's own last check is out of the way, or it would find most of them first."""
+    """The final check of the package is disabled, since it would find most of them first."""
     monkeypatch.setitem(portfolio.METHODS, "exact", fault)
     monkeypatch.setattr(portfolio, "recheck", lambda *_: None)
     record = attack(_plain_case())
@@ -269,7 +269,7 @@ def test_a_model_that_loses_a_graph_is_found(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_rules_named_for_a_contradiction_must_contradict(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also none of them can be spared; on four nodes a ring needs four edges."""
+    """None of them may be superfluous either; on four nodes a ring needs four edges."""
     rules = (
         ("CycleRange", {"minimum": 1, "maximum": None}),
         ("NumberOfEdges", {"minimum": 0, "maximum": 3}),

@@ -1,4 +1,4 @@
-"""Large batches: within one time limit, no graph twice, and chosen as one after another."""
+"""Large batches: within one time limit, no graph twice, and chosen one after another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bogrape.propose.criterion import Criterion
 from bogrape.propose.proposal import Request
 
 SPACE = GraphSpace(9, labels=3)
-BUSY = 6.0  # seconds beyond the two that are promised, on a busy machine
+BUSY = 6.0  # seconds beyond the two promised, on a busy machine
 
 
 def value(graph: Graph) -> float:
@@ -51,7 +51,7 @@ def test_forty_graphs_take_one_time_limit_and_are_better_than_random_ones(
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "ssp", "essp"])
-def test_the_choice_from_a_pool_is_that_of_believing_and_evaluating_all(
+def test_the_choice_from_a_pool_equals_evaluating_all_graphs_each_time(
     kernel: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gp, _ = fitted(kernel)
@@ -72,7 +72,7 @@ def test_the_choice_from_a_pool_is_that_of_believing_and_evaluating_all(
         12,
     )
     posterior, left, truth = gp.posterior, list(graphs), []
-    for _ in range(12):  # no bounds, no updates: every value anew, from a model made from scratch
+    for _ in range(12):  # no bounds, no updates: every value again, from a model built from scratch
         values = Criterion(SPACE, posterior_of(posterior.model), LCB(1.0)).of_batch(Batch.of(left))
         truth.append(float(values.min()))
         posterior = posterior.believe([left.pop(int(values.argmin()))])
@@ -93,13 +93,13 @@ def test_a_study_asks_for_sixty_at_once() -> None:
     assert all("mean" in trial.certificate for trial in trials)
 
 
-def test_a_limit_on_the_trials_holds_for_a_batch() -> None:
+def test_a_limit_on_the_number_of_trials_holds_for_a_batch() -> None:
     study = Study(SPACE, n_initial=4, seed=1)
     study.add_all([(graph, value(graph)) for graph in SPACE.sample(20, seed=0, distinct=True)])
     assert len(study.ask(40, time_limit=2.0, most=15, progress=False)) == 15
 
 
-def test_a_space_with_fewer_graphs_than_asked_for_is_used_up(
+def test_a_space_with_fewer_graphs_than_asked_for_is_exhausted(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     space = GraphSpace(5)  # 21 connected graphs

@@ -1,4 +1,4 @@
-"""Several properties: what is computed from independent predictions is what it claims to be."""
+"""Several properties: acquisition values agree with draws of independent predictions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def joint(goals: Goals, **model: object) -> JointModel:
 
 
 def drawn(criterion: JointCriterion, graph: Graph, n: int = 400_000) -> np.ndarray:
-    """Random draws of the properties of a graph, by the posteriors themselves."""
+    """Random draws of the properties of a graph, from the posteriors."""
     counts = count([graph], SPACE.n_labels, pairs=True)
     rng = np.random.default_rng(1)
     columns = []
@@ -112,7 +112,7 @@ def test_a_front_of_two_has_the_expected_hypervolume_improvement() -> None:
         )
 
 
-def test_graphs_far_from_the_front_are_told_apart() -> None:
+def test_graphs_far_from_the_front_have_different_values() -> None:
     goals = Goals({"edges": "minimize", "ones": "minimize"})
     criterion = JointCriterion(space=SPACE, model=joint(goals, noise=1e-6), acquisition=EI())
     values = criterion.of_batch(Batch.of(GRAPHS))  # nearly certain not to improve
@@ -121,7 +121,7 @@ def test_graphs_far_from_the_front_are_told_apart() -> None:
     assert len(np.unique(values.round(3))) > len(GRAPHS) / 3
 
 
-def test_a_front_of_three_is_searched_in_a_direction_that_the_seed_decides() -> None:
+def test_a_front_of_three_is_searched_in_a_direction_given_by_the_seed() -> None:
     goals = Goals({"edges": "maximize", "path": "minimize", "ones": "minimize"})
     model = joint(goals)
     one, two = (
@@ -131,7 +131,7 @@ def test_a_front_of_three_is_searched_in_a_direction_that_the_seed_decides() -> 
     assert (one.of_batch(batch) != two.of_batch(batch)).any()
     again = JointCriterion(space=SPACE, model=model, acquisition=EI(), seed=1)
     assert (one.of_batch(batch) == again.of_batch(batch)).all()
-    # the cost of the measured graphs, written down once more
+    # the cost of the measured graphs, computed independently
     known = goals.signs * known_means(model)
     low, high = known.min(axis=0), known.max(axis=0)
     weights = one._direction[2]
@@ -152,7 +152,7 @@ def test_a_front_of_three_is_searched_in_a_direction_that_the_seed_decides() -> 
     ],
     ids=lambda goals: f"{goals.combine}-{len(goals.names)}",
 )
-def test_small_spaces_are_proved_by_a_look_at_every_graph(goals: Goals) -> None:
+def test_small_spaces_are_proved_by_enumeration(goals: Goals) -> None:
     model = joint(goals)
     found = propose(SPACE, model, EI(), time_limit=60, exclude=GRAPHS, seed=4)
     assert (found.status, found.method) == ("optimal", "listing")
@@ -172,10 +172,10 @@ def test_a_batch_is_spread_along_the_front() -> None:
     assert isinstance(found, list)
     keys = {proposal.graph.canonical_key() for proposal in found}
     assert len(keys) == 3
-    assert found[0].value <= found[1].value  # what is believed leaves less to improve
+    assert found[0].value <= found[1].value  # a believed graph leaves less to improve
 
 
-def test_what_a_front_cannot_do_is_refused() -> None:
+def test_unsupported_options_of_a_front_are_refused() -> None:
     goals = Goals({"edges": "maximize", "path": "minimize"})
     with pytest.raises(InvalidInputError, match="a Pareto search takes acquisition 'ei'"):
         propose(SPACE, joint(goals), LCB(), "search")
@@ -205,7 +205,7 @@ def test_units_do_not_matter_to_a_front(seed: int, scale: float, shift: float) -
     np.testing.assert_allclose(one, two, rtol=1e-4, atol=1e-4)
 
 
-def test_goals_travel_to_other_processes() -> None:
+def test_goals_can_be_sent_to_other_processes() -> None:
     goals = Goals({"edges": "maximize", "path": "minimize"}, reference={"edges": 3, "path": 4.5})
     again = pickle.loads(pickle.dumps(goals))
     assert (again.properties, again.combine, again.reference) == (

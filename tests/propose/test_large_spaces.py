@@ -1,4 +1,4 @@
-"""Large spaces: memory is bounded by working in parts, and every step looks at the clock.
+"""Large spaces: memory is bounded by working in parts, and every step checks the clock.
 
 Clocks are faked or deadlines have passed already, so that nothing here depends on the machine.
 """
@@ -68,7 +68,7 @@ SPACES = {
 
 
 class Clock:
-    """A clock that moves on by one second whenever somebody looks at it."""
+    """A clock that advances by one second whenever it is read."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -128,10 +128,10 @@ def test_distances_to_a_space_in_parts_equal_those_at_once(
     monkeypatch.setattr(bogrape.counts, "_CHUNK_CELLS", 2 * space.n_max**2)
     assert space.excess(batch).tolist() == at_once.tolist()
     late = space.excess(batch, deadline=PAST)
-    assert np.isinf(late).all()  # nobody takes a graph that was not looked at for one inside
+    assert np.isinf(late).all()  # graphs not reached in time do not count as inside
 
 
-def test_what_follows_from_moves_is_set_in_parts_as_at_once(
+def test_attributes_derived_in_parts_equal_those_derived_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     space = SPACES["molecules"]
@@ -151,7 +151,7 @@ SITES = GraphSpace(nodes=("a", "b", "c"), labels={"a": "x", "b": "y", "c": "x"})
 
 
 @pytest.mark.parametrize("space", [GraphSpace(6, labels=3), SITES])
-def test_landmarks_are_every_shape_with_every_label(space: GraphSpace) -> None:
+def test_landmarks_combine_every_shape_with_every_label(space: GraphSpace) -> None:
     marks = landmarks(space, space.n_max)
     batch = marks.batch(np.arange(len(marks)))
     k = len(marks.shapes)
@@ -186,7 +186,7 @@ def test_small_graphs_beside_large_observations_count_as_large(
     monkeypatch.setattr(WeightPosterior, "features", watch)
     monkeypatch.setattr(value_parts, "_MOST_BYTES", 20_000)
     evaluate(objective, Batch.of(space.sample(30, n_nodes=3)))
-    assert max(sizes) <= 21_000  # and the features of nodes
+    assert max(sizes) <= 21_000  # including the features of nodes
     assert len(sizes) > 5
 
 
@@ -203,7 +203,7 @@ def test_moves_are_drawn_as_numpy_draws_them() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 7])
-def test_edges_are_moved_between_all_triples_of_nodes(n: int) -> None:
+def test_rewiring_uses_all_triples_of_nodes(n: int) -> None:
     rows = MoveTable.of(GraphSpace(n), n).rows
     triples = [tuple(row) for row in rows[rows[:, 0] == REWIRE][:, 1:4].tolist()]
     assert triples == list(permutations(range(n), 3))
@@ -222,7 +222,7 @@ def test_ties_broken_in_parts_equal_ties_broken_at_once(monkeypatch: pytest.Monk
             assert late == break_tie(ties, seen[:1], seed)
 
 
-def test_the_initial_design_in_parts_is_the_one_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_initial_design_in_parts_equals_that_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     space = GraphSpace((4, 6), labels=3)
 
     def chosen() -> list[Graph]:
@@ -238,17 +238,17 @@ def test_the_initial_design_in_parts_is_the_one_at_once(monkeypatch: pytest.Monk
     assert chosen() == at_once
 
 
-# -- a deadline changes no answer that is found before it ---------------------------------------
+# -- a deadline does not change results found before it -----------------------------------------
 
 
 @pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
 @pytest.mark.parametrize("distinct", [False, True])
-def test_a_deadline_in_the_far_future_changes_no_sample(space: GraphSpace, distinct: bool) -> None:
+def test_a_distant_deadline_changes_no_sample(space: GraphSpace, distinct: bool) -> None:
     expected = space.sample(12, seed=5, distinct=distinct)
     assert space.sample(12, seed=5, distinct=distinct, deadline=FAR) == expected
 
 
-def test_a_deadline_in_the_far_future_changes_no_search() -> None:
+def test_a_distant_deadline_changes_no_search() -> None:
     objective = objective_of(GraphSpace((3, 6), labels=2))
     elites = [
         search(objective, n_evaluations=8000, deadline=deadline) for deadline in (math.inf, FAR)
@@ -258,10 +258,10 @@ def test_a_deadline_in_the_far_future_changes_no_search() -> None:
     assert elites[0].n_evaluations == elites[1].n_evaluations
 
 
-# -- every step looks at the clock --------------------------------------------------------------
+# -- every step checks the clock ----------------------------------------------------------------
 
 
-def test_counting_stops_after_the_first_graphs_once_the_time_is_up(
+def test_counting_stops_after_the_first_graphs_once_time_is_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     batch = Batch.of(GraphSpace(5, labels=2, features=1).sample(10))
@@ -278,7 +278,7 @@ def test_counting_stops_after_the_first_graphs_once_the_time_is_up(
     assert counts.sizes.tolist() == [5, 5, 5]
 
 
-def test_graphs_that_there_was_no_time_for_have_infinite_values(
+def test_graphs_not_reached_in_time_have_infinite_values(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     space = GraphSpace(5, labels=2)
@@ -326,11 +326,11 @@ def test_walks_into_a_space_stop_at_the_deadline(clock: Clock) -> None:
     with pytest.raises(SamplingError) as caught:
         space.sample(5, deadline=120.0)
     assert caught.value.out_of_time
-    assert clock.now < 140  # whoever looks at the clock once the time is up, goes
+    assert clock.now < 140  # every loop ends at its first look after the deadline
 
 
 @pytest.mark.usefixtures("clock")
-def test_sampling_hands_over_what_it_found_in_time() -> None:
+def test_sampling_returns_the_graphs_found_in_time_with_its_error() -> None:
     space = GraphSpace((3, 30), labels=2)
     with pytest.raises(SamplingError) as caught:
         space.sample(200, seed=1, deadline=250.0)
@@ -339,7 +339,7 @@ def test_sampling_hands_over_what_it_found_in_time() -> None:
     assert all(space.contains(graph) for graph in found)
 
 
-def test_sampling_does_not_look_at_the_rules_of_all_sizes_if_time_is_short(
+def test_sampling_does_not_check_the_rules_of_all_sizes_if_time_is_short(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     space = GraphSpace((2, 90), labels=20)
@@ -351,11 +351,11 @@ def test_sampling_does_not_look_at_the_rules_of_all_sizes_if_time_is_short(
     assert not looked
 
 
-def test_search_evaluates_little_once_the_time_is_up() -> None:
+def test_search_evaluates_little_once_time_is_up() -> None:
     space = GraphSpace((4, 60), labels=20)
     objective = objective_of(space, graphs=GraphSpace((4, 9), labels=20).sample(6))
     elite = search(objective, deadline=PAST, starts=space.sample(2, n_nodes=4))
-    assert elite.n_evaluations <= 2  # of one size only, and no more than was there to begin with
+    assert elite.n_evaluations <= 2  # of one size only, and no more than its starts
 
 
 def test_landmarks_are_chosen_from_all_kinds_when_time_is_short(
@@ -387,10 +387,10 @@ def test_no_contradiction_is_sought_after_the_deadline(monkeypatch: pytest.Monke
     refuse_contradiction([space.shape(5)], True, space.rules, deadline=PAST)
 
 
-def test_an_impossible_space_is_left_to_the_engine_to_explain(
+def test_the_engine_explains_an_impossible_space(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(local_search, "_LAST_SECONDS", 60.0)  # enough on a busy machine
+    monkeypatch.setattr(local_search, "_LAST_SECONDS", 60.0)  # enough even on a busy machine
     space = GraphSpace(5, rules=(TwoConnected(), CycleRange(maximum=0)))
     elite = Elite(())
     assert find_any(objective_of(space, "ssp", GraphSpace(5).sample(4)), elite, Request())
@@ -408,7 +408,7 @@ def large() -> tuple[GraphSpace, GraphGP]:
 
 
 @pytest.mark.parametrize("method", ["auto", "search", "evolve", "sample"])
-def test_a_tiny_limit_still_gives_a_graph_of_a_large_space(
+def test_a_tiny_time_limit_still_gives_a_graph_of_a_large_space(
     large: tuple[GraphSpace, GraphGP], method: Method
 ) -> None:
     space, gp = large
@@ -418,7 +418,7 @@ def test_a_tiny_limit_still_gives_a_graph_of_a_large_space(
 
 
 @pytest.mark.parametrize("method", ["auto", "search", "evolve", "sample"])
-def test_no_graph_in_time_is_an_error_that_says_so(method: Method) -> None:
+def test_it_is_an_error_if_no_graph_is_found_in_time(method: Method) -> None:
     data = GraphSpace(8, labels=20).sample(4)
     gp = GraphGP("ssp", n_labels=20).fit(data, [0.0, 1.0, 2.0, 3.0])
     with pytest.raises(SamplingError, match="larger time_limit") as caught:
@@ -426,7 +426,7 @@ def test_no_graph_in_time_is_an_error_that_says_so(method: Method) -> None:
     assert caught.value.out_of_time
 
 
-def test_nothing_is_sought_at_the_last_moment_once_told_to_stop() -> None:
+def test_nothing_is_sought_at_the_last_moment_after_a_stop() -> None:
     space = GraphSpace(5)
     elite = Elite(())
     assert not find_any(objective_of(space, "ssp"), elite, Request(stop=lambda: True))
@@ -436,7 +436,7 @@ def test_nothing_is_sought_at_the_last_moment_once_told_to_stop() -> None:
 
 
 @pytest.mark.parametrize("method", ["search", "evolve"])
-def test_a_space_with_no_graph_left_is_called_so_even_at_a_tiny_limit(method: Method) -> None:
+def test_an_exhausted_space_is_reported_even_with_a_tiny_time_limit(method: Method) -> None:
     space = GraphSpace(3)
     everything = space.enumerate()
     gp = GraphGP("ssp").fit(everything, [0.0, 1.0])
@@ -445,7 +445,7 @@ def test_a_space_with_no_graph_left_is_called_so_even_at_a_tiny_limit(method: Me
 
 
 @pytest.mark.usefixtures("clock")
-def test_an_initial_design_makes_do_with_what_was_sampled_in_time(
+def test_an_initial_design_uses_the_graphs_sampled_in_time(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     space = GraphSpace((3, 30), labels=2)
@@ -469,21 +469,21 @@ def test_without_time_for_a_design_a_study_starts_with_any_graph(
     assert space.contains(plan.graph)
 
 
-def test_a_study_of_a_space_too_hard_to_sample_says_that_time_is_up() -> None:
+def test_a_study_reports_a_lack_of_time_if_a_space_is_hard_to_sample() -> None:
     planner = Planner(StudySettings(space=HARD, kernel="ssp"))
     with pytest.raises(SamplingError, match="before the time was up") as caught:
         planner.next([], seed=0, effort=Effort(1e-3))
-    assert caught.value.out_of_time  # and not that the space is used up
+    assert caught.value.out_of_time  # and not that the space is exhausted
 
 
 # -- the exact engine ---------------------------------------------------------------------------
 
 
 def not_needed(*_: object) -> object:
-    raise AssertionError("something large was made, and not needed")
+    raise AssertionError("something large was computed but not needed")
 
 
-def test_not_needed_is_made_of_counts_whose_corners_bound_nothing(
+def test_no_posterior_over_counts_is_made_where_its_bound_would_be_useless(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     space = GraphSpace(30, labels=20)
@@ -501,7 +501,7 @@ def _structure(space: GraphSpace) -> pieces.Structure:
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_pieces_not_reached_in_time_stay_whole_and_still_cover_the_space(
+def test_pieces_not_reached_in_time_remain_and_still_cover_the_space(
     kernel: KernelName,
 ) -> None:
     space = GraphSpace((2, 40), labels=3)
@@ -516,28 +516,28 @@ def test_pieces_not_reached_in_time_stay_whole_and_still_cover_the_space(
             assert all(item.bound <= value for item in homes)
 
 
-def test_compositions_are_listed_only_if_there_is_time_to_look_at_them() -> None:
+def test_compositions_are_listed_only_if_there_is_time_to_bound_them() -> None:
     objective = objective_of(GraphSpace(9, labels=4))
     soon = open_pieces(choose(objective), 1e9, deadline=time.monotonic() + 1e-3)
     assert {item.piece.composition for item in soon} == {None}
 
 
 class _Asked(Sequence[worker.Job]):
-    """Jobs that nobody may ask for."""
+    """Jobs that must not be read."""
 
     def __len__(self) -> int:
         return 3
 
     def __getitem__(self, index: object) -> worker.Job:  # type: ignore[override]
-        raise AssertionError("a job was made that could not be done in time")
+        raise AssertionError("a job was read that could not be done in time")
 
 
-def test_jobs_whose_turn_does_not_come_are_not_made() -> None:
+def test_jobs_that_are_not_started_are_not_read() -> None:
     assert dict(worker.solve_all(_Asked(), PAST)) == {0: None, 1: None, 2: None}
 
 
 class Gluttony:
-    """A job that takes more memory than a worker may have."""
+    """A job that takes more memory than a worker may use."""
 
     time_limit = 20.0
 
@@ -555,14 +555,14 @@ class Modesty:
         return len(np.ones(most_bytes() // 2 // 8))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are kept on Linux only")
+@pytest.mark.skipif(sys.platform != "linux", reason="memory limits are enforced on Linux only")
 def test_a_worker_out_of_memory_costs_its_own_job_only() -> None:
     jobs = [Gluttony(), Modesty(), Gluttony(), Modesty()]
     answers = dict(worker.solve_all(jobs, time.monotonic() + 60))
     assert answers == {0: None, 1: most_bytes() // 16, 2: None, 3: most_bytes() // 16}
 
 
-# -- from end to end, on the clock of this machine ----------------------------------------------
+# -- end to end, on the real clock --------------------------------------------------------------
 
 
 def _of_kernel(kernel: str) -> Callable[[Case], bool]:
@@ -571,22 +571,22 @@ def _of_kernel(kernel: str) -> Callable[[Case], bool]:
 
 @pytest.mark.deep
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_proposals_of_100_nodes_and_20_labels_keep_time_and_memory(kernel: str) -> None:
+def test_proposals_with_100_nodes_and_20_labels_keep_to_time_and_memory(kernel: str) -> None:
     outcomes = {case.name: measure(case) for case in filter(_of_kernel(kernel), cases())}
     assert len(outcomes) >= 2
     assert not {name: found for name, found in outcomes.items() if not found.kept}
 
 
-def test_every_case_of_the_benchmark_has_a_name_of_its_own() -> None:
+def test_every_case_of_the_benchmark_has_a_unique_name() -> None:
     names = [case.name for case in cases()]
     assert len(set(names)) == len(names) > 30
 
 
-# -- what the search of large graphs finds -------------------------------------------------------
+# -- results of the search of large graphs -------------------------------------------------------
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "sp"])
-def test_few_rounds_of_search_find_better_large_graphs_than_random_ones(kernel: Any) -> None:
+def test_a_few_rounds_of_search_find_better_large_graphs_than_random_ones(kernel: Any) -> None:
     space = GraphSpace(42, labels=3)
     graphs = space.sample(15, seed=0)
     gp = GraphGP(kernel, noise=1e-3, space=space, restarts=1)
@@ -597,7 +597,7 @@ def test_few_rounds_of_search_find_better_large_graphs_than_random_ones(kernel: 
     assert found.value < objective.of_batch(Batch.of(space.sample(300, seed=9))).min() - 0.1
 
 
-def test_moves_that_are_made_together_are_the_improving_ones() -> None:
+def test_only_improving_moves_are_made_together() -> None:
     space = GraphSpace(_MANY_NODES, labels=2)
     graphs = space.sample(4, seed=3)
     gp = GraphGP("ssp", noise=1e-3, restarts=1)
@@ -608,7 +608,7 @@ def test_moves_that_are_made_together_are_the_improving_ones() -> None:
     n = len(chains._current)
     moves = chains._moves.draw(n * 10, np.random.default_rng(1)).reshape(n, 10)
     scores = np.full((n, 10), np.inf)
-    scores[:, 3], scores[:, 7], scores[0, 5] = -1e3, -2e3, -3e3  # said to improve
+    scores[:, 3], scores[:, 7], scores[0, 5] = -1e3, -2e3, -3e3  # claimed to improve
     (two,) = chains._made_together(moves, scores)
     rng = np.random.default_rng(2)
     first, second = np.full(n, 7), np.full(n, 3)

@@ -1,4 +1,4 @@
-"""EI too small for a floating-point number, through the whole chain: its logarithm decides.
+"""If EI is too small for a floating-point number, its logarithm decides, from end to end.
 
 The oracle computes expected improvements with hundreds of digits from the public predictions.
 """
@@ -30,7 +30,7 @@ SPACES = {
     "esp": GraphSpace(4, labels=2),
     "rbf": GraphSpace(4, labels=2),
 }
-HOPELESS = (1e4, 1e7)  # improvements asked for, in deviations of the observed values
+HOPELESS = (1e4, 1e7)  # least improvements, in deviations of the observed values
 
 
 def _logs(gp: GraphGP, xi: float, graphs: Any) -> np.ndarray:
@@ -46,9 +46,7 @@ def _logs(gp: GraphGP, xi: float, graphs: Any) -> np.ndarray:
 
 @pytest.mark.parametrize("xi", HOPELESS)
 @pytest.mark.parametrize("kernel", SPACES)
-def test_the_best_of_graphs_that_promise_next_to_nothing_is_proposed(
-    kernel: str, xi: float
-) -> None:
+def test_the_best_graph_is_proposed_even_if_ei_underflows(kernel: str, xi: float) -> None:
     space = SPACES[kernel]
     gp = fitted(space, kernel, seed=1, noise=1e-3)
     scale = gp.posterior.model.y_scale
@@ -71,7 +69,7 @@ def test_the_best_of_graphs_that_promise_next_to_nothing_is_proposed(
     assert (searched.bound, searched.log_bound) == (-math.inf, math.inf)
 
 
-def test_a_study_whose_improvements_are_all_zero_proposes_the_largest_logarithm() -> None:
+def test_a_study_with_zero_improvements_proposes_the_largest_logarithm() -> None:
     space = GraphSpace(4, labels=2)
     study = Study(space, kernel="sp", noise=1e-3, n_initial=4, acquisition=EI(300.0), seed=3)
     for trial in study.ask(4):
@@ -104,7 +102,7 @@ class _Sure:
 
 
 def test_certain_graphs_that_are_no_better_can_still_be_proposed() -> None:
-    """Their improvement is nothing at all; the best mean comes first."""
+    """Their improvement is zero; the best mean comes first."""
     from bogrape.surrogate import FittedSurrogate
 
     space = GraphSpace(4)
@@ -116,7 +114,7 @@ def test_certain_graphs_that_are_no_better_can_still_be_proposed() -> None:
         assert math.isfinite(found.log_value)
 
 
-def test_deviations_that_rounding_decides_count_as_one() -> None:
+def test_deviations_that_are_only_rounding_count_as_the_smallest_one() -> None:
     gp = fitted(SPACES["ssp"], "ssp")
     criterion = Criterion(SPACES["ssp"], gp.posterior, EI())
     mean = np.full(3, 0.5 + gp.posterior.model.standard_best)
@@ -125,7 +123,7 @@ def test_deviations_that_rounding_decides_count_as_one() -> None:
     assert least == pytest.approx(-oracles.log_expected_improvement(0.5, CERTAIN, 0.0), rel=1e-9)
 
 
-def test_logarithms_and_numbers_are_of_the_same_value() -> None:
+def test_logarithms_and_values_agree() -> None:
     units = LogUnits(0.0, 20.0)
     assert units.value(-math.log(0.25)) == pytest.approx(-5.0)
     assert units.of_log(units.log(3.0)) == 3.0
@@ -146,7 +144,7 @@ LIES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_lies_about_logarithms_are_caught(lie: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_false_logarithms_are_caught(lie: str, monkeypatch: pytest.MonkeyPatch) -> None:
     space = SPACES["ssp"]
     gp = fitted(space, "ssp", seed=1, noise=1e-3)
     honest = portfolio.METHODS["exact"]

@@ -1,4 +1,4 @@
-"""Acquisitions of your own: any function of mean, deviation and best, proved where it can be."""
+"""Custom acquisitions: any function of mean, deviation and best value, proved where possible."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_in_a_small_space_the_best_of_all_graphs_is_found_and_proved(
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_best_numbers_of_labels_need_be_no_corner(seed: int) -> None:
-    """LCB and EI want all nodes alike; this one does not, and is proved all the same."""
+def test_the_best_composition_need_not_have_a_single_label(seed: int) -> None:
+    """LCB and EI prefer equal labels; this function does not, and is proved nevertheless."""
 
     def mixed(mean: Any, std: Any, best: float) -> Any:  # noqa: ARG001
         return np.asarray((std - 0.6 * reach) ** 2)
@@ -68,7 +68,7 @@ def test_the_best_numbers_of_labels_need_be_no_corner(seed: int) -> None:
 
 
 def assert_best_of_all_sampled(space: GraphSpace, gp: GraphGP, acquisition: Any) -> Any:
-    """For spaces too large for brute force: proved, and better than very many others."""
+    """For spaces too large for brute force: proved, and no worse than many random graphs."""
     proposal = propose(space, gp, acquisition, time_limit=60)
     assert proposal.status == "optimal"
     mean, std = gp.predict(space.sample(3000, seed=1))
@@ -77,14 +77,14 @@ def assert_best_of_all_sampled(space: GraphSpace, gp: GraphGP, acquisition: Any)
 
 
 @pytest.mark.parametrize("kernel", ["ssp", "essp"])
-def test_histograms_prove_what_cannot_be_listed(kernel: KernelName) -> None:
+def test_histograms_prove_spaces_that_cannot_be_listed(kernel: KernelName) -> None:
     space = GraphSpace(9, labels=2)
     gp = fitted(space, kernel, 1)
     for acquisition in OWN:
         assert assert_best_of_all_sampled(space, gp, acquisition).method != "listing"
 
 
-def test_in_a_large_space_a_monotone_one_has_a_bound_and_others_are_heuristics() -> None:
+def test_in_a_large_space_monotone_acquisitions_have_a_bound_and_others_none() -> None:
     space = GraphSpace(12, labels=4)
     gp = fitted(space, "sp")
     optimist = propose(space, gp, Optimist(), time_limit=4)
@@ -96,7 +96,7 @@ def test_in_a_large_space_a_monotone_one_has_a_bound_and_others_are_heuristics()
 
 
 @given(st.integers(0, 10_000), st.sampled_from(list(KERNELS)), st.sampled_from(list(SMALL)))
-def test_the_bound_of_a_monotone_one_is_below_all_values(
+def test_the_bound_of_a_monotone_acquisition_is_below_all_values(
     seed: int, kernel: KernelName, name: str
 ) -> None:
     space = SMALL[name]
@@ -107,7 +107,7 @@ def test_the_bound_of_a_monotone_one_is_below_all_values(
     assert bound <= Optimist()(mean, std, gp.posterior.model.best).min() + 1e-9
 
 
-# -- what is declared -----------------------------------------------------------------------------
+# -- declarations ---------------------------------------------------------------------------------
 
 
 def test_a_wrong_declaration_of_monotonicity_is_refused() -> None:
@@ -117,7 +117,7 @@ def test_a_wrong_declaration_of_monotonicity_is_refused() -> None:
                 propose(space, fitted(space, kernel), FalselyMonotone(), time_limit=3)
 
 
-def test_a_false_declaration_that_no_check_saw_is_caught_by_a_graph_below_the_bound(
+def test_a_false_declaration_missed_by_the_check_is_refuted_by_a_graph_below_the_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Criterion, "check_declared", lambda *_: None)
@@ -127,7 +127,7 @@ def test_a_false_declaration_that_no_check_saw_is_caught_by_a_graph_below_the_bo
 
 
 class _Backwards:
-    """Falls with the mean and rises with the deviation, and says the opposite."""
+    """Falls with the mean and rises with the deviation, but declares the opposite."""
 
     monotone = True
 
@@ -150,7 +150,7 @@ def test_lcb_and_ei_are_monotone_as_they_declare(
     assert not is_monotone(ProbabilityOfImprovement())
 
 
-# -- what it returns ------------------------------------------------------------------------------
+# -- returned values ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_lcb_and_ei_are_monotone_as_they_declare(
         (lambda mean, std, best: ["good"] * len(mean + std + best), "array of numbers, got list"),
     ],
 )
-def test_values_that_make_no_sense_are_refused(function: Any, message: str) -> None:
+def test_invalid_values_are_refused(function: Any, message: str) -> None:
     space = GraphSpace(4)
     with pytest.raises(InvalidInputError, match=message):
         propose(space, fitted(space), function, time_limit=5)

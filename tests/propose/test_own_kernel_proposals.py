@@ -1,4 +1,4 @@
-"""Kernels of your own: proved where a proof exists, and never called what they are not."""
+"""Custom kernels: proposals are proved where a proof exists, and never called optimal otherwise."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_many_instances(name: str, kernel: Kernel, seed: int) -> None:
         assert_best_of_all(SMALL[name], gp, acquisition, seed=seed)
 
 
-def test_without_labels_of_paths_histograms_prove_what_cannot_be_listed() -> None:
+def test_histograms_prove_large_spaces_for_kernels_without_labels_of_paths() -> None:
     space = GraphSpace(9, labels=2)
     gp = fitted(space, Laplacian())
     proposal = propose(space, gp, time_limit=60)
@@ -82,7 +82,7 @@ def test_in_a_large_space_nothing_is_called_optimal_without_a_proof() -> None:
     space = GraphSpace(12, labels=4)
     gp = fitted(space, Gaussian())
     proposal = propose(space, gp, time_limit=5)
-    assert proposal.status == "time_limit"  # the kernel tells its largest value
+    assert proposal.status == "time_limit"  # the kernel declares its largest value
     others = gp_value(gp, space.sample(300, seed=1), LCB(1.0))
     assert -math.inf < proposal.bound <= min(proposal.value, others.min())
 
@@ -94,7 +94,7 @@ def test_in_a_large_space_nothing_is_called_optimal_without_a_proof() -> None:
     assert (untold.status, untold.bound) == ("heuristic", -math.inf)
 
 
-def test_a_largest_value_that_is_not_true_is_refused() -> None:
+def test_a_false_largest_value_is_refused() -> None:
     class Modest(Edges):
         def largest(self) -> float:
             return 1e-3
@@ -113,14 +113,14 @@ class FlaggedAsSSP(Edges):
         return counts.lengths / counts.sizes[:, None] ** 2
 
 
-def test_the_program_of_the_paper_is_refused_for_another_kernel() -> None:
+def test_the_paper_s_program_refuses_other_kernels() -> None:
     space = GraphSpace(4)
     for kernel in (FlaggedAsSSP(), Gaussian()):
         with pytest.raises(UnsupportedError, match=r"one of the kernels ssp, sp, essp, esp"):
             propose(space, fitted(space, kernel), method="mip", time_limit=10)
 
 
-def test_proofs_ask_what_a_kernel_is_and_not_what_it_has() -> None:
+def test_proofs_depend_on_the_class_of_a_kernel_and_not_on_its_attributes() -> None:
     space = GraphSpace(4, labels=2)
     criterion = Criterion(space, fitted(space, FlaggedAsSSP()).posterior, LCB(1.0))
     assert type(choose(criterion)) is OwnHistograms
@@ -129,7 +129,7 @@ def test_proofs_ask_what_a_kernel_is_and_not_what_it_has() -> None:
     assert_best_of_all(space, fitted(space, FlaggedAsSSP()), LCB(1.0))
 
 
-def test_what_cannot_be_sent_to_workers_stays_in_this_process() -> None:
+def test_kernels_that_cannot_be_sent_to_workers_stay_in_this_process() -> None:
     class Local(Laplacian):
         pass
 

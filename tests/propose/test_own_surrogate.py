@@ -1,4 +1,4 @@
-"""Surrogates of your own: searched, proved by listing, and refused when they make no sense."""
+"""Custom surrogates: searched, proved by listing, and refused if their predictions are invalid."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_search_finds_the_optimum_that_listing_proves() -> None:
     assert found.value == pytest.approx(exact.value, abs=1e-9)
 
 
-def test_a_program_of_rows_is_refused() -> None:
+def test_the_mip_is_refused() -> None:
     space = GraphSpace(4)
     with pytest.raises(
         UnsupportedError,
@@ -78,7 +78,7 @@ def test_a_program_of_rows_is_refused() -> None:
         propose(space, fitted(space), method="mip")
 
 
-# -- what it predicts -----------------------------------------------------------------------------
+# -- predictions ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -104,13 +104,13 @@ def test_a_program_of_rows_is_refused() -> None:
         (lambda graphs: (["a"] * len(graphs), ["b"] * len(graphs)), "arrays of numbers, got list"),
     ],
 )
-def test_predictions_that_make_no_sense_are_refused(answer: Any, message: str) -> None:
+def test_invalid_predictions_are_refused(answer: Any, message: str) -> None:
     space = GraphSpace(4)
     with pytest.raises(InvalidInputError, match=rf"surrogate Constant: expected .*{message}"):
         propose(space, fitted(space, surrogate=Constant(answer)))
 
 
-def test_a_surrogate_that_sees_how_nodes_are_numbered_is_refused() -> None:
+def test_a_surrogate_that_depends_on_the_numbering_of_nodes_is_refused() -> None:
     def first_degree(graphs: Sequence[Graph]) -> Any:
         return np.array([g.adjacency[0].sum() for g in graphs]), np.ones(len(graphs))
 
@@ -120,7 +120,7 @@ def test_a_surrogate_that_sees_how_nodes_are_numbered_is_refused() -> None:
             propose(space, fitted(space, surrogate=Constant(first_degree)), method=method)  # type: ignore[call-overload]
 
 
-def test_a_surrogate_may_see_nodes_that_have_names() -> None:
+def test_a_surrogate_may_distinguish_nodes_that_have_names() -> None:
     def first_degree(graphs: Sequence[Graph]) -> Any:
         return np.array([g.adjacency[0].sum() for g in graphs]), np.ones(len(graphs))
 
@@ -130,7 +130,7 @@ def test_a_surrogate_may_see_nodes_that_have_names() -> None:
     assert proposal.graph.adjacency[0].sum() == 1
 
 
-def test_a_surrogate_that_changes_its_mind_is_refused() -> None:
+def test_a_surrogate_with_changing_predictions_is_refused() -> None:
     rng = np.random.default_rng(0)
 
     def noise(graphs: Sequence[Graph]) -> Any:
@@ -141,7 +141,7 @@ def test_a_surrogate_that_changes_its_mind_is_refused() -> None:
         propose(space, fitted(space, surrogate=Constant(noise)))
 
 
-def test_the_surrogate_is_asked_about_graphs_of_the_space_only_and_about_many_at_a_time() -> None:
+def test_the_surrogate_predicts_many_graphs_at_a_time_all_of_them_in_the_space() -> None:
     space = GraphSpace(8, labels=2, rules=[constraints.NumberOfEdges(0, 9)])
     asked: list[list[Graph]] = []
 
@@ -156,7 +156,7 @@ def test_the_surrogate_is_asked_about_graphs_of_the_space_only_and_about_many_at
     assert space.contains_each(graphs).all()
     assert len(graphs) / len(asked) > 20
     numbered = {graph.to_json() for graph in graphs}
-    assert len(numbered) > 0.9 * len(graphs)  # hardly any is asked about twice
+    assert len(numbered) > 0.9 * len(graphs)  # hardly any is predicted twice
 
 
 def _data(space: GraphSpace) -> tuple[list[Graph], list[float]]:
@@ -193,7 +193,7 @@ def test_values_in_parts_equal_values_at_once() -> None:
     assert (joined == 36).all()
 
 
-# -- what it was fitted to ------------------------------------------------------------------------
+# -- observations ---------------------------------------------------------------------------------
 
 
 def test_batches_fit_the_surrogate_again_with_believed_values() -> None:
@@ -210,10 +210,10 @@ def test_batches_fit_the_surrogate_again_with_believed_values() -> None:
     assert second.value == pytest.approx(found[1].value, abs=1e-9)
     pending = propose(space, model, pending=[found[0].graph], time_limit=30)
     assert pending.value == pytest.approx(found[1].value, abs=1e-9)
-    assert len(model.graphs) == len(model.y)  # the model itself is as it was
+    assert len(model.graphs) == len(model.y)  # the model itself is unchanged
 
 
-def test_a_bare_surrogate_will_do_for_one_graph_with_lcb() -> None:
+def test_a_bare_surrogate_is_enough_for_one_graph_with_lcb() -> None:
     space = GraphSpace(5, labels=2)
     model = fitted(space, 1)
     proposal = propose(space, model.surrogate, LCB(0.5), time_limit=30)
@@ -240,7 +240,7 @@ def test_a_posterior_of_your_own_is_refused_with_a_remedy() -> None:
         propose(GraphSpace(4), Mine())  # type: ignore[call-overload]
 
 
-def test_fitting_leaves_what_was_given_untouched() -> None:
+def test_fitting_does_not_change_the_given_surrogate() -> None:
     original = Neighbours(k=2)
     graphs, y = dataset(GraphSpace(4), "random", 0)
     model = FittedSurrogate.fit(original, graphs, y)
@@ -254,7 +254,7 @@ def test_fitting_leaves_what_was_given_untouched() -> None:
 
 
 def test_a_gaussian_process_is_a_surrogate_too() -> None:
-    """Through `predict` alone it has the same proposals."""
+    """Used through `predict` alone, it gives the same proposals."""
     space = GraphSpace(5, labels=2)
     graphs, y = dataset(space, "random", 3)
     gp = GraphGP("sp", n_labels=2).fit(graphs, y)
@@ -275,7 +275,7 @@ def test_path_shares_have_one_width_and_lose_no_pairs() -> None:
     np.testing.assert_allclose(rows[:, :12].sum(axis=1), 1.0)
 
 
-def test_regressors_of_scikit_learn_tell_a_deviation_or_are_refused() -> None:
+def test_regressors_of_scikit_learn_without_a_deviation_are_refused() -> None:
     pytest.importorskip("sklearn")
     from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
     from sklearn.gaussian_process import GaussianProcessRegressor
@@ -303,7 +303,7 @@ def test_regressors_of_scikit_learn_tell_a_deviation_or_are_refused() -> None:
             propose(space, FittedSurrogate.fit(RegressorSurrogate(regressor, shares), graphs, y))
 
 
-def test_what_search_has_found_survives_a_listing_that_takes_too_long(
+def test_the_result_of_the_search_survives_a_listing_that_takes_too_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     space = GraphSpace(5, labels=2)

@@ -1,4 +1,4 @@
-"""Proposers that lie, one lie at a time: the last gate lets none of them through."""
+"""Proposers with one false claim at a time: the final check catches all of them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def taken() -> list[Graph]:
 def answer(
     lie: Lie, gp: GraphGP, monkeypatch: pytest.MonkeyPatch, method: Any = "exact", **options: Any
 ) -> Any:
-    """What `propose` makes of a proposer that tells this lie about an honest proposal."""
+    """Call `propose` with a proposer that applies this lie to an honest proposal."""
     proposer = portfolio.METHODS[method]
 
     def liar(objective: Criterion, request: Request) -> Any:
@@ -56,7 +56,7 @@ def answer(
 
 
 def _of_graph(graph: Graph) -> Lie:
-    """As honest as can be about another graph."""
+    """An honest proposal of another graph."""
     return lambda proposal, objective, _: objective.proposal(
         graph,
         objective.of_graph(graph),
@@ -90,7 +90,7 @@ OUTSIDE = {
 def test_a_graph_outside_the_space_is_caught(
     graph: Graph, gp: GraphGP, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever its value: the number is that of the honest proposal."""
+    """Whatever its value; the number is that of the honest proposal."""
 
     def lie(proposal: Proposal, *_: Any) -> Proposal:
         return replace(proposal, graph=graph)
@@ -112,7 +112,7 @@ def test_a_result_that_is_not_a_proposal_is_caught(
 
 
 @pytest.mark.parametrize("way", ["exclude", "pending"])
-def test_an_excluded_or_pending_graph_is_caught_however_numbered(
+def test_an_excluded_or_pending_graph_is_caught_in_any_numbering(
     way: str, gp: GraphGP, taken: list[Graph], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for graph in taken:
@@ -132,7 +132,7 @@ def test_a_graph_of_the_same_batch_is_caught(gp: GraphGP, monkeypatch: pytest.Mo
 
 
 def _changed(**changes: Any) -> Lie:
-    """Numbers are added to those of the proposal, unless they are not finite."""
+    """Add finite numbers to those of the proposal; replace everything else."""
 
     def lie(proposal: Proposal, *_: Any) -> Proposal:
         made = {}
@@ -171,10 +171,10 @@ LIES: dict[str, tuple[Lie, str]] = {
     "another scale": (_changed(scale=1e3), "the scale"),
     "heuristic with a bound": (_changed(status="heuristic"), "no bound with the status"),
     "unknown status": (_changed(status="proved"), "one of optimal, time_limit, heuristic"),
-    "no method": (_changed(method=""), "what found the graph"),
-    "a method that is no text": (_changed(method=None), "what found the graph"),
-    "proved by search": (_changed(method="search"), "what proved the bound"),
-    "proved by sampling": (_changed(method="sample"), "what proved the bound"),
+    "no method": (_changed(method=""), "a non-empty text as its method"),
+    "a method that is no text": (_changed(method=None), "a non-empty text as its method"),
+    "proved by search": (_changed(method="search"), "a method that includes a proof"),
+    "proved by sampling": (_changed(method="sample"), "a method that includes a proof"),
 }
 
 
@@ -213,7 +213,7 @@ def test_a_heuristic_that_claims_a_proof_is_caught(
 
 
 @pytest.mark.parametrize("method", ["auto", "exact", "mip", "search", "evolve", "sample"])
-def test_who_tells_the_truth_is_believed(
+def test_honest_proposals_are_accepted(
     method: str, gp: GraphGP, taken: list[Graph], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = answer(lambda proposal, *_: proposal, gp, monkeypatch, method, exclude=taken)
@@ -255,7 +255,7 @@ def objective(gp: GraphGP) -> Criterion:
 
 
 def _only(monkeypatch: pytest.MonkeyPatch, *witnesses: str) -> None:
-    """Leave out neighbours or samples."""
+    """Keep only these kinds of witnesses."""
     if "neighbours" not in witnesses:
         monkeypatch.setattr(module.MoveTable, "of", lambda *_: ())
     if "samples" not in witnesses:
@@ -312,10 +312,10 @@ SMALL = {
     seed=st.integers(0, 4),
     data=st.data(),
 )
-def test_the_gate_never_refuses_a_bound_that_brute_force_confirms(
+def test_a_bound_that_brute_force_confirms_is_never_refused(
     name: str, kernel: str, seed: int, data: st.DataObject
 ) -> None:
-    """Any graph, bound and exclusions: refused only if there is a graph below the bound."""
+    """Any graph, bound and exclusions: refused only if a graph is below the bound."""
     space = SMALL[name]
     objective = Criterion(space, fitted(space, kernel, seed=seed).posterior, LCB(1.0))
     graphs = everything(space)
@@ -347,7 +347,7 @@ def _is_refused(proposal: Proposal, objective: Criterion, request: Request) -> b
 def test_a_bound_in_a_space_of_large_graphs_is_checked_at_no_cost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """No witness is made where a single one takes long."""
+    """No witness is made if a single one takes long."""
     space = GraphSpace(200)
     gp = GraphGP("ssp", restarts=1).fit(space.sample(3, seed=0), [0.0, 1.0, 2.0])
     objective = Criterion(space, gp.posterior, LCB(1.0))
@@ -364,7 +364,7 @@ def test_a_bound_in_a_space_of_large_graphs_is_checked_at_no_cost(
     assert not made
 
 
-# -- about nothing ------------------------------------------------------------------------------
+# -- not a number -------------------------------------------------------------------------------
 
 
 def test_an_acquisition_that_is_not_a_number_is_named(gp: GraphGP) -> None:

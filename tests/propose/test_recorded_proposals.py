@@ -1,14 +1,14 @@
-"""The same proposals as on record (tests/data/proposals.json), asked in one process.
+"""Proposals equal those on record (tests/data/proposals.json), all made in one process.
 
-The record was made by a process for each question, so an answer that depended on what the engine
-remembers of earlier questions would differ here. Where the arithmetic is that of the record (the
-processor, the BLAS, the versions of the solvers), every bit must be the same. Elsewhere other
-rounding moves values by less than a tie is worth, and those of a fitted model by what an optimiser
-leaves open; the graph, the status and the method are the same still.
+The record was made by one process per question, so an answer that depended on what the engine
+remembers of earlier questions would differ here. If the arithmetic is that of the record (the
+processor, the BLAS, the versions of the solvers), every bit must be the same. Otherwise, rounding
+moves values by less than the tolerance of ties, and those of a fitted model by the accuracy of
+the optimiser; the graph, the status and the method are still the same.
 
     python tests/record_proposals.py --against OLD/src
 
-compares two versions in one run, every bit on every machine.
+compares two versions in one run, bit by bit, on any machine.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def assert_as_recorded(name: str) -> None:
         pytest.importorskip("rdkit")
     saved, found = SAVED["answers"][name], instance.answers()
     near = NEAR.get(instance.way, USUALLY)
-    if the_clock_had_a_say(found):  # what is proved is the same still
+    if the_clock_had_a_say(found):  # the proofs still agree
         compared = ("value", "bound", "status")
         assert differences(saved, found, near, compared) == []
     elif SAVED["arithmetic"] == arithmetic():
@@ -53,21 +53,21 @@ def assert_as_recorded(name: str) -> None:
 
 
 def _whoever_found_it(answers: list[Any]) -> list[Any]:
-    """The answers without their finder: on a busy machine, workers may be ahead of the search."""
+    """Answers without what found them: on a busy machine, workers may overtake the search."""
     return [{**answer, "method": answer["method"].removeprefix("search+")} for answer in answers]
 
 
 def _named_here(instance: Instance, saved: list[Any]) -> list[Any]:
-    """The answers with identities as this version of igraph or RDKit writes them."""
+    """The answers with identities of this version of igraph or RDKit."""
     identity = SPACES[instance.space]().identity
     return [{**answer, "identity": identity(Graph.from_json(answer["graph"]))} for answer in saved]
 
 
-def test_all_questions_are_on_record_and_cover_what_they_should() -> None:
+def test_all_questions_are_on_record_and_cover_all_cases() -> None:
     assert list(SAVED["answers"]) == list(INSTANCES)
     assert len(INSTANCES) >= 60
     covered = {(instance.kernel, instance.way) for instance in INSTANCES.values()}
-    assert len(covered) == 20  # four kernels, asked in five ways
+    assert len(covered) == 20  # four kernels, five ways each
     answers = [answer for found in SAVED["answers"].values() for answer in found]
     assert {answer["status"] for answer in answers} == {"optimal", "heuristic"}
     assert sum(answer["status"] == "optimal" for answer in answers) >= 100
@@ -111,7 +111,7 @@ SOUND = {
     ],
     ids=str,
 )
-def test_the_comparison_tells_answers_apart(
+def test_the_comparison_notices_differences(
     change: dict[str, Any], near: float, n_differences: int
 ) -> None:
     assert len(differences([SOUND], [{**SOUND, **change}], near)) == n_differences

@@ -1,7 +1,7 @@
-"""CP-SAT is not taken at its word: a sample of its proofs is made again without symmetry detection.
+"""A sample of the proofs by CP-SAT is repeated without symmetry detection.
 
-Symmetry detection is the part of the solver that has been wrong before: a symmetry that is none
-makes it call a model infeasible that has a solution.
+Symmetry detection is a part of the solver that has been wrong before: a false symmetry makes it
+call a feasible model infeasible.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SPACES = [
 
 
 class Plain(cp_model.CpSolver):
-    """A solver that looks for no symmetries and leaves the model as it is given."""
+    """A solver that does not detect symmetries."""
 
     n_made = 0
 
@@ -52,7 +52,7 @@ class Plain(cp_model.CpSolver):
 
 
 def _tasks(kernel: str, seed: int) -> list[SolvePiece]:
-    """Pieces of a random instance, each to be settled against values near its best."""
+    """Pieces of a random instance, each with a value to beat near the best."""
     rng = np.random.default_rng([seed, len(kernel), ord(kernel[0])])
     space = SPACES[int(rng.integers(len(SPACES)))]
     unlabelled = kernel in ("ssp", "essp")
@@ -76,7 +76,7 @@ def _both(task: SolvePiece, monkeypatch: pytest.MonkeyPatch) -> tuple[Answer, An
 
 
 def assert_alike_if_finished(task: SolvePiece, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """True if both solves were finished; then they must have found the same."""
+    """True if both solves were finished; then they must agree."""
     usual, plain = _both(task, monkeypatch)
     if not (usual.proved and plain.proved):
         return False
@@ -86,7 +86,7 @@ def assert_alike_if_finished(task: SolvePiece, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("kernel", ["ssp", "sp"])
-def test_a_few_pieces_are_settled_alike_without_symmetry_detection(
+def test_a_few_pieces_have_the_same_answer_without_symmetry_detection(
     kernel: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = Plain.n_made
@@ -98,7 +98,7 @@ def test_a_few_pieces_are_settled_alike_without_symmetry_detection(
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(25))
 @pytest.mark.parametrize("kernel", ["ssp", "sp", "essp", "esp"])
-def test_pieces_are_settled_alike_without_symmetry_detection(
+def test_pieces_have_the_same_answer_without_symmetry_detection(
     kernel: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     finished = [assert_alike_if_finished(task, monkeypatch) for task in _tasks(kernel, seed)]
@@ -113,7 +113,7 @@ def _facts(seed: int) -> list[tuple[int, int, Fact]]:
 
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(5))
-def test_facts_that_come_with_the_package_are_proved_again_without_symmetry_detection(
+def test_facts_shipped_with_the_package_are_proved_again_without_symmetry_detection(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cp_model, "CpSolver", Plain)

@@ -1,7 +1,7 @@
-"""The units of the objective: ``y -> a y + b`` changes nothing but the units of the answer.
+"""Replacing ``y`` by ``a y + b`` changes nothing but the units of the answer.
 
-The optimum is found by brute force, in standardised units: y is standardised in fractions, and the
-posterior is the textbook's, from kernel matrices of quadruple sums.
+The optimum is found by brute force, in standardised units: y is standardised with fractions, and
+the posterior follows the textbook, with kernel matrices computed as quadruple sums.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _data(kernel: str, seed: int) -> tuple[list[Graph], np.ndarray]:
 def _asked(
     kernel: str, acquisition: LCB | EI, scale: float = 1.0, offset: float = 0.0, seed: int = 0
 ) -> tuple[GraphGP, np.ndarray, Proposal]:
-    """A proposal for data in other units, ``xi`` in these units, too."""
+    """A proposal for data in other units, with ``xi`` in the same units."""
     space, (graphs, y) = SPACES[kernel], _data(kernel, seed)
     values = scale * y + offset
     gp = GraphGP(kernel, noise=1e-4, n_labels=space.n_labels, restarts=1).fit(graphs, values)
@@ -74,7 +74,7 @@ def _matrices(kernel: str, seed: int) -> tuple[np.ndarray, ...]:
 def _standard_values(
     kernel: str, acquisition: LCB | EI, gp: GraphGP, values: np.ndarray, scale: float, seed: int
 ) -> np.ndarray:
-    """The acquisition of every graph of the space by the textbook, standardised."""
+    """The textbook acquisition value of every graph of the space, standardised."""
     y, _, deviation = oracles.exact_standardisation(values)
     own = gp.hyperparameters
     K_g, K_f, k_g, k_f, k_gg, k_ff = _matrices(kernel, seed)
@@ -93,7 +93,7 @@ def _standard_values(
 def assert_optimal_in_deviations(
     kernel: str, acquisition: LCB | EI, scale: float, offset: float = 0.0, seed: int = 0
 ) -> Proposal:
-    """The proposal is the optimum by brute force: in deviations, not in units."""
+    """The proposal is the optimum by brute force, compared in deviations and not in units."""
     gp, values, proposal = _asked(kernel, acquisition, scale, offset, seed)
     truth = _standard_values(kernel, acquisition, gp, values, scale, seed)
     graphs = everything(SPACES[kernel])
@@ -115,7 +115,7 @@ def assert_optimal_in_deviations(
 
 @acquisitions
 @kernels
-def test_a_power_of_two_changes_no_bit_but_those_of_the_scale(
+def test_a_power_of_two_changes_nothing_but_the_scale_bit_by_bit(
     kernel: str, acquisition: LCB | EI
 ) -> None:
     _, _, base = _asked(kernel, acquisition)
@@ -154,7 +154,7 @@ def test_an_offset_changes_nothing_but_units(kernel: str, acquisition: LCB | EI)
     st.booleans(),
     st.integers(0, 50),
 )
-def test_no_units_change_the_answer(
+def test_units_do_not_change_the_answer(
     kernel: str, acquisition: LCB | EI, power: float, far: float, below: bool, seed: int
 ) -> None:
     scale = 10.0**power
@@ -183,8 +183,8 @@ def test_other_methods_do_not_depend_on_units_either(
 
 
 @pytest.mark.parametrize(("scale", "offset"), [(1.0, 0.0), (0.01, -1e6), (1e-12, 0.0)])
-def test_a_proof_that_time_cuts_off_is_called_so_in_all_units(scale: float, offset: float) -> None:
-    """An offset of 1e8 deviations made this one optimal, its bound ten deviations away."""
+def test_an_interrupted_proof_is_reported_as_such_in_all_units(scale: float, offset: float) -> None:
+    """With an offset of 1e8 deviations it used to be called optimal, with a bound ten away."""
     space = GraphSpace(20, labels=3)
     rng = np.random.default_rng(0)
     graphs = [random_graph(space, 20, rng) for _ in range(25)]
@@ -199,7 +199,7 @@ def test_a_proof_that_time_cuts_off_is_called_so_in_all_units(scale: float, offs
 
 
 class _Unitless:
-    """Minus the probability of improvement: an acquisition whose values have no units at all."""
+    """Minus the probability of improvement: an acquisition whose values have no units."""
 
     def __call__(self, mean: Any, std: Any, best: float) -> Any:
         from scipy.special import ndtr
@@ -229,7 +229,7 @@ def test_an_acquisition_of_your_own_may_have_any_units(acquisition: Any, scale: 
 
 
 class _InfiniteWhereObserved:
-    """As if the deviation of observed graphs were zero, and divided by."""
+    """Like an acquisition that divides by a deviation of zero at observed graphs."""
 
     def __init__(self, everywhere: bool) -> None:
         self._known = 1e9 if everywhere else 0.05
@@ -273,7 +273,7 @@ def test_values_beyond_the_largest_number_are_that_number() -> None:
 def test_a_wrong_value_or_bound_is_caught_in_all_units(
     wrong: dict[str, float], scale: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wrong by a thousandth of a deviation."""
+    """It is off by a thousandth of a deviation."""
     space = SPACES["ssp"]
 
     def broken(objective: Criterion, request: Any) -> Proposal:  # noqa: ARG001

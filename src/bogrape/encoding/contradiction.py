@@ -1,6 +1,6 @@
 """Rules that no graph satisfies together: found by solving for any graph at all.
 
-Meant for messages, once nothing was found by cheaper means.
+Used for messages, once cheaper means have found nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .structure import structures
 
 _MOST_NODES = 12
 _MOST_TRIALS = 400
-_EFFORT = 5.0  # deterministic seconds for the proof, and again for making it small
+_EFFORT = 5.0  # deterministic seconds for the proof, and as many again to shrink it
 
 
 def refuse_contradiction(
@@ -30,12 +30,12 @@ def refuse_contradiction(
     rules: Sequence[Rule],
     deadline: float = math.inf,
 ) -> None:
-    """Raise, naming a smallest set of contradictory rules, if it is shown that there is no graph.
+    """Raise, naming a smallest set of contradictory rules, if there is provably no graph.
 
     Effort is counted in the solver's own deterministic seconds: the same rules always get the same
-    answer, unless the deadline (a `time.monotonic` value) comes first. If it ends early, rules may
-    be named that could have been spared. Nothing is tried on large graphs, where writing the model
-    down takes too long already.
+    answer, unless the deadline (a `time.monotonic` value) comes first. If time or effort run out,
+    the set may contain rules that are not needed. Large graphs are not tried: building their model
+    alone takes too long.
     """
     if max(shape.n_nodes for shape in shapes) > _MOST_NODES:
         return
@@ -76,10 +76,10 @@ def contradiction(rules: Sequence[Rule]) -> InfeasibleSpaceError:
 def smallest_conflict(
     rules: Sequence[Rule], impossible: Callable[[Sequence[Rule]], bool]
 ) -> list[Rule]:
-    """A smallest set of rules that is impossible, given that all of them together are.
+    """A smallest impossible subset of rules that are impossible together.
 
-    First rules are left out one by one as long as no graph appears, which gives a set none of whose
-    rules can be spared; then all smaller sets are tried.
+    First, rules are dropped one by one while the others remain impossible, so that each of the
+    rest is needed; then all smaller sets are tried.
     """
     culprits = list(rules)
     for rule in rules:

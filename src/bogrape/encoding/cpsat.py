@@ -1,4 +1,4 @@
-"""Setting up CP-SAT, and reading what it answers: the only place where a solver is made."""
+"""Setting up CP-SAT and reading its answers: the only place that creates a solver."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ortools.sat.python import cp_model
 
 from ..machine import solver_megabytes
 
-_LEAST_SECONDS = 0.01  # what is late already is cut off at once; the solver refuses less than zero
+_LEAST_SECONDS = 0.01  # after the deadline, a solve ends at once; CP-SAT refuses negative limits
 
 
 def new_solver(
@@ -19,10 +19,10 @@ def new_solver(
     clauses: bool = False,
     limit_memory: bool = True,
 ) -> Any:
-    """A solver with one thread, which gives the same answer every time if the clock allows.
+    """A solver with one thread, which gives the same answer every time unless time runs out.
 
-    With ``clauses`` it makes no linear programs: they say little where all variables are Boolean.
-    The limit on memory is meant for processes of our own, because it counts all that a process has.
+    With ``clauses`` it uses no linear programs: they help little if all variables are Boolean.
+    The memory limit is meant for our own processes, because it counts all memory of a process.
     """
     solver = cp_model.CpSolver()
     parameters = solver.parameters
@@ -44,7 +44,7 @@ def has_solution(status: Any) -> bool:
 
 
 def objective_bound(solver: Any, status: Any) -> float:
-    """The solver's bound on the objective it minimises; minus infinity where it has none to tell.
+    """The solver's bound on the objective it minimises; minus infinity if it has none.
 
     A solve that is cut off early reports the status UNKNOWN with a bound of 0, which means nothing.
     """

@@ -1,4 +1,4 @@
-"""All different graphs of a structure, from the encoding the exact engine uses."""
+"""All distinct graphs of a structure, from the encoding of the exact engine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .structure import Structure
 
 
 class _Visit(cp_model.CpSolverSolutionCallback):
-    """Shows every solution's graph, until ``enough`` says that it has seen enough."""
+    """Passes the graph of every solution to ``enough``, until that returns True."""
 
     def __init__(self, encoding: GraphEncoding, enough: Callable[[Graph], bool]) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class _Visit(cp_model.CpSolverSolutionCallback):
             self._seen.add(graph)
             try:
                 self.stopped = self._enough(graph)
-            except Exception as error:  # a rule of the user's; the solver must not see it
+            except Exception as error:  # from a user's rule; must not reach the solver
                 self.stopped, self.error = True, error
             if self.stopped:
                 self.stop_search()
@@ -41,11 +41,11 @@ class _Visit(cp_model.CpSolverSolutionCallback):
 def visit_graphs(
     encoding: GraphEncoding, enough: Callable[[Graph], bool], deadline: float = math.inf
 ) -> None:
-    """Show each graph of a model once, until ``enough`` returns True.
+    """Pass each graph of a model to ``enough`` once, until it returns True.
 
     Past the ``deadline`` (a `time.monotonic` value) `TimeoutError` is raised. The encoding should
-    be ``unique``; helpers that a rule leaves open would make many solutions of one graph, so then
-    every graph found is forbidden before the next is asked for.
+    be ``unique``; if a rule leaves helper variables open, one graph has many solutions, so each
+    graph found is forbidden before the solver looks for the next.
     """
     if encoding.structure.decides_helpers:
         visit = _Visit(encoding, enough)
@@ -84,12 +84,12 @@ def enumerate_graphs(
 ) -> Iterator[Graph]:
     """Every graph of the structure once (`Structure.identity`), by diameter, then identity.
 
-    Graphs come in canonical numbering, unless a rule names nodes and so tells numberings apart.
+    Graphs come in canonical numbering, unless a rule names nodes and so distinguishes numberings.
     A ``limit`` bounds their number; which ones are returned is unspecified. Past the ``deadline``
     (a `time.monotonic` value) `TimeoutError` is raised.
     """
     left = limit
-    known: set[str] = set()  # identities need not keep diameters apart
+    known: set[str] = set()  # graphs of different diameters may have the same identity
     for piece in structure.by_diameter():
         if left is not None and left <= 0:
             return

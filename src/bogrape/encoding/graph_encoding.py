@@ -6,11 +6,11 @@ The model says which pairs are within s steps of each other, and derives everyth
 variable                       meaning
 =============================  =====================================================================
 ``within[u, v, s]``            the distance from u to v is at most s; ``s = 1`` is the edge itself
-``before[u, v, w]``            w is the last node but one on some shortest path from u to v
+``before[u, v, w]``            w is the node before v on some shortest path from u to v
 ``label[v, l]``                node v has label l
 ``feature[v, m]``              node v has feature m
 ``edge_label[u, v, k]``        the edge u, v has edge label k
-``level[v, s]``                v is within s steps of node 0 when directions are forgotten
+``level[v, s]``                v is within s steps of node 0 when directions are ignored
 ``nearer[w, v]``               w is nearer to node 0 than v; ``parent[w, v]``: and a neighbour of v
 =============================  =====================================================================
 
@@ -19,13 +19,13 @@ Rows, in the order they are added:
 * ``monotone``:  within[u,v,s-1] implies within[u,v,s];
 * ``step``:      within[u,w,s-1] and edge w,v imply within[u,v,s];
 * ``long step``: within[u,w,a] and within[w,v,b] imply within[u,v,a+b] (implied; it propagates);
-* ``support``:   a pair that is not adjacent but connected has some before[u,v,w], and that means
-  edge w,v and, whenever within[u,v,s], also within[u,w,s-1];
-* ``connected``: what the connectivity asks for;
+* ``support``:   a connected pair that is not adjacent has some before[u,v,w], which implies edge
+  w,v and, whenever within[u,v,s], also within[u,w,s-1];
+* ``connected``: the connectivity of the structure;
 * ``attributes``: one label per node, one edge label per edge;
 * ``diameter``:  no pair is farther apart, and one pair is that far;
 * ``symmetry``:  see `bogrape.encoding.symmetry`; only among nodes that no rule names;
-* ``rules``:     the rows of every rule, by the rule's own account of itself.
+* ``rules``:     the rows of every rule (`Rule.rows`).
 
 By induction on s the first four rows leave exactly one value for every within[u,v,s], given the
 edges: step forces it true when a path of length s exists, support forces it false otherwise.
@@ -53,13 +53,13 @@ class GraphEncoding:
     """A CP-SAT model of all graphs of a structure.
 
     Args:
-        structure: which graphs.
+        structure: the graphs to encode.
         attributes: whether nodes carry labels and features; without them the model is about bare
-            graphs, for callers that choose attributes apart.
-        symmetry: whether to leave out renamed copies of a graph where the rules allow it.
+            graphs, for callers that choose attributes separately.
+        symmetry: whether to leave out renumbered copies of a graph if the rules allow it.
         unique: whether every variable must be decided by the graph (for enumeration); otherwise
-            ``before`` may pick any one witness, which is smaller.
-        skeleton: the edges, if they are given (n, n). Then all distances are decided, and the model
+            ``before`` may pick any one witness, which makes a smaller model.
+        skeleton: the edges, ``(n, n)``, if given. Then all distances are decided, and the model
             is about labels and features alone; the skeleton must be connected if graphs are.
     """
 
@@ -88,7 +88,7 @@ class GraphEncoding:
         self._fixed = fixed_within(structure) if symmetry and skeleton is None else None
         if skeleton is not None:
             distances = distances_batch(skeleton[None])[0].tolist()
-            # every skeleton has numbers of its own: nothing is left to choose, nor to leave out
+            # the skeleton fixes the numbering, so there are no renumbered copies to leave out
             self._fixed = lambda u, v, s: bool(distances[u][v] <= s)
             self.symmetry = False
             self._add_attributes()
@@ -156,7 +156,7 @@ class GraphEncoding:
         return self._variables[key]
 
     def atom(self, atom: Atom) -> Literal:
-        """The literal an atom of `bogrape.constraints` stands for."""
+        """The literal for an atom of `bogrape.constraints`."""
         match atom:
             case Edge(u, v):
                 return self.edge(u, v)
@@ -201,13 +201,13 @@ class GraphEncoding:
         return cp_model.LinearExpr.sum(free) + constant if free else constant
 
     def clause(self, *literals: Literal) -> None:
-        """At least one of the literals holds."""
+        """Require that at least one of the literals holds."""
         if any(literal is True for literal in literals):
             return
         self.model.add_bool_or([x for x in literals if not isinstance(x, bool)])
 
     def add_if(self, conditions: Iterable[Literal], constraint: Any) -> None:
-        """Add a linear constraint that holds whenever all conditions do."""
+        """Add a linear constraint that is enforced if all conditions hold."""
         conditions = list(conditions)
         if any(condition is False for condition in conditions) or constraint is True:
             return
@@ -215,13 +215,13 @@ class GraphEncoding:
         self.model.add(constraint).only_enforce_if(free)
 
     def defined(self, key: tuple[Any, ...], define: Callable[[Any], None]) -> Any:
-        """The variable of this name; at first use it is made and ``define`` adds its rows."""
+        """The variable with this key; at first use it is created and ``define`` adds its rows."""
         if key not in self._variables:
             define(self._variable(*key))
         return self._variables[key]
 
     def all_of(self, key: tuple[Any, ...], literals: Sequence[Literal]) -> Literal:
-        """The literal "all of these hold"; it is given this name if it needs one."""
+        """The literal "all of these hold"; a variable with this key, if it needs one."""
         if any(literal is False for literal in literals):
             return False
         free = [literal for literal in literals if literal is not True]
@@ -271,7 +271,7 @@ class GraphEncoding:
     def _add_paths(self) -> None:
         pairs = [(u, v) for u, v in self.ordered_pairs() if self.shape.directed or u < v]
         for u, v in pairs:
-            self.edge(u, v)  # every place for an edge gets its variable, even if nothing binds it
+            self.edge(u, v)  # every place for an edge gets its variable, even if no row uses it
             for s in range(2, self.longest + 1):
                 self.clause(self.negated(self.within(u, v, s - 1)), self.within(u, v, s))
         for u, v in self.ordered_pairs():
@@ -330,7 +330,7 @@ class GraphEncoding:
     def _add_connectivity(self) -> None:
         n = self.shape.n_nodes
         if self.structure.connectivity != "weak" or n == 1:
-            return  # "strong" is in `within`; "any" asks for nothing
+            return  # `within` enforces "strong"; "any" requires nothing
         touching = {}
         for u in range(n):
             for v in range(u + 1, n):
@@ -412,7 +412,7 @@ class GraphEncoding:
         return Graph(adjacency, labels, features, shape.directed, edge_labels=edge_labels)
 
     def forbid(self, graph: Graph) -> None:
-        """Leave out this graph, as it is numbered."""
+        """Exclude this graph in its given numbering."""
         same: list[Literal] = []
         for u, v in self.shape.pairs():
             literal = self.edge(u, v)
@@ -430,7 +430,7 @@ class GraphEncoding:
     def lift(self, graph: Graph) -> dict[Any, int]:
         """Values of all variables that the graph decides (helpers of rules are left to the solver).
 
-        The graph must have the right shape; whether it satisfies the rows is for the model to say.
+        The graph must have the right shape, but need not satisfy the rows.
         """
         distance = graph.distances()
         around = np.minimum(graph.adjacency | graph.adjacency.T, 1)

@@ -1,4 +1,4 @@
-"""Layers around node 0, and what they tell of the distances between other nodes.
+"""Layers around node 0, and the bounds they put on distances between other nodes.
 
 Given the numbers ``(l_1, .., l_e)`` of nodes at each distance from node 0, nodes are numbered so
 that ``0, .., e`` is a shortest path and the others follow layer by layer. Then nodes of one *class*
@@ -30,10 +30,10 @@ class Layering:
 def layering(layers: tuple[int, ...]) -> Layering:
     """The classes for given layers.
 
-    Nodes in layers i <= j are at least ``j - i`` and at most ``i + j`` apart. Where a layer is a
-    single node, every shortest path on from node 0 passes it, and it is on the path: so a node of
-    the path in or before that layer is exactly ``j - i`` from all nodes in or beyond it. Ways over
-    nodes of the path limit what is left.
+    Nodes in layers i <= j are at least ``j - i`` and at most ``i + j`` apart. If a layer is a
+    single node, every shortest path from node 0 to a later layer passes it, and it is on the path:
+    so a node of the path in or before that layer is exactly ``j - i`` from all nodes in or beyond
+    it. Walks over nodes of the path bound the other distances.
     """
     sizes = np.array([1, *layers])
     path = np.arange(len(sizes))

@@ -1,4 +1,4 @@
-"""`Structure`: the graphs one model is about; a space is split into a few of them."""
+"""`Structure`: the graphs that one model encodes; a space is split into a few structures."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..graph import Graph
 class Structure:
     """All graphs of one shape under some rules, optionally of one diameter only.
 
-    ``connectivity`` is ``"strong"`` when every node reaches every other (what connected means for
-    undirected graphs), ``"weak"`` when that holds once directions are forgotten, else ``"any"``.
+    ``connectivity`` is ``"strong"`` if every node reaches every other (for undirected graphs:
+    connected), ``"weak"`` if that holds when directions are ignored, else ``"any"``.
 
     With ``layers``, only the graphs in which some node has that many nodes at distance 1, 2, ..,
     numbered so that it is node 0 (undirected connected graphs, and no rule may name a node).
@@ -36,11 +36,11 @@ class Structure:
 
     @property
     def decides_helpers(self) -> bool:
-        """True if the graph decides all helpers of the rules, so that it is one solution only."""
+        """True if a graph decides all helper variables of the rules, so that it is one solution."""
         return all(rule.decides_helpers(self.shape) for rule in self.rules)
 
     def identity(self, graph: Graph) -> str:
-        """A text that is equal for two graphs exactly when the rules call them the same."""
+        """A string that is equal for two graphs exactly when they are the same under the rules."""
         return identity_of(graph, self.rules)
 
     def allows(self, graph: Graph) -> bool:
@@ -77,7 +77,7 @@ class Structure:
 def structures(
     shapes: Sequence[Shape], connected: bool | str, rules: Sequence[Rule]
 ) -> list[Structure]:
-    """One structure a size, for a space with these shapes, connectivity and rules."""
+    """One structure per size, for a space with these shapes, connectivity and rules."""
     out = []
     for shape in shapes:
         connectivity: Literal["any", "weak", "strong"] = "any"

@@ -1,29 +1,29 @@
 r"""Symmetry breaking: which copy of a graph the model keeps if the rules treat nodes alike.
 
 *Undirected, one diameter δ, no rule names a node.* Call ``far(u)`` the number of nodes at distance
-δ from u. Of all ways to number the nodes keep one with
+δ from u. Of all numberings of the nodes, keep one with
 
 * node 0 largest in ``(far, degree)``;
 * node δ of the largest degree among the nodes at distance δ from node 0;
 * nodes ``0, 1, .., δ`` a shortest path (so its distances are decided: |i - j|);
 * the other nodes in the order of their distance from node 0; among equals in the order of their
   first *parent*, the first neighbour that is nearer to node 0, where a node of the path comes
-  before all others; among siblings of falling degree.
+  before all others; among siblings in the order of decreasing degree.
 
 Every graph has such a numbering: choose node 0, then node δ, then any shortest path between them,
 then number the rest layer by layer, each once the layer before it is numbered. No choice restricts
-those before it, so nothing is lost. To number as a breadth-first search does is what helps most:
-it proves claims about 15 nodes 10 to 30 times faster than an order by degree alone.
+those before it, so nothing is lost. Numbering like a breadth-first search helps most: proofs with
+15 nodes are 10 to 30 times faster than with an order by degree alone.
 
-*The same, with given layers around node 0.* Which node is node 0 is for the caller to say. Let
-there be e layers: node e is one of the largest degree in the last, nodes ``0, 1, .., e`` are a
-shortest path, and the others follow as above. The layers decide many distances beforehand
+*The same, with given layers around node 0.* The caller decides which node is node 0. Let there be e
+layers: node e is one of the largest degree in the last, nodes ``0, 1, .., e`` are a shortest path,
+and the others follow as above. The layers decide many distances beforehand
 (`bogrape.encoding.layering`).
 
 *Directed acyclic, no rule names a node.* Keep topological numberings: arcs go upwards only.
 
-*Otherwise.* Nodes that no rule names are numbered by falling degree. Any graph can be renumbered so
-among those nodes, and the rules cannot tell.
+*Otherwise.* Nodes that no rule names are numbered by decreasing degree. Any graph can be renumbered
+like this, and it satisfies the same rules as before.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Literal = Any  # a CP-SAT Boolean variable (or its negation), or a Python bool w
 
 
 class Numbered(Protocol):
-    """The variables of a graph that rows are added to; a `GraphEncoding` has them."""
+    """The interface of a `GraphEncoding` that is needed to add rows."""
 
     model: Any
     structure: Structure
@@ -101,7 +101,7 @@ def _most_far_first(encoding: Numbered, diameter: int) -> None:
     """Node 0 has the most nodes at the largest distance, then the largest degree."""
     n = encoding.shape.n_nodes
     if diameter < 2:
-        return  # the complete graph has one numbering as it is
+        return  # all numberings of the complete graph are equal
     order = [
         n
         * encoding.total(
@@ -126,7 +126,7 @@ def _number_from_node_0(encoding: Numbered, last: int) -> None:
         for s in range(1, last + 1):
             encoding.clause(encoding.negated(encoding.within(0, b, s)), encoding.within(0, a, s))
         together = encoding.negated(_is_nearer(encoding, a, b, last))
-        tried: list[Any] = []  # the parents of a, up to the one in question
+        tried: list[Any] = []  # "is a parent of a", for all earlier candidates
         for parents in (range(last), *((w,) for w in range(last + 1, a))):
             of_a = [_is_parent(encoding, w, a, last) for w in parents]
             of_b = [_is_parent(encoding, w, b, last) for w in parents]
@@ -138,7 +138,7 @@ def _number_from_node_0(encoding: Numbered, last: int) -> None:
 
 
 def _is_nearer(encoding: Numbered, w: int, v: int, last: int) -> Any:
-    """The literal "w is nearer to node 0 than v", for others w < v."""
+    """The literal "w is nearer to node 0 than v", for w < v beyond the path."""
     steps = [(encoding.within(0, w, s), encoding.within(0, v, s)) for s in range(1, last + 1)]
     if all(isinstance(literal, bool) for step in steps for literal in step):
         return any(of_w and not of_v for of_w, of_v in steps)

@@ -1,13 +1,14 @@
-"""Many graphs in little time: a few searches, and the best graphs of each, one after another.
+"""Many graphs in little time: a few searches, each of which yields several graphs.
 
-A search of its own for each of a hundred graphs would have a tenth of a second. Here every search
-keeps the best graphs that it meets, and several are taken from them: always the one with the best
-value once those taken before are believed. What was taken so far is believed in the next search.
+With a hundred graphs to propose, a separate search for each would have a tenth of a second. Here
+every search keeps the best graphs that it meets, and several of them are taken one by one: always
+the one with the best value, given that those taken before were observed at their means (they are
+*believed*). The next search believes all graphs taken so far.
 
-To evaluate all that was kept again after each choice would take longer than the search. But what is
-believed hardly ever makes another graph more attractive, so that an old value is a bound, nearly:
-only graphs with the best values are evaluated again, until one that has been is the best of all
-(lazy greedy choice; Minoux, 1978). Nothing is proved of these graphs.
+Evaluating all kept graphs again after each choice would take longer than the search. But believing
+a graph hardly ever makes another one more attractive, so an old value is almost a bound: only the
+graphs with the best values are evaluated again, until the best value is an up-to-date one (lazy
+greedy choice; Minoux, 1978). Nothing is proved about these graphs.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ from .values import Elite
 
 Model = TypeVar("Model")
 
-_SEARCHES = 6  # for a batch, if there is time for that many
-_LEAST_SECONDS = 0.5  # for each
-_SEARCH_SHARE = 0.6  # of the time of each; the rest is for choosing
-_LAST_SECONDS = 0.7  # beyond the deadline, for random graphs
-_KEPT = 20  # graphs of one round of a search
+_SEARCHES = 6  # per batch, if time allows
+_LEAST_SECONDS = 0.5  # per search
+_SEARCH_SHARE = 0.6  # share of the time of a search; the rest is for choosing
+_LAST_SECONDS = 0.7  # for random graphs, after the deadline
+_KEPT = 20  # per round of a search
 _MOST_KEPT = 2000
-_AGAIN = 16  # graphs to evaluate again at a time
+_AGAIN = 16  # graphs evaluated again at a time
 
 
 @dataclass
@@ -49,7 +50,7 @@ class Pool(Elite):
     kept: dict[bytes, tuple[float, Graph]] = field(default_factory=dict, repr=False)
 
     def offer(self, batch: Batch, values: FloatArray) -> None:
-        """Take in the graphs of a batch; infinite values mark those outside the space."""
+        """Offer the graphs of a batch; infinite values mark those outside the space."""
         super().offer(batch, values)
         n_kept = min(_KEPT, len(values) - 1)
         for i in np.argpartition(values, n_kept)[: n_kept + 1].tolist():
@@ -72,11 +73,11 @@ def propose_many(
     """As many proposals as can be found by the deadline, ``n`` at most.
 
     Args:
-        criterion_of: what to minimise, given a model.
-        believe: the model after some graphs were observed at their means.
-        model: in which graphs under evaluation are believed already.
-        request: what must not be proposed, and where searches begin.
-        n: how many.
+        criterion_of: returns the criterion of a model, to be minimised.
+        believe: returns a model with some graphs observed at their means.
+        model: believes the graphs under evaluation already.
+        request: the graphs that must not be proposed, and those where searches start.
+        n: number of proposals.
         deadline: a `time.monotonic` value.
     """
     out: list[Proposal] = []
@@ -112,7 +113,7 @@ def propose_many(
 
 
 def _random(objective: AnyCriterion, request: Request, n: int) -> list[Proposal]:
-    """Random graphs, found in a moment: what was met in time was too little."""
+    """Random graphs, which take a moment, since the searches found too few."""
     try:
         graphs = objective.space.sample(
             n,
@@ -123,7 +124,7 @@ def _random(objective: AnyCriterion, request: Request, n: int) -> list[Proposal]
         )
     except SamplingError as error:
         graphs = list(error.graphs)
-    except SearchSpaceExhausted:  # whoever asks for more learns of it
+    except SearchSpaceExhausted:  # the next call raises this again
         graphs = []
     return [
         objective.proposal(
@@ -157,10 +158,10 @@ def _some(
         pass
     graphs = [graph for _, graph in pool.kept.values()]
     values = np.array([value for value, _ in pool.kept.values()])
-    new = np.zeros(len(values), dtype=bool)  # whether a value is that of the present model
+    new = np.zeros(len(values), dtype=bool)  # True for values under the current model
     refused = set(pool.excluded)
     out: list[Proposal] = []
-    # another fit for each graph may take any time
+    # a custom surrogate would be fitted again for each graph, which may take any time
     updates = not isinstance(model, FittedSurrogate)
     while len(out) < n and len(values) and np.isfinite(best := values.min()):
         i = int(values.argmin())

@@ -1,11 +1,11 @@
 """Acquisition value of a graph under a surrogate, which every proposer minimises.
 
-A `Criterion` belongs to a Gaussian process, which sees counts; a `GraphCriterion`, in a module of
-its own, to a surrogate of your own, which sees graphs. Values are standardised
+A `Criterion` belongs to a Gaussian process, which sees counts; a `GraphCriterion`, in its own
+module, to a custom surrogate, which sees graphs. Values are standardised
 (`bogrape.propose.values`): LCB and EI are functions of the standardised mean and deviation. The
-value of EI is minus its logarithm, so that graphs are told apart however little they promise. An
-acquisition function of your own is called in the objective's own units, and its values are then
-standardised by those at the observed graphs.
+value of EI is minus its logarithm, so that graphs differ in value however small their EI. A custom
+acquisition function is called in the objective's own units, and its values are then standardised by
+those at the observed graphs.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from ..space import GraphSpace
 from .proposal import Proposal, Status
 from .values import CERTAIN, PROOF, CountObjective, LogUnits, Observed, Units, room
 
-_LARGEST_XI = 1e100  # in standard deviations: no graph improves by as much
-_GRID = 24  # means, and deviations, at which a declared monotonicity is checked
+_LARGEST_XI = 1e100  # in standard deviations: no graph improves by that much
+_GRID = 24  # number of means, and of deviations, where a declared monotonicity is checked
 
 
 class AnyCriterion(ABC):
@@ -50,7 +50,7 @@ class AnyCriterion(ABC):
 
     @property
     def unweighted(self) -> AnyCriterion:
-        """What it is without the weights that feasibility gives (`weighted_criterion`)."""
+        """The criterion without weights for feasibility (`weighted_criterion`)."""
         return self
 
     @property
@@ -92,7 +92,7 @@ class AnyCriterion(ABC):
         observed = self.observed
         if isinstance(self.acquisition, LCB):
             return Units(observed.mean, observed.scale)
-        if isinstance(self.acquisition, EI):  # an improvement, which has no zero to choose
+        if isinstance(self.acquisition, EI):  # an improvement, so there is no offset
             return LogUnits(0.0, observed.scale)
         known = self._in_own_units(*self._at_observations())
         known = known[np.isfinite(known)]  # it may divide by a deviation that is zero there
@@ -123,8 +123,8 @@ class AnyCriterion(ABC):
     def check_declared(self, mean: float = -3.0, std: float = 1.0) -> None:
         """Raise if a custom acquisition declares itself monotone but is not.
 
-        It is looked at where the observations are and at least down to a standardised mean and up
-        to a standardised deviation.
+        It is checked at the observations, and on a grid that reaches down to the given standardised
+        mean and up to the given standardised deviation.
         """
         if self.standard_acquisition is not None or not is_monotone(self.acquisition):
             return
@@ -148,7 +148,7 @@ class AnyCriterion(ABC):
         claimed: float | None = None,
         **rest: Any,
     ) -> Proposal:
-        """The answer in the objective's own units, from standardised values."""
+        """The proposal in the objective's own units, from standardised values."""
         units = self.units
         if isinstance(units, LogUnits):
             rest |= {"log_value": units.log(value), "log_bound": units.log(bound)}

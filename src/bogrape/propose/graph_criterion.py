@@ -19,19 +19,19 @@ from ..surrogate import FittedSurrogate
 from .criterion import AnyCriterion
 from .values import Observed
 
-_CALL_SECONDS = 0.3  # for one call of `predict`, as far as can be foreseen
+_CALL_SECONDS = 0.3  # target for one call of `predict`
 _FIRST_CALL, _LARGEST_CALL = 64, 4096  # graphs in one call
-_MOST_REMEMBERED = 200_000  # values: local search meets the same graphs again and again
+_MOST_REMEMBERED = 200_000  # values: local search meets the same graphs repeatedly
 _SAME = 1e-4  # standard deviations; networks compute with seven digits
 _RENUMBERINGS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class GraphCriterion(AnyCriterion):
-    """Acquisition values under a surrogate of your own: functions of graphs.
+    """Acquisition values under a custom surrogate: functions of graphs.
 
-    The surrogate is asked about graphs of the space only, about many at a time, and not twice about
-    the same numbered graph.
+    The surrogate only predicts graphs of the space, many at a time, and the same graph with the
+    same numbering only once.
     """
 
     space: GraphSpace
@@ -87,7 +87,7 @@ class GraphCriterion(AnyCriterion):
             if key in known:
                 values[i] = known[key]
             else:
-                joined[i] = 0  # there was no time for it
+                joined[i] = 0  # not evaluated in time
         if len(self._remembered) < _MOST_REMEMBERED:
             self._remembered.update(known)
         return values, joined
@@ -95,7 +95,7 @@ class GraphCriterion(AnyCriterion):
     def check_numbering(self, graphs: list[Graph], seed: int = 0) -> None:
         """Raise unless these graphs keep their predictions when their nodes are renumbered.
 
-        Where rules name nodes, only renumberings count that the space takes for the same graph.
+        If rules name nodes, only renumberings that give the same graph in the space are tried.
         """
         rng = np.random.default_rng(seed)
         renumbered, originals = [], []

@@ -1,13 +1,13 @@
-r"""Acquisition values of several properties, each under a Gaussian process of its own.
+r"""Acquisition values of several properties, each with its own Gaussian process.
 
 The processes are independent. So, with :math:`\mu_i, \sigma_i` the prediction of property i:
 
 * a weighted *sum* is Gaussian, with mean :math:`\sum w_i \mu_i` and variance
-  :math:`\sum w_i^2 \sigma_i^2`: LCB, EI and functions of your own are computed from these, exactly
-  as for one property;
+  :math:`\sum w_i^2 \sigma_i^2`: LCB, EI and custom functions are computed from these, exactly as
+  for one property;
 * a mean of *desirabilities* is not. Its expected improvement is the mean over fixed quasi-random
-  draws of the properties, the same draws for every graph; LCB and functions of your own take its
-  mean and deviation over these draws;
+  draws of the properties, the same draws for every graph; LCB and custom functions take its mean
+  and deviation over these draws;
 * a *front* of two properties has a closed form, the expected hypervolume improvement
   (`bogrape.properties.improvement`);
 * a front of more is searched in a random direction for every proposal (ParEGO; Knowles, 2006): the
@@ -44,8 +44,8 @@ from ..space import GraphSpace
 from .criterion import AnyCriterion, Criterion
 from .values import CERTAIN, CountObjective, LogUnits, Observed, Units
 
-_DRAWS = 128  # of the properties of a graph
-_MOST_DRAWN = 2_000_000  # numbers at a time
+_DRAWS = 128  # of all properties, per graph
+_MOST_DRAWN = 2_000_000  # drawn numbers at a time
 _AUGMENTED = 0.05  # share of the plain sum in the Chebyshev distance
 
 
@@ -57,10 +57,10 @@ class JointModel:
     Attributes:
         goals: the goal of each property; limits are left out.
         posteriors: one per property, in the order of the goals.
-        measured: graphs to improve on: those of the space with all properties that keep the
+        measured: graphs to improve on: those in the space with values of all properties, within the
             limits.
         limits: posteriors of properties with a limit; values are weighted by them.
-        keeps_none: whether no measured graph keeps the limits; then only they count.
+        keeps_none: whether no measured graph is within the limits; then only the limits count.
     """
 
     goals: Goals
@@ -77,11 +77,11 @@ class JointModel:
             )
         if not self.measured:
             raise InvalidInputError(
-                "expected at least one graph that was measured in full: every property"
+                "expected at least one graph that was measured in full (every property), got none"
             )
 
     def believe(self, graphs: Sequence[Graph], *, to_beat: bool = True) -> JointModel:
-        """The model after observing each graph at its present means."""
+        """The model after observing each graph at its posterior means."""
         believed = (posterior.believe(graphs, to_beat=to_beat) for posterior in self.posteriors)
         measured = (*self.measured, *graphs) if to_beat else self.measured
         return replace(self, posteriors=tuple(believed), measured=measured)
@@ -101,7 +101,7 @@ class JointCriterion(CountObjective, AnyCriterion):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _ = self._parts  # checks that the posteriors are of this space
+        _ = self._parts  # checks that the posteriors fit this space
         if self.goals.is_pareto and self.acquisition != EI():
             raise InvalidInputError(
                 "a Pareto search takes acquisition 'ei', the expected improvement of the front, "
@@ -163,14 +163,14 @@ class JointCriterion(CountObjective, AnyCriterion):
 
     @cached_property
     def _known(self) -> tuple[FloatArray, FloatArray]:
-        """Predictions of the graphs that are to be beaten."""
+        """Predictions of the graphs to improve on."""
         graphs = self.model.measured
         counts = count(graphs, self.space.n_labels, pairs=self.labelled, edges=self.edge_labelled)
         return self.predictions(counts)
 
     @cached_property
     def observed(self) -> Observed:
-        """Units of the cost for a standardised mean and deviation."""
+        """Conversion of a standardised mean and deviation of the cost to its units."""
         if self.goals.combine == "sum":
             weights = self.goals.weights
             mean = -float(weights @ self._offsets)
@@ -192,7 +192,7 @@ class JointCriterion(CountObjective, AnyCriterion):
 
     @cached_property
     def _values(self) -> Callable[[FloatArray, FloatArray], FloatArray]:
-        """From predictions to standardised acquisition values."""
+        """The function from predictions to standardised acquisition values."""
         if self.goals.is_pareto and len(self._parts) == 2:
             return self._of_volume
         if self.goals.combine == "sum":
@@ -241,7 +241,7 @@ class JointCriterion(CountObjective, AnyCriterion):
 
     @cached_property
     def _front(self) -> tuple[FloatArray, FloatArray]:
-        """The front to be improved, and the reference; standardised and minimised."""
+        """The front to improve, and the reference point; standardised and minimised."""
         known = self._known[0]
         reference = self.goals.reference_point(known)
         rows = self.goals.signs * (known - self._offsets) / self._scales

@@ -3,7 +3,7 @@
 Several graphs at once (``n > 1``) are chosen one after another. Each chosen or pending graph is
 *believed*: its posterior mean is treated as an observation, with unchanged hyperparameters. This
 removes the uncertainty there and moves the next choice elsewhere (kriging believer; Ginsbourger, Le
-Riche and Carraro, 2010). Where the time for each is too short, several are taken from one search
+Riche and Carraro, 2010). If the time for each is too short, several are taken from one search
 (`bogrape.propose.batches`).
 """
 
@@ -41,16 +41,16 @@ from .weighted_criterion import Chance, LimitChance, WeightedCriterion
 Proposer = Callable[[AnyCriterion, Request], Proposal]
 Method = Literal["auto", "exact", "mip", "search", "sample", "evolve"]
 
-MOST_STARTS = 500  # excluded graphs that local search looks at for a beginning
-_PREDICTIONS = 60_000  # of a surrogate of your own, which is slower than a function of counts
+MOST_STARTS = 500  # excluded graphs that local search considers as starts
+_PREDICTIONS = 60_000  # of a custom surrogate, which is slower than a function of counts
 _JOINT_PREDICTIONS = 100_000  # of several properties
-_SCALE_SAMPLE = 32  # graphs whose predictions tell how far apart values lie
-_SEARCHES = ("auto", "exact", "search")  # methods that search, at least
-_MANY = 10  # graphs of a large batch:
-_FIRST_SHARE = 0.1  # the first may take as much of the time,
-_TOO_SHORT = 0.5  # and with fewer seconds for each of the others, fewer searches find more
+_SCALE_SAMPLE = 32  # graphs whose predictions give the scale of values
+_SEARCHES = ("auto", "exact", "search")  # methods that include a search
+_MANY = 10  # graphs in a large batch:
+_FIRST_SHARE = 0.1  # the first may take this share of the time,
+_TOO_SHORT = 0.5  # and with less time for each other one (seconds), fewer searches find more
 _ENGINE = f"{__package__}.exact.proof.engine"  # the module that loads the solver
-_FOREVER = 1e8  # seconds: what solvers and clocks still understand
+_FOREVER = 1e8  # seconds: the most that solvers and clocks can handle
 
 
 def propose_search(objective: AnyCriterion, request: Request) -> Proposal:
@@ -85,7 +85,7 @@ def propose_exact(objective: AnyCriterion, request: Request) -> Proposal:
     """The globally best graph, with a proof if possible (`bogrape.propose.exact`)."""
     first = FirstSearch(objective, request)
     if _ENGINE not in sys.modules:
-        first.begin()  # before the solver is loaded: half a second may be all there is
+        first.begin()  # before the solver is loaded: the time limit may be half a second
     from .exact.proof.engine import propose_exact as prove  # late: loads the solver
 
     return prove(objective, request, first)
@@ -180,11 +180,12 @@ def propose(
     Args:
         space: the graphs to choose from.
         gp: a fitted `GraphGP`, or its posterior; posteriors of several properties with their
-            goals (`JointModel`); or your own surrogate with the observations it was
-            fitted to (`bogrape.surrogate.FittedSurrogate`). A fitted surrogate alone is enough
-            for one graph with LCB.
-        acquisition: what to minimise; ``LCB(1.0)`` by default, or ``EI()`` for the front of several
-            properties. Any function of the mean, the deviation and the best observed value works.
+            goals (`JointModel`); or your own surrogate with the observations it was fitted to
+            (`bogrape.surrogate.FittedSurrogate`). A fitted surrogate alone is enough for one graph
+            with LCB.
+        acquisition: the function to minimise; ``LCB(1.0)`` by default, or ``EI()`` for the front of
+            several properties. Any function of the mean, the deviation and the best observed value
+            works.
         method: ``auto`` and ``exact`` prove the quality of the answer if possible, as does
             ``mip``, the paper's mixed-integer program, for small graphs; ``search``, ``evolve`` and
             ``sample`` (best of 20 random graphs) are heuristics without a bound.
@@ -196,14 +197,14 @@ def propose(
         pending: graphs under evaluation: excluded, and assumed to have their predicted mean.
         starts: graphs that local search may begin from, for instance the best observed ones; by
             default the last 500 of those excluded and pending.
-        n_evaluations: acquisition values that local search computes, alone
-            (``search``) or before a proof; fewer if the time is up. By default 300,000, or
-            100,000 for several properties, 60,000 predictions of your own surrogate.
+        n_evaluations: number of acquisition values that local search computes, alone (``search``)
+            or before a proof; fewer if time runs out. By default 300,000, or 100,000 for several
+            properties, or 60,000 predictions of your own surrogate.
         options: further options of a method; for ``mip`` see `bogrape.propose.mip.MipOptions`.
-        chances: probabilities that a graph is of any use, such as a
+        chances: probabilities that a graph is usable, such as a
             `bogrape.success.SuccessModel`: values are weighted by their product
             (`bogrape.propose.weighted_criterion`). Not for ``mip``.
-        stop: called several times per second; once it returns true, the best graph so far is
+        stop: called several times per second; once it returns True, the best graph so far is
             returned with the bound proved so far.
         watch: called with a `Stage` whenever there is progress.
         client: a Dask client, or ``dask://host:port``: the pieces of a proof are solved by the
@@ -236,7 +237,7 @@ def propose(
     hooks: dict[str, Any] = {"stop": stop, "watch": watch}
     hooks = {name: hook for name, hook in hooks.items() if hook is not None}
     proposals: list[Proposal] = []
-    # threads slow matrices this small by a factor of 5 to 20
+    # with several threads, matrices this small take 5 to 20 times as long
     with threadpool_limits(1), _working_on(client):
         while (i := len(proposals)) < n:
             objective = _criterion(space, model, chosen_acquisition, _step_seed(seed, i), chances)
@@ -270,7 +271,7 @@ def propose(
                     model,
                     request,
                     n - i,
-                    max(deadline, time.monotonic() + _TOO_SHORT),  # one search at least
+                    max(deadline, time.monotonic() + _TOO_SHORT),  # at least one search
                 )
             if not found:
                 try:
@@ -311,7 +312,7 @@ def _model_of(
             "several graphs, pending ones, and acquisitions other than LCB need the observations "
             f"that {type(gp).__name__} was fitted to; try FittedSurrogate.fit(surrogate, graphs, y)"
         )
-    # LCB needs no observations, and what counts as equal can be measured by other predictions
+    # LCB needs no observations, and other predictions give the scale for tolerances
     some = space.sample(_SCALE_SAMPLE, seed=0, deadline=until)
     blank = FittedSurrogate(gp, tuple(some), np.zeros(len(some)))
     return replace(blank, y=blank.predict(some)[0])
@@ -340,10 +341,10 @@ def _criterion(
 
 
 def _working_on(client: Any) -> AbstractContextManager[None]:
-    """Where the jobs of a proof are done."""
+    """The context in which the jobs of a proof run on the client, if one is given."""
     if client is None:
         return nullcontext()
-    from .jobs.dask_pool import working_on  # late: loads what sends jobs
+    from .jobs.dask_pool import working_on  # late: loads the modules that send jobs
 
     return working_on(client)
 
@@ -369,7 +370,7 @@ def check_method(method: object, solver: object, options: object, client: object
         )
     if client is not None and method not in ("auto", "exact"):
         raise InvalidInputError(
-            f"client is a choice of methods 'auto' and 'exact', got method {method!r}; try "
+            f"client applies to methods 'auto' and 'exact' only, got method {method!r}; try "
             "client=None"
         )
     if method == "mip" and not (solver is None and options is None):

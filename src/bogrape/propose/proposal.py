@@ -2,7 +2,7 @@
 
 A proposal can be watched and stopped while it is computed: the proposer calls ``watch`` with a
 `Stage` whenever there is progress, and ``stop`` several times per second. Once ``stop`` returns
-true, the best graph so far is returned with the bound proved so far.
+True, the best graph so far is returned with the bound proved so far.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Stage:
     """Progress of a proposal."""
 
     step: Literal["search", "proof"]
-    value: float  # of the best graph so far; infinite when there is none
-    bound: float  # proved so far; minus infinity when there is none
+    value: float  # of the best graph so far; infinite if there is none
+    bound: float  # proved so far; minus infinity if there is none
     n_open: int = 0  # parts of the space that are not settled
     seconds: float = 0.0  # spent so far
     time_limit: float = math.inf
@@ -50,9 +50,9 @@ class Request:
     time_limit: float = 60.0
     seed: int = 0
     solver: str | None = None
-    n_evaluations: int = 300_000  # of the local search: work, not time, shapes the answer
+    n_evaluations: int = 300_000  # of local search: not a time, for repeatable answers
     started: float = field(default_factory=time.monotonic)
-    options: Mapping[str, Any] | None = None  # choices that only some methods know
+    options: Mapping[str, Any] | None = None  # options of some methods only
     identify: Callable[[Graph], str] = Graph.canonical_key  # of the space
     stop: Callable[[], bool] = _never
     watch: Callable[[Stage], None] = _unseen
@@ -117,18 +117,17 @@ class Proposal:
             there is a gap, due to the time limit, a gap limit or a solver's tolerance) or
             ``heuristic`` (no bound was computed: ``bound`` is minus infinity).
         seconds: wall-clock time of the whole proposal.
-        method: what found it and what proved it, e.g. ``search`` or ``search+cp-sat``.
-        n_evaluations: acquisition values computed on the way.
-        claimed: the value a solver claimed for its best answer, where it may differ from the truth
+        method: the methods that found and proved it, e.g. ``search`` or ``search+cp-sat``.
+        n_evaluations: number of acquisition values computed.
+        claimed: the value a solver claimed for its best answer, if it may differ from the true one
             (``method="mip"``); ``value`` is always recomputed.
-        scale: one standard deviation of the observed values, in the objective's own units (for an
-            acquisition function of your own, how far apart its values lie): what the gap is
-            measured in.
+        scale: the unit of the gap: one standard deviation of the observed values, in the
+            objective's own units (for a custom acquisition function, the spread of its values).
         standard_gap: ``(value - bound) / scale`` before value and bound were rounded to numbers in
-            the objective's own units, which can be coarse: 1e9 +- 1e-3. For EI,
-            ``log_bound - log_value``.
-        log_value: for EI, the logarithm of the expected improvement: what proposers compare, and
-            what tells graphs apart where the improvement is too small for a floating-point number
+            the objective's own units, which can be coarse, as for 1e9 +- 1e-3. For EI, ``log_bound
+            - log_value``.
+        log_value: for EI, the logarithm of the expected improvement. Proposers compare it, since it
+            distinguishes graphs even if the improvement is too small for a floating-point number
             and ``value`` is 0. ``None`` for other acquisition functions.
         log_bound: for EI, no graph of the space that is not excluded has a larger logarithm.
     """
@@ -148,7 +147,7 @@ class Proposal:
 
     @property
     def gap(self) -> float:
-        """How much better another graph may be, in standard deviations of the observed values.
+        """Largest possible advantage of another graph, in deviations of the observed values.
 
         Zero if the status is ``optimal``, infinite without a bound, otherwise ``(value - bound) /
         scale``. For EI it is ``log_bound - log_value`` instead: the expected improvement of any

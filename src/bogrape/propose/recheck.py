@@ -1,10 +1,10 @@
 """Final check of every proposal before `propose` returns it.
 
-It relies on nothing but the proposal itself. The graph must be in the
-space and neither excluded nor pending, its value is recomputed, and value, bound, status, gap
-and method must be consistent with one another and with the request. Whether no graph is better than
-the bound cannot be checked completely, but known graphs can refute a bound that is too
-high: the neighbours of the proposed graph, starts that are not excluded, and a few random graphs.
+It relies on nothing but the proposal itself. The graph must be in the space and neither excluded
+nor pending, its value is recomputed, and value, bound, status, gap and method must be consistent
+with one another and with the request. That no graph is better than the bound cannot be checked
+completely, but known graphs can refute a bound that is too high: the neighbours of the proposed
+graph, starts that are not excluded, and a few random graphs.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ HEURISTICS = ("search", "sample", "evolve")  # methods that prove nothing
 
 _MOST_WITNESSES = 512  # of each kind
 _WITNESS_WORK = 2_000_000  # nodes cubed, over all witnesses of a kind: a few milliseconds
-_FEWEST = 16  # of which it is not worth the while
+_FEWEST = 16  # with fewer it is not worthwhile
 _SAMPLES = 16
 _SAMPLE_SECONDS = 0.1
-_SOLVERS_OWN = 1e-6  # tolerance of a solver of ``mip`` unless told otherwise
+_SOLVERS_OWN = 1e-6  # default tolerance of the solvers of ``mip``
 
 
 def recheck(proposal: Proposal, objective: AnyCriterion, request: Request, asked: str) -> None:
     """Raise an `EngineError` that names the inconsistency, if there is one.
 
     Args:
-        proposal: what was returned.
-        objective: what was minimised.
-        request: what was asked for.
-        asked: the method that was asked for it.
+        proposal: the proposal to check.
+        objective: the criterion that was minimised.
+        request: its request.
+        asked: the requested method.
     """
     _Recheck(proposal, objective, request, asked).run()
 
@@ -81,7 +81,7 @@ class _Recheck:
         graph, space = self.proposal.graph, self.objective.space
         try:
             violations = space.violations(graph)
-        except BoGrapeError as error:  # of another kind than the graphs of the space
+        except BoGrapeError as error:  # not comparable with graphs of the space
             violations = [str(error)]
         if violations:
             self._broken("a graph of the space", f"one that breaks {'; '.join(violations)}")
@@ -91,7 +91,7 @@ class _Recheck:
     # -- the numbers ----------------------------------------------------------------------------
 
     def _check_value(self) -> float:
-        """Returns the value as computed here, in standardised units."""
+        """Check the value; returns it as computed here, in standardised units."""
         claimed, units = self.proposal.value, self.objective.units
         if isinstance(plain := self.objective.unweighted, GraphCriterion):
             plain.check_numbering([self.proposal.graph])
@@ -126,7 +126,7 @@ class _Recheck:
 
     def _check_bound(self) -> None:
         value, bound = self.proposal.value, self.proposal.bound
-        if not (bound <= value and self._standard_gap >= 0):  # also if it is not a number
+        if not (bound <= value and self._standard_gap >= 0):  # also raised for NaN
             self._broken(f"a bound that is not above the value {value:.17g}", f"{bound:.17g}")
 
     @property
@@ -162,7 +162,7 @@ class _Recheck:
             near += self.objective.error_of_solver(max(_SOLVERS_OWN, told))
         return near
 
-    # -- what is claimed of them ----------------------------------------------------------------
+    # -- the claims -----------------------------------------------------------------------------
 
     def _check_status(self) -> None:
         proposal = self.proposal
@@ -189,7 +189,7 @@ class _Recheck:
                 )
 
     def _check_gap(self) -> None:
-        """The gap in deviations, which is more accurate than value minus bound."""
+        """Check the gap in deviations, which is more accurate than value minus bound."""
         claimed, gap = self.proposal.standard_gap, self._standard_gap
         if claimed is None or claimed == gap or not math.isfinite(self.proposal.value):
             return
@@ -200,11 +200,11 @@ class _Recheck:
     def _check_method(self) -> None:
         method = self.proposal.method
         if not isinstance(method, str) or not method:
-            self._broken("what found the graph as its method", repr(method))
+            self._broken("a non-empty text as its method", repr(method))
         if self.asked in HEURISTICS and method != self.asked:
             self._broken(f"{self.asked!r} as its method", repr(method))
         if self.proposal.status != "heuristic" and method in HEURISTICS:
-            self._broken("what proved the bound as its method", repr(method))
+            self._broken("a method that includes a proof", repr(method))
 
     # -- witnesses against the bound ------------------------------------------------------------
 
@@ -224,7 +224,7 @@ class _Recheck:
                     )
 
     def _witnesses(self) -> Iterator[Batch]:
-        """Batches of graphs, mostly of the space, that are cheap to find."""
+        """Batches of graphs that are cheap to find, most of them in the space."""
         space, request = self.objective.space, self.request
         n = self.proposal.graph.n_nodes
         rng = np.random.default_rng(request.seed)
@@ -234,7 +234,7 @@ class _Recheck:
                 index = rng.choice(index, self._most(n), replace=False)
             start = Batch.of([self.proposal.graph])
             yield moves.apply(start, index, rng, np.zeros(len(index), dtype=np.int64))
-        taken = set(map(id, request.exclude))  # where starts come from, unless they were given
+        taken = set(map(id, request.exclude))  # starts are taken from these by default
         known = [graph for graph in request.starts if id(graph) not in taken][:_MOST_WITNESSES]
         known = [graph for graph in known if self._most(graph.n_nodes) and space.contains(graph)]
         if all(map(self._most, space.sizes)) and not request.late:
@@ -247,10 +247,10 @@ class _Recheck:
         try:
             return self.objective.space.sample(_SAMPLES, seed=self.request.seed, deadline=until)
         except SamplingError as error:
-            return list(error.graphs)  # those that there was time for
+            return list(error.graphs)  # those found in time
 
     @staticmethod
     def _most(n: int) -> int:
-        """Witnesses of a kind, for graphs with n nodes; none where they would take long."""
+        """Number of witnesses of a kind with n nodes; 0 if they would take too long."""
         number = min(_MOST_WITNESSES, _WITNESS_WORK // n**3)
         return number if number >= _FEWEST else 0

@@ -1,18 +1,18 @@
 """Values of graphs: in standardised units, computed for many at a time, and the best of them.
 
 Proposers see *standardised* acquisition values: those of the posterior of the standardised
-observations. So ``y -> a y + b`` changes nothing they do. Values leave these units in one place,
-when a `Proposal` is made (`bogrape.propose.criterion.Criterion.proposal`). Every tolerance is one
-of those below, in standard deviations of the observed values; where a value itself is large, as
-LCB is for a large kappa, it is relative to the value (`room`).
+observations. So replacing ``y`` by ``a y + b`` does not affect them. Values leave these units in
+one place, when a `Proposal` is made (`bogrape.propose.criterion.Criterion.proposal`). Every
+tolerance is one of those below, in standard deviations of the observed values; for large values,
+such as LCB with a large kappa, it is relative to the value (`room`).
 
 The standardised value of EI is minus its logarithm (`LogUnits`), which distinguishes graphs even if
 EI underflows. Tolerances are then shares of EI: ``TIE`` means one part in a billion.
 
 Values of many graphs are computed in bounded memory, and by a deadline. The labelled counts of one
 graph with 100 nodes and 20 labels fill 320 kilobytes, and a posterior makes several arrays of that
-size: large batches are evaluated part by part. The best graphs are kept by an `Elite`, to which
-values closer than ``TIE`` are one value.
+size: large batches are evaluated part by part. The best graphs are kept by an `Elite`, for which
+values closer than ``TIE`` are equal.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from ..counts import Counts
 from ..graph import Graph
 from ..space import GraphSpace
 
-TIE = 1e-9  # values closer than this are one value
-STEP = 1e-12  # what a step of a search must gain
-PROOF = 1e-7  # what rounding may do to a proved bound
-RECOMPUTED = 1e-6  # how far a value may be off that is computed again
-PROGRESS = 1e-3  # a bound that rises by less has not moved
-# Smaller deviations than this count as this in log EI. They are the square root of a difference of
-# numbers near one, so rounding decides them, and the logarithm would follow every digit of it.
+TIE = 1e-9  # values closer than this are equal
+STEP = 1e-12  # least gain of a step of a search
+PROOF = 1e-7  # allowance for rounding in a proved bound
+RECOMPUTED = 1e-6  # largest error of a recomputed value
+PROGRESS = 1e-3  # a smaller rise of a bound is no progress
+# The smallest deviation in log EI; smaller ones are replaced by it. They are square roots of a
+# difference of numbers near one, so they are rounding errors, to which the logarithm is sensitive.
 CERTAIN = 3e-5
-# Of the counts of one part; a handful of such arrays exist at once. Larger parts leave the cache,
+# Of the counts of one part; a few such arrays exist at once. Larger parts do not fit in the cache,
 # and one graph with long paths makes the counts of its whole part as wide as its own.
 _MOST_BYTES = 16 * 2**20
 _TIES_KEPT = 32
@@ -51,7 +51,7 @@ Number = TypeVar("Number", float, FloatArray)
 
 
 def room(tolerance: float, value: float) -> float:
-    """A tolerance near a value."""
+    """The tolerance for a value: relative if the value is large, else absolute."""
     return tolerance * max(1.0, abs(value))
 
 
@@ -61,16 +61,16 @@ class Observed:
 
     mean: float  # of the observed values
     scale: float  # their standard deviation
-    standard_best: float  # the value to beat, standardised
+    standard_best: float  # the value to improve on, standardised
 
     @property
     def best(self) -> float:
-        """The value to beat, in the objective's own units."""
+        """The value to improve on, in the objective's own units."""
         return self.mean + self.scale * self.standard_best
 
     def in_units(self, mean: FloatArray, std: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Standardised means and deviations in the objective's own units."""
-        with np.errstate(over="ignore"):  # beyond the largest number there is only infinity
+        with np.errstate(over="ignore"):  # overflow gives infinity
             return self.mean + self.scale * mean, self.scale * std
 
     def standard(self, mean: FloatArray, std: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -86,7 +86,7 @@ class Units:
     scale: float  # one standard deviation of the observed values
 
     def value(self, standard: float) -> float:
-        """A standardised value in these units; the largest number there is where it is beyond."""
+        """A standardised value in these units, limited to the largest floating-point number."""
         if not math.isfinite(standard):
             return standard
         most = sys.float_info.max
@@ -103,13 +103,13 @@ class Units:
 
 @dataclass(frozen=True)
 class LogUnits(Units):
-    """Values are ``-scale * exp(-standard)``: minus an improvement, of which logarithms are known.
+    """Values are ``-scale * exp(-standard)``: minus an improvement with a known logarithm.
 
     Values too small for a floating-point number are 0; their logarithms are not.
     """
 
     def value(self, standard: float) -> float:
-        """A standardised value in these units; the largest number there is where it is beyond."""
+        """A standardised value in these units, limited to the largest floating-point number."""
         if not math.isfinite(standard):
             return standard
         try:
@@ -118,11 +118,11 @@ class LogUnits(Units):
             return -sys.float_info.max
 
     def log(self, standard: float) -> float:
-        """The logarithm of minus the value, which is exact where the value is not."""
+        """The logarithm of minus the value, which is accurate even if the value is 0."""
         return math.log(self.scale) - standard
 
     def of_log(self, log: float) -> float:
-        """The standardised value that has this logarithm."""
+        """The standardised value with this logarithm."""
         return math.log(self.scale) - log
 
 
@@ -140,16 +140,15 @@ class Searchable(Protocol):
         """Number of graphs with n nodes to evaluate at a time."""
 
     def evaluate(self, batch: Batch, deadline: float = math.inf) -> tuple[FloatArray, IntArray]:
-        """Value of each graph (smaller is better), and its number of ordered pairs that a path
-        joins.
+        """Value of each graph (smaller is better), and its number of connected ordered pairs.
 
-        For graphs after the deadline, values are infinite and no pairs are counted, not
-        even those of a node and itself. The first few graphs are always evaluated.
+        Graphs not reached before the deadline get an infinite value and no pairs, not even those of
+        a node and itself. The first few graphs are always evaluated.
         """
 
 
 class CountObjective(ABC):
-    """A function of the counts of a graph, over a space: `Searchable` once these are given."""
+    """A function of the counts of a graph over a space; it makes a subclass `Searchable`."""
 
     space: GraphSpace
 
@@ -165,7 +164,7 @@ class CountObjective(ABC):
 
     @abstractmethod
     def width(self, n: int) -> int:
-        """Count of numbers in memory while a graph with n nodes is evaluated."""
+        """Count of numbers that evaluating one graph with n nodes takes in memory."""
 
     @abstractmethod
     def of_counts(self, counts: Counts) -> FloatArray:
@@ -176,7 +175,7 @@ class CountObjective(ABC):
         return n_at_a_time(n, self.width(n))
 
     def evaluate(self, batch: Batch, deadline: float = math.inf) -> tuple[FloatArray, IntArray]:
-        """Value of each graph, and its number of ordered pairs that a path joins."""
+        """Value of each graph, and its number of connected ordered pairs."""
         return evaluate(self, batch, deadline)
 
 
@@ -221,24 +220,24 @@ class Elite:
     ties: dict[str, Graph] = field(default_factory=dict)
     n_evaluations: int = 0
     identify: Callable[[Graph], str] = Graph.canonical_key
-    # excluded or known graphs as they were numbered: chains meet them again and again
+    # excluded or known graphs in their numbering: chains meet them repeatedly
     _passed: set[bytes] = field(default_factory=set, repr=False)
 
     @property
     def tolerance(self) -> float:
-        """Values closer than this are one value."""
+        """Values closer than this are equal."""
         return room(TIE, self.value) if np.isfinite(self.value) else 0.0
 
     def offer(self, batch: Batch, values: FloatArray) -> None:
-        """Take in the graphs of a batch; infinite values mark those outside the space."""
-        n_more = 4 if len(self.ties) < _TIES_KEPT else 0  # ties are massive: a few a round suffice
+        """Offer the graphs of a batch; infinite values mark those outside the space."""
+        n_more = 4 if len(self.ties) < _TIES_KEPT else 0  # there are many ties: a few per round do
         for i in np.argsort(values, kind="stable"):
             better = values[i] < self.value - self.tolerance
             if not np.isfinite(values[i]):
                 return
             if not better and (not n_more or values[i] > self.value + self.tolerance):
                 return
-            n_more -= not better  # known and excluded ties count too: keys are slow
+            n_more -= not better  # known and excluded ties count too: identities are slow
             if (raw := batch.raw(int(i))) in self._passed:
                 continue
             graph = batch.graph(int(i))

@@ -1,20 +1,20 @@
-r"""Acquisition values weighted by the probability that a graph is of any use.
+r"""Acquisition values weighted by the probability that a graph is usable.
 
-A graph is of no use if its evaluation fails, or if a measured property lies beyond its limit. With
-P the product of such probabilities (`Chance`), a graph has
+A graph is not usable if its evaluation fails, or if a measured property is beyond its limit. With P
+the product of the probabilities of success (`Chance`), the weighted value of a graph is
 
-* for EI and its kin, the *expected improvement* times P, as in constrained Bayesian optimisation
-  (Gardner et al., 2014; Gelbart, Snoek and Adams, 2014): the standardised value, minus a logarithm,
-  rises by :math:`-\log P`;
-* for LCB and functions of your own, the mean of its value, with probability P, and of the *worst*
-  value among the observed graphs, with :math:`1 - P`: a failure costs as much as the worst graph so
-  far. A value that is worse than that itself stays as it is.
+* for EI and similar functions, the *expected improvement* times P, as in constrained Bayesian
+  optimisation (Gardner et al., 2014; Gelbart, Snoek and Adams, 2014): the standardised value, minus
+  a logarithm, rises by :math:`-\log P`;
+* for LCB and custom functions, the mean of its value, with probability P, and of the *worst* value
+  among the observed graphs, with probability :math:`1 - P`: a failure costs as much as the worst
+  graph so far. A value worse than that stays unchanged.
 
-Either way weights only take away: no weighted value is below the plain one. What is known of the
-plain values bounds the weighted ones, too loosely to settle anything where P is small, so a proof
-looks at all graphs or is given up (`bogrape.propose.exact.proof.whole_space`).
+In both cases no weighted value is below the plain one. So bounds on plain values hold for weighted
+ones, but they are too loose to settle anything if P is small; a proof enumerates all graphs or is
+not attempted (`bogrape.propose.exact.proof.whole_space`).
 
-While no graph is known that is of use, there is nothing to improve on, and P alone decides.
+While no usable graph is known, there is nothing to improve on, and P alone decides.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ from ..space import GraphSpace
 from .criterion import AnyCriterion
 from .values import CERTAIN, CountObjective, LogUnits, Observed, Units
 
-_LEAST = -700.0  # of log P: the exponential of less is no number
+_LEAST = -700.0  # of log P: the exponential of less underflows
 
 
 class Chance(Protocol):
-    """How probably graphs are of use, as a function of their counts."""
+    """Probability that a graph is usable, as a function of its counts."""
 
     @property
     def labelled(self) -> bool:
-        """Whether it needs the labels at the ends of paths."""
+        """True if it needs the labels at the ends of paths."""
 
     @property
     def edge_labelled(self) -> bool:
-        """Whether it needs the labels of edges."""
+        """True if it needs the labels of edges."""
 
     def log_probability(self, counts: Counts) -> FloatArray:
         """Logarithm of the probability of each graph."""
@@ -59,9 +59,9 @@ class Chance(Protocol):
 @final
 @dataclass(frozen=True)
 class LimitChance:
-    """The probability that a property keeps its limit, by the process that models the property.
+    """Probability that a property is within its limit, from the Gaussian process of the property.
 
-    Of the property without the noise of its measurement.
+    It refers to the property itself, without measurement noise.
     """
 
     limit: Limit
@@ -69,12 +69,12 @@ class LimitChance:
 
     @property
     def labelled(self) -> bool:
-        """Whether it needs the labels at the ends of paths."""
+        """True if it needs the labels at the ends of paths."""
         return self.posterior.model.kernel.labelled
 
     @property
     def edge_labelled(self) -> bool:
-        """Whether it needs the labels of edges."""
+        """True if it needs the labels of edges."""
         return self.posterior.model.kernel.edge_labelled
 
     def log_probability(self, counts: Counts) -> FloatArray:
@@ -94,7 +94,7 @@ class WeightedCriterion(AnyCriterion):
 
     Attributes:
         plain: the criterion that is weighted.
-        chances: whose product is the weight.
+        chances: the weight is their product.
         alone: whether the weight alone is the value.
     """
 
@@ -109,7 +109,7 @@ class WeightedCriterion(AnyCriterion):
 
     @property
     def acquisition(self) -> Acquisition:  # type: ignore[override]
-        """That of the plain criterion."""
+        """The acquisition of the plain criterion."""
         return self.plain.acquisition
 
     @property
@@ -119,31 +119,31 @@ class WeightedCriterion(AnyCriterion):
 
     @property
     def observed(self) -> Observed:
-        """What a standardised mean and deviation mean in the objective's own units."""
+        """Conversion of a standardised mean and deviation to the objective's own units."""
         return self.plain.observed
 
     @cached_property
     def standard_acquisition(self) -> LCB | EI | None:
-        """That of the plain criterion."""
+        """The acquisition of the plain criterion."""
         return self.plain.standard_acquisition
 
     @cached_property
     def units(self) -> Units:
-        """What a standardised value means; a probability where that alone counts."""
+        """Conversion of a standardised value, or of a probability if that alone counts."""
         return LogUnits(0.0, 1.0) if self.alone else self.plain.units
 
     def _at_observations(self) -> tuple[FloatArray, FloatArray]:
         return self.plain._at_observations()
 
     def check_declared(self, mean: float = -3.0, std: float = 1.0) -> None:
-        """As the plain criterion does."""
+        """Check the acquisition of the plain criterion."""
         self.plain.check_declared(mean, std)
 
     # -- values -------------------------------------------------------------------------------
 
     @cached_property
     def _worst(self) -> float:
-        """The largest plain value among the observed graphs: what a failure costs."""
+        """The largest plain value among the observed graphs: the cost of a failure."""
         known = self.plain.of_prediction(*self._at_observations())
         known = known[np.isfinite(known)]
         return float(known.max()) if len(known) else 0.0
@@ -155,19 +155,19 @@ class WeightedCriterion(AnyCriterion):
         if isinstance(self.units, LogUnits):
             return values - log_chance
         chance = np.exp(np.maximum(log_chance, _LEAST))
-        known = np.where(np.isfinite(values), values, self._worst)  # infinite: never to be proposed
+        known = np.where(np.isfinite(values), values, self._worst)  # never proposed
         mixed = chance * known + (1.0 - chance) * self._worst
         return np.maximum(values, mixed)
 
     def log_chance(self, counts: Counts) -> FloatArray:
-        """Logarithm of the probability that each graph is of use."""
+        """Logarithm of the probability that each graph is usable."""
         out = np.zeros(len(counts))
         for chance in self.chances:
             out = out + chance.log_probability(counts)
         return np.maximum(out, _LEAST)
 
     def n_at_a_time(self, n: int) -> int:
-        """As many graphs with n nodes as the plain criterion takes."""
+        """Number of graphs with n nodes that the plain criterion evaluates at a time."""
         return self.plain.n_at_a_time(n)
 
     def of_graph(self, graph: Graph) -> float:
@@ -191,13 +191,13 @@ class WeightedCriterion(AnyCriterion):
         return values, joined
 
     def _of_part(self, batch: Batch, deadline: float) -> tuple[FloatArray, IntArray]:
-        """Values of graphs that fit in memory; counts are made once where both see them."""
+        """Values of graphs that fit in memory; counts are computed once if both need them."""
         counts = self._counts(batch, deadline)
         if isinstance(self.plain, CountObjective):
             plain, joined = self.plain.of_counts(counts), counts.lengths.sum(axis=1)
         else:
             plain, joined = self.plain.evaluate(batch, deadline)
-            n = len(counts)  # of the graphs that there was time for
+            n = len(counts)  # graphs evaluated in time
             plain, joined = plain[:n], joined[:n]
         return self.weighted(plain, self.log_chance(counts)), joined
 

@@ -1,4 +1,4 @@
-"""`GraphSpace`: which graphs there are to choose from."""
+"""`GraphSpace`: the set of graphs to choose from."""
 
 from .graph_space import GraphSpace
 

@@ -1,4 +1,4 @@
-"""Rules on their way into a space: names become numbers, and the user's own are tried out."""
+"""Binding rules to a space: names become numbers, and user-defined rules are tried out."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def bound_rules(
     labels_by_node: tuple[str, ...] | None,
     acyclic: bool,
 ) -> tuple[Rule, ...]:
-    """The rules with numbers for names, and those that other arguments of the space stand for.
+    """The rules with names replaced by numbers, and those implied by other arguments of the space.
 
-    The shape is that of the largest graphs.
+    ``shape`` is that of the largest graphs.
     """
     rules = list(rules)
     if acyclic and Acyclic() not in rules:
@@ -34,13 +34,13 @@ def bound_rules(
     names = {name: i for i, name in enumerate(label_names)}
     sites = {name: i for i, name in enumerate(nodes or ())}
     bound = (rule.located(sites).bind(names, shape) for rule in rules)
-    return tuple(dict.fromkeys(bound))  # a rule given twice says nothing new
+    return tuple(dict.fromkeys(bound))  # a repeated rule adds nothing
 
 
 def _named_nodes(
     rules: Sequence[Rule], nodes: tuple[str, ...], labels_by_node: tuple[str, ...] | None
 ) -> NamedNodes:
-    """The rule that keeps nodes apart: with these labels, or those of a copied space."""
+    """The rule that tells nodes apart, with these labels or those kept from a copied space."""
     kept = next((rule for rule in rules if isinstance(rule, NamedNodes)), None)
     if labels_by_node is None and kept is not None and kept.names == nodes:
         return kept
@@ -50,7 +50,7 @@ def _named_nodes(
 def try_own_rules(
     rules: Sequence[Rule], shape: Shape, interchangeable: tuple[int, ...], *, strong: bool
 ) -> None:
-    """Try rules of the user's own on a few graphs; `holds` on those it would be asked about."""
+    """Try user-defined rules on a few graphs; `holds` only on those it would be asked about."""
     own = [rule for rule in rules if is_own(type(rule))]
     if not own:
         return

@@ -1,4 +1,4 @@
-"""Checks of the parameters of a space: each returns the normal form or says what was expected."""
+"""Checks of the parameters of a space: each returns the normal form or raises an error."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def checked_sizes(n_nodes: object) -> int | tuple[int, int]:
 
 
 def checked_nodes(nodes: object) -> tuple[str, ...] | None:
-    """Names of the nodes, or ``None`` where they have none."""
+    """Names of the nodes, or ``None`` if they have none."""
     if nodes is None:
         return None
     names = tuple(nodes) if isinstance(nodes, (tuple, list)) else ()
@@ -63,7 +63,7 @@ def checked_nodes(nodes: object) -> tuple[str, ...] | None:
 
 
 def checked_named_sizes(n_nodes: object, nodes: tuple[str, ...] | None) -> int | tuple[int, int]:
-    """The number of nodes: that of their names, where they have some."""
+    """The number of nodes: that of their names, if they have names."""
     if nodes is None:
         return checked_sizes(10 if n_nodes is None else n_nodes)
     if n_nodes is not None and checked_sizes(n_nodes) != len(nodes):
@@ -139,7 +139,7 @@ def checked_connected(connected: object, directed: bool) -> bool | Literal["stro
 
 
 def span(sizes: range) -> str:
-    """Sizes as people write them."""
+    """Sizes as text, such as "5" or "3..5"."""
     return f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]}..{sizes[-1]}"
 
 
@@ -169,7 +169,7 @@ def _checked_rule(rule: object) -> Rule:
 
 
 def checked_domain(domain: object, label_names: Sequence[str]) -> Domain:
-    """The domain that was given or named."""
+    """The given domain, looked up if it is a name."""
     found = find_domain(domain) if isinstance(domain, str) else domain
     if not isinstance(found, Domain):
         raise InvalidSpaceError(
@@ -185,7 +185,7 @@ def checked_domain(domain: object, label_names: Sequence[str]) -> Domain:
 
 
 def domain_of_rules(rules: Sequence[Rule], label_names: Sequence[str]) -> Domain | None:
-    """The domain that a rule brings, where the names of labels belong to it."""
+    """The domain that a rule implies, if all label names belong to it."""
     name = next((rule.domain for rule in rules if rule.domain is not None), None)
     found = None if name is None else find_domain(name)
     return None if found is None or _unknown_names(found, label_names) else found

@@ -1,11 +1,11 @@
 """Random graphs built to respect the simple rules: the first half of sampling.
 
-A graph is put together in the order labels, required edges, a random spanning tree (or ears, when
-strongly connected), further edges up to a random number. Edges no rule allows, label counts, the
-number of edges, upper bounds on degrees and a budget are respected on the way as far as a greedy
-builder can, and no node is left with one edge where graphs must be two-connected; whatever it
-misses is left to `sampler`. All graphs of a batch are built together: loops run
-over nodes or places for edges, never over graphs.
+A graph is built in this order: labels, required edges, a random spanning tree (or ears, if strongly
+connected), further edges up to a random number. Forbidden edges, label counts, the number of
+edges, upper bounds on degrees and a budget are respected as far as a greedy builder can, and no
+node is left with one edge where graphs must be two-connected; `sampler` repairs what this builder
+misses. All graphs of a batch are built together: loops run over nodes or places for edges, never
+over graphs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from ..constraints import (
 )
 from .propagation import Known
 
-_LOOK_EVERY = 16  # places between two looks at the clock
+_LOOK_EVERY = 16  # places between two checks of the clock
 
 
 class OutOfTime(Exception):
@@ -56,7 +56,7 @@ class Recipe:
 
     @cached_property
     def slots(self) -> IntArray:
-        """Places for an edge, ``(P, 2)``, as `Shape.pairs` has them."""
+        """Places for an edge, ``(P, 2)``, in the order of `Shape.pairs`."""
         free = ~np.eye(self.shape.n_nodes, dtype=bool)
         return np.argwhere(free if self.shape.directed else np.triu(free))
 
@@ -113,19 +113,19 @@ class Recipe:
 
     @cached_property
     def two_connected(self) -> bool:
-        """True if every node needs two edges, for the failure of one not to cut it off."""
+        """True if every node needs two edges, so that losing one does not cut it off."""
         wanted = any(isinstance(rule, TwoConnected) for rule in self.rules)
         return wanted and self.shape.n_nodes > 2
 
     @cached_property
     def budget(self) -> TotalCost | None:
-        """The rule on the total cost that is first to bite."""
+        """The tightest rule on the total cost."""
         rules = [rule for rule in self.rules if isinstance(rule, TotalCost)]
         return min(rules, key=lambda rule: rule.maximum, default=None)
 
     @cached_property
     def costs(self) -> IntArray:
-        """Cost of an edge with each edge label, ``(edge labels or 1, n, n)``, if it matters."""
+        """Cost of an edge with each edge label, ``(edge labels or 1, n, n)``; 0 if no budget."""
         n = self.shape.n_nodes
         if self.budget is None:
             return np.zeros((1, n, n), dtype=np.int64)
@@ -185,7 +185,7 @@ def _labels(recipe: Recipe, k: int, rng: np.random.Generator) -> IntArray:
     for step in range(n):
         node = order[:, step]
         missing = np.maximum(low - counts, 0)
-        pressed = missing.sum(axis=1) >= n - step  # only labels that are still missing may come
+        pressed = missing.sum(axis=1) >= n - step  # only missing labels are allowed
         open_ = possible[node] & (counts < high) & ((missing > 0) | ~pressed[:, None])
         wishes = open_ * 2.0 + possible[node] + rng.random((k, n_labels)) / 2
         chosen = wishes.argmax(axis=1)
@@ -214,7 +214,7 @@ def _features(recipe: Recipe, k: int, rng: np.random.Generator) -> BoolArray:
 
 
 class _Site:
-    """A batch of graphs under construction: edges so far and the degrees still to spend."""
+    """A batch of graphs under construction: edges so far, and how many more each node may get."""
 
     def __init__(self, recipe: Recipe, labels: IntArray, rng: np.random.Generator) -> None:
         k, n = labels.shape
@@ -235,7 +235,7 @@ class _Site:
         self.left = np.full(k, 0 if recipe.budget is None else recipe.budget.scaled_maximum)
 
     def _keys(self, rng: np.random.Generator) -> FloatArray:
-        """Places with small keys are tried first: random ones, under a budget rather cheap ones."""
+        """Random keys, the smallest tried first; cheap places tend to come first under a budget."""
         keys = rng.random(self.allowed.shape)
         if self.recipe.budget is not None:
             u, v = self.recipe.slots.T
@@ -254,7 +254,7 @@ class _Site:
         return np.asarray(out, dtype=bool)
 
     def _order(self, rng: np.random.Generator) -> FloatArray:
-        """Random numbers that rise along every required arc."""
+        """Random numbers that increase along every required arc."""
         rank = rng.random(self.labels.shape)
         required = self.recipe.slots[self.recipe.decided(True)]
         for _ in range(self.recipe.shape.n_nodes if len(required) else 0):
@@ -283,7 +283,7 @@ class _Site:
         self.spare_in[graphs, v] -= 1
 
     def merge(self, graphs: IntArray, u: IntArray, v: IntArray) -> None:
-        """Make one component of those of u and v."""
+        """Merge the components of u and v."""
         kept = self.component[graphs, u][:, None]
         gone = self.component[graphs, v][:, None]
         part = self.component[graphs]
@@ -299,7 +299,7 @@ class _Site:
         )
 
     def place_required(self) -> None:
-        """Edges that every graph has."""
+        """Add the edges that every graph must have."""
         for u, v in self.recipe.slots[self.recipe.decided(True)]:
             ends = np.full(len(self.everyone), u), np.full(len(self.everyone), v)
             self.place(self.everyone, *ends)
@@ -336,10 +336,10 @@ class _Site:
                 self.merge(graphs, u[graphs], v[graphs])
 
     def add_ears(self, rng: np.random.Generator) -> None:
-        """A random strongly connected digraph by ears.
+        """Build random strongly connected digraphs by ears.
 
-        Nodes arrive in random order. An ear leaves the nodes already there, runs through the next
-        few new ones, and returns to the nodes that were there before it.
+        Nodes are added in random order. An ear leaves a node that is already present, runs through
+        the next few new ones, and returns to one of those present before it.
         """
         b, n = self.everyone, self.recipe.shape.n_nodes
         order = np.argsort(rng.random(self.labels.shape), axis=1)
@@ -359,14 +359,14 @@ class _Site:
 
     def _arc(self, graphs: IntArray, u: IntArray, v: IntArray) -> None:
         n = self.recipe.shape.n_nodes
-        place = u * (n - 1) + v - (v > u)  # where permutations(range(n), 2) lists (u, v)
+        place = u * (n - 1) + v - (v > u)  # position of (u, v) in permutations(range(n), 2)
         new = self.allowed[graphs, place] & ~self.adjacency[graphs, u, v]
         self.place(graphs[new], u[new], v[new])
 
     def fill(self, target: IntArray, least_degree: int | None = None) -> None:
         """Further edges in random order, up to ``target`` and as far as a budget allows.
 
-        With ``least_degree``, only where an end has fewer edges, whatever the target is.
+        With ``least_degree``, only edges with an end of smaller degree, regardless of the target.
         """
         b = self.everyone
         if self.capped or least_degree is not None or self.recipe.budget is not None:
@@ -403,7 +403,7 @@ class _Site:
         return Batch(self.adjacency, self.labels, features, edge_labels, self.recipe.shape.directed)
 
     def _affordable(self, edge_labels: IntArray, rng: np.random.Generator) -> IntArray:
-        """With the cheapest label on as many random edges as it takes to stay within budget."""
+        """The labels, with the cheapest on as many random edges as needed to stay within budget."""
         u, v = self.recipe.slots[np.argsort(rng.random(len(self.recipe.slots)))].T
         costs = self.recipe.costs[:, u, v]
         drawn = edge_labels[:, u, v]

@@ -1,4 +1,4 @@
-"""Spaces as JSON; their graphs as networkx graphs and back, by the names of nodes and labels."""
+"""Spaces as JSON, and graphs to and from networkx by the names of nodes and labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..graph import Graph
 def to_networkx(
     graph: Graph, nodes: Sequence[str] | None, label_names: Sequence[str] | None
 ) -> Any:
-    """The graph with the names of its nodes, and their labels by name."""
+    """The graph with names for its nodes and labels."""
     import networkx as nx  # late: half the time of `import bogrape`
 
     out = graph.to_networkx()
@@ -35,7 +35,7 @@ def from_networkx(
     import networkx as nx
 
     if not isinstance(graph, nx.Graph):
-        return Graph.from_networkx(graph)  # says what was expected
+        return Graph.from_networkx(graph)  # raises an error with the reason
     ordered = graph.__class__()
     ordered.graph.update(graph.graph)
     if nodes is not None:
@@ -60,7 +60,7 @@ def from_networkx(
 
 
 def _number_labels(graph: Any, names: Sequence[str], fixed: Sequence[str]) -> None:
-    """Replace names of labels by indices; fixed labels need not be given."""
+    """Replace names of labels by indices; fixed labels may be left out."""
     index = {name: i for i, name in enumerate(names)}
     for i, (node, data) in enumerate(graph.nodes(data=True)):
         label = data.get("label", fixed[i] if fixed else None)
@@ -74,7 +74,7 @@ def _number_labels(graph: Any, names: Sequence[str], fixed: Sequence[str]) -> No
 
 
 def read_space(text: str) -> dict[str, Any]:
-    """The arguments of the space that a JSON text holds, rules as they are written."""
+    """Arguments of the space that a JSON text describes; the rules are still dicts."""
     try:
         data: Any = json.loads(text)
     except (ValueError, TypeError, RecursionError) as error:

@@ -54,9 +54,9 @@ from .exchange import from_networkx, read_space, to_networkx
 from .propagation import Known, propagate
 from .sampler import sample
 
-_TRIED = 6  # nodes of the graphs that rules of the user's own are tried on
+_TRIED = 6  # size of the graphs that user-defined rules are tried on
 _AT_ONCE = 1000  # graphs in a batch, so that memory does not grow with their number
-_DERIVED_CELLS = 4_000_000  # of the adjacency matrices that are worked on at a time
+_DERIVED_CELLS = 4_000_000  # entries of the adjacency matrices processed at a time
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class GraphSpace:
     A space has at most 300 nodes, 200 labels, 1,000 features per node and 20 edge labels.
 
     Args:
-        n_nodes: number of nodes, or ``(smallest, largest)``; 10, or that of ``nodes``.
+        n_nodes: number of nodes, or ``(smallest, largest)``; by default that of ``nodes``, or 10.
         labels: number of node labels, or their names, or ``None`` for unlabelled nodes. With
             ``nodes`` also ``{node: label}``, which fixes the label of each.
         features: number of additional binary features per node.
@@ -80,11 +80,11 @@ class GraphSpace:
         acyclic: short for the rule ``Acyclic()``: DAGs, or forests when undirected.
         nodes: names of the nodes, for sites that are not interchangeable. Rules may use these
             names, and two graphs are the same only if they are equal node by node. Without names,
-            isomorphic graphs are the same. Kernels see the labels of nodes, not their names: where
-            it matters to the objective which of two sites has an edge, give them different labels.
-        domain: what the graphs stand for: a `bogrape.domain.Domain` or its name. It changes how
-            graphs are shown and written, not which of them are in the space. By default that of the
-            rules, if one of them brings any: `bogrape.molecules.Valence` brings molecules.
+            isomorphic graphs are the same. Kernels see the labels of nodes, not their names: if the
+            objective depends on which of two sites has an edge, give them different labels.
+        domain: what the graphs represent: a `bogrape.domain.Domain` or its name. It changes how
+            graphs are shown and written, not which of them are in the space. By default the domain
+            of the rules, if one of them has one: `bogrape.molecules.Valence` implies molecules.
 
     >>> from bogrape.constraints import DegreeRange
     >>> space = GraphSpace(4, labels=("C", "O"), rules=[DegreeRange(maximum=2, label="O")])
@@ -137,7 +137,7 @@ class GraphSpace:
         self._refuse_contradictions()
 
     def _set(self, field: str, value: object) -> None:
-        object.__setattr__(self, field, value)  # frozen: only while it is being built
+        object.__setattr__(self, field, value)  # frozen, except while it is being built
 
     def _bind_rules(self, by_node: tuple[str, ...] | None) -> None:
         rules = bound_rules(
@@ -173,7 +173,7 @@ class GraphSpace:
             f"{f'. In words: {said}' if said else ''}"
         )
 
-    # -- what it is ---------------------------------------------------------------------------
+    # -- properties ---------------------------------------------------------------------------
 
     @property
     def n_min(self) -> int:
@@ -210,7 +210,7 @@ class GraphSpace:
         return DIRECTED_GRAPHS if self.directed else GRAPHS
 
     def named(self, graph: Graph) -> Graph:
-        """The graph, equal to the given one, with the names this space has for its labels.
+        """An equal graph that carries the label names of this space.
 
         >>> GraphSpace(2, labels=("C", "O")).named(Graph([[0, 1], [1, 0]])).label_names
         ('C', 'O')
@@ -259,33 +259,33 @@ class GraphSpace:
         return tuple(v for v in range(n) if v not in named)
 
     def identity(self, graph: Graph) -> str:
-        """A text that is equal for two graphs exactly when they are the same in this space.
+        """A string that is equal for two graphs exactly when they are the same in this space.
 
-        That means isomorphic, unless a rule knows better: molecules are the same when their
-        canonical SMILES are.
+        By default this means isomorphic. A rule may define it differently: molecules are the same
+        when their canonical SMILES are equal.
         """
         if not isinstance(graph, Graph):
             raise InvalidInputError(f"expected a bogrape Graph, got {type(graph).__name__}")
         if not self._identifying:
             return graph.canonical_key()
-        known = graph.identities  # kept with the graph: studies ask again and again
+        known = graph.identities  # cached on the graph: studies ask repeatedly
         if self._own_key not in known:
             known[self._own_key] = identity_of(graph, self._identifying)
         return known[self._own_key]
 
     @cached_property
     def _own_key(self) -> object:
-        """A key of this very space: equal rules may still give a graph different names."""
+        """A key unique to this object: equal rules may still give a graph different identities."""
         return object()
 
     @cached_property
     def _identifying(self) -> tuple[Rule, ...]:
-        """The rules that may know better than isomorphism which graphs are the same."""
+        """The rules with their own definition of which graphs are the same."""
         return tuple(rule for rule in self.rules if type(rule).identify is not Rule.identify)
 
     @property
     def identity_version(self) -> str:
-        """Version of the texts of `identity`; texts of different versions are not comparable."""
+        """Version of the strings from `identity`; different versions cannot be compared."""
         wiser = (rule.identity_version() for rule in self._identifying)
         made_by = [f"igraph {version('igraph')}", *wiser]
         return ", ".join(made_by)
@@ -293,7 +293,7 @@ class GraphSpace:
     def with_rules(self, rules: Iterable[Rule]) -> GraphSpace:
         """The same space with exactly these rules (``Acyclic`` only if it is among them).
 
-        What is known of single nodes stays: their names and their labels.
+        The names of nodes, and labels that are fixed by them, are kept.
         """
         own = [rule for rule in self.rules if isinstance(rule, NamedNodes)]
         try:
@@ -305,7 +305,7 @@ class GraphSpace:
         return replace(self, rules=all_rules, acyclic=False)
 
     def known(self, n: int) -> Known:
-        """Consequences of the rules for all graphs with n nodes, if cheap to find."""
+        """Consequences of the rules for all graphs with n nodes, as found by `propagate`."""
         if n not in self._known:
             self._known[n] = propagate(self.rules, self.shape(n), self.connected == "strong")
         return self._known[n]
@@ -314,7 +314,7 @@ class GraphSpace:
     def _known(self) -> dict[int, Known]:
         return {}
 
-    # -- which graphs it holds ----------------------------------------------------------------
+    # -- membership ---------------------------------------------------------------------------
 
     def contains(self, graph: Graph) -> bool:
         """True if the graph is in the space."""
@@ -342,7 +342,7 @@ class GraphSpace:
         out = [words for words, excess in self._structural(batch) if excess[0] > 0]
         at_once = [rule for rule in self.rules if not rule.one_by_one]
         out += [rule.name for rule in at_once if rule.excess(batch)[0] > 0]
-        if not out:  # else the others may not be asked
+        if not out:  # these may only be asked about graphs that break nothing else
             broken = (rule for rule in self.rules if rule.one_by_one and rule.excess(batch)[0] > 0)
             out += [rule.name for rule in islice(broken, 1)]
         return out
@@ -384,9 +384,8 @@ class GraphSpace:
     def excess(self, batch: Batch, *, deadline: float = math.inf) -> FloatArray:
         """Violation of the rules by each graph, ``(B,)``: a sum over all rules, 0.0 inside.
 
-        Rules that only say whether they hold count where nothing else is wrong.
-        Graphs that are not looked at before the deadline (a `time.monotonic` value) count as
-        infinitely far.
+        Rules that only say whether they hold are evaluated where nothing else is violated.
+        Graphs not reached before the deadline (a `time.monotonic` value) get infinity.
         """
         parts = chunks(len(batch), batch.n_nodes)
         if len(parts) <= 1:
@@ -411,9 +410,9 @@ class GraphSpace:
         return total
 
     def derived(self, batch: Batch, *, deadline: float = math.inf) -> Batch:
-        """The graphs with all attributes set that follow from others by a rule.
+        """The graphs, with all attributes set that a rule derives from others.
 
-        Graphs that are not reached before the deadline (a `time.monotonic` value) stay as they are;
+        Graphs that are not reached before the deadline (a `time.monotonic` value) stay unchanged;
         the first few are always reached.
         """
         if not any(type(rule).derive is not Rule.derive for rule in self.rules):
@@ -454,8 +453,8 @@ class GraphSpace:
     def oddities(self, graph: Graph) -> list[str]:
         """Reasons why a model of this space cannot encode the graph; empty if it can.
 
-        Graphs of the right kind and alphabet of labels can be learnt from, whatever their size and
-        whichever rules they break.
+        Any graph of the right kind with these labels can be learnt from, whatever its size and
+        whichever rules it breaks.
         """
         out = self._odd_kind(graph)
         if graph.n_nodes > MAX_GRAPH:
@@ -496,18 +495,19 @@ class GraphSpace:
         """k random graphs of the space, of varied size and density; the same for the same seed.
 
         Args:
-            k: how many.
+            k: number of graphs.
             seed: an integer ``>= 0``.
-            distinct: whether no two of them may be the same (see `identity`).
-            n_nodes: one size to draw from, instead of all.
+            distinct: whether all of them must be different (see `identity`).
+            n_nodes: draw only graphs of this size.
             exclude: identities of graphs not to return.
-            deadline: `time.monotonic` value at which to give up. It changes no answer that is
-                found before.
+            deadline: `time.monotonic` value at which to give up. It does not affect graphs
+                found earlier.
 
         Raises:
-            InfeasibleSpaceError: if there are none; it names the rules that contradict each other.
+            InfeasibleSpaceError: if the space is empty; the error names rules that contradict each
+                other.
             SamplingError: if too few graphs were found within the budget, or before the deadline;
-                in the latter case ``error.graphs`` holds those that were.
+                in the latter case ``error.graphs`` holds those found.
         """
         k = whole(k, "the number of graphs", 0)
         seed = whole(seed, "seed", 0)
@@ -527,7 +527,7 @@ class GraphSpace:
             taken = frozenset(exclude)
         except TypeError:
             raise InvalidInputError(
-                f"exclude must hold strings of space.identity, got {shown(exclude)}"
+                f"exclude must hold strings returned by space.identity, got {shown(exclude)}"
             ) from None
         try:
             drawn = sample(
@@ -543,7 +543,7 @@ class GraphSpace:
                 refuse_contradiction(shapes, self.connected, self.rules, deadline)
             raise
 
-    # -- in and out ---------------------------------------------------------------------------
+    # -- conversions --------------------------------------------------------------------------
 
     def describe(self) -> str:
         """The space in plain words."""
@@ -574,7 +574,7 @@ class GraphSpace:
         return "\n  ".join(lines + [f"rule: {rule.name}{checked[rule.encoded]}" for rule in rules])
 
     def to_networkx(self, graph: Graph) -> Any:
-        """The graph as a networkx graph, with the names this space has for nodes and labels.
+        """The graph as a networkx graph, with the names of this space for nodes and labels.
 
         >>> space = GraphSpace(nodes=["a", "b"], labels={"a": "router", "b": "switch"})
         >>> space.to_networkx(space.sample(1)[0]).nodes(data=True)
@@ -588,9 +588,9 @@ class GraphSpace:
     ) -> Graph:
         """Read a networkx graph whose nodes have the names of this space, in any order.
 
-        Node attribute ``label`` is the name of a label, or its number; it may be left out where
-        the space fixes the labels. For the rest see `Graph.from_networkx`. Whether the graph is in
-        the space is for `check` to say.
+        Node attribute ``label`` is the name of a label, or its number; it may be left out where the
+        space fixes the labels. For the rest see `Graph.from_networkx`. Use `check` to test whether
+        the graph is in the space.
         """
         names, fixed = self.label_names, self.fixed_labels
         return self.named(from_networkx(graph, self.nodes, names, fixed, ignore, edge_label))

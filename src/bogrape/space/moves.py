@@ -1,7 +1,7 @@
 """Random small changes of a batch of graphs, used to walk towards and inside a space.
 
 The sampler needs a few neighbours of every graph, drawn at random for a whole batch at once. The
-search needs all neighbours, numbered, so that each is tried once: a table of its own,
+search needs all neighbours, numbered, so that each is tried once; it has its own table,
 `bogrape.propose.local.moves`.
 """
 
@@ -26,9 +26,9 @@ def variants(
 ) -> Batch:
     """``tries`` random neighbours of every graph, in the order of the graphs.
 
-    A neighbour differs by one or two moves: an edge more or less, an edge moved, a node relabelled,
-    two labels exchanged, a feature flipped. New edges get random labels; with ``relabel_edges`` a
-    third of the neighbours also have one edge drawn with another label.
+    A neighbour differs by one or two moves: an edge added or removed, an edge moved, a node
+    relabelled, two labels exchanged, a feature flipped. New edges get random labels; with
+    ``relabel_edges`` a third of the neighbours also have one edge drawn with another label.
     """
     adjacency = np.repeat(batch.adjacency, tries, axis=0)
     labels = np.repeat(batch.labels, tries, axis=0)
@@ -57,7 +57,7 @@ def variants(
 
 
 def _set(adjacency: BoolArray, index: IntArray, u: IntArray, v: IntArray, shape: Shape) -> None:
-    """Turn the entries (u, v) over, and (v, u) too unless directed."""
+    """Flip the entries (u, v), and (v, u) too unless directed."""
     adjacency[index, u, v] ^= True
     if not shape.directed:
         adjacency[index, v, u] ^= True
@@ -71,7 +71,7 @@ def _toggle(adjacency: BoolArray, index: IntArray, shape: Shape, rng: np.random.
 
 
 def _shift(adjacency: BoolArray, index: IntArray, shape: Shape, rng: np.random.Generator) -> None:
-    """Remove one random edge and add another; only the one that is possible if not both are."""
+    """Remove one random edge and add another; if only one of these is possible, do that."""
     n = shape.n_nodes
     keys = rng.random((len(index), n, n))
     places = ~np.eye(n, dtype=bool) if shape.directed else np.triu(np.ones((n, n), dtype=bool), 1)

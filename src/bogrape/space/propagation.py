@@ -1,10 +1,10 @@
 """Cheap proof that some rules cannot hold together: bound propagation over their rows.
 
 Every row ``low <= sum c*x <= high`` over 0/1 atoms bounds its sum by the atoms that are already
-decided. If the bounds miss ``low..high``, the rules that decided those atoms contradict the rule
-of the row; if one value of an atom would make them miss, the atom is decided the other way. Rows
-over equal sums are also compared with each other. What this finds is a contradiction; what it
-does not find may still be one, which is for the exact engine to prove.
+decided. If the bounds miss ``low..high``, the rules that decided those atoms contradict the rule of
+the row; if one value of an atom would make them miss, the atom is decided the other way. Rows over
+equal sums are also compared with each other. Every conflict found is a contradiction; there may be
+others, which only the exact engine can prove.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ..constraints.rows import (
 
 Reasons = frozenset[str]
 _MOST_ROWS = 5_000  # of one rule; rules with more are left out, so that this stays cheap
-_ROUNDS = 10  # each round decides further atoms; contradictions people write need two or three
+_ROUNDS = 10  # each round decides further atoms; contradictions in practice need two or three
 
 
 @dataclass
@@ -71,10 +71,10 @@ def propagate(rules: Iterable[Rule], shape: Shape, strong: bool) -> Known:
 
 
 def _structure(shape: Shape, strong: bool, used: set[Atom]) -> list[tuple[str, Row]]:
-    """Rows every graph of the shape satisfies; "" names what needs no mention in a message.
+    """Rows that every graph of the shape satisfies; the name "" keeps a row out of messages.
 
-    Only those that can meet a row of a rule in one of the atoms in ``used``: there are as many rows
-    as pairs of nodes, and without a rule they decide nothing of interest.
+    Only rows with one of the atoms in ``used``, those in rows of rules: there are as many rows as
+    pairs of nodes, and without a rule they decide nothing of interest.
     """
     n = shape.n_nodes
     out: list[tuple[str, Row]] = []
@@ -98,7 +98,7 @@ def _structure(shape: Shape, strong: bool, used: set[Atom]) -> list[tuple[str, R
 
 
 def _summed(rows: list[Row]) -> list[Row]:
-    """The sum of a rule's rows, divided by what all weights share: degrees add up to edges."""
+    """The sum of a rule's rows, divided by the gcd of its weights: degrees add up to edges."""
     if len(rows) < 2 or any(row.when for row in rows):
         return []
     weights: Counter[Atom] = Counter()
@@ -113,7 +113,7 @@ def _summed(rows: list[Row]) -> list[Row]:
 
 
 def _label_counts(rules: tuple[Rule, ...], shape: Shape) -> Reasons | None:
-    """Counts of labels that need more nodes than there are, or leave some without a label."""
+    """Rules whose label counts need more nodes than there are, or leave some without a label."""
     low: dict[int, int] = dict.fromkeys(range(shape.n_labels), 0)
     high: dict[int, int] = {}
     why: dict[bool, set[str]] = {True: set(), False: set()}
@@ -134,7 +134,7 @@ def _label_counts(rules: tuple[Rule, ...], shape: Shape) -> Reasons | None:
 
 
 def _edge_range(rows: list[tuple[Row, Reasons]], shape: Shape) -> tuple[float, float]:
-    """The bounds of all rows on the plain number of edges."""
+    """The bounds that rows put on the number of edges."""
     edges = total(Edge(u, v) for u, v in shape.pairs())
     whole = frozenset(edges)
     full = (row for row, _ in rows if not row.when and len(row.terms) == len(edges))
@@ -144,7 +144,7 @@ def _edge_range(rows: list[tuple[Row, Reasons]], shape: Shape) -> tuple[float, f
 
 
 def _disjoint_ranges(rows: list[tuple[Row, Reasons]]) -> Reasons | None:
-    """A row whose range is empty, or two that bound the same sum by ranges that do not meet."""
+    """Rules with an empty range, or with disjoint ranges for the same sum."""
     groups: dict[frozenset[tuple[Atom, int]], list[tuple[Row, Reasons]]] = defaultdict(list)
     for row, why in rows:
         if not row.when:
@@ -159,7 +159,7 @@ def _disjoint_ranges(rows: list[tuple[Row, Reasons]]) -> Reasons | None:
 
 
 def _decide(row: Row, why: Reasons, known: Known) -> Reasons | None:
-    """Decide what this row decides; the reasons if it cannot be satisfied."""
+    """Record the atoms that this row decides; return the reasons if it cannot be satisfied."""
     for atom, wanted in row.when:
         if known.value.get(atom) is not wanted:
             return None

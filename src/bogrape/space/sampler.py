@@ -1,12 +1,12 @@
-"""Random graphs of a space: build, keep what fits, walk the rest in.
+"""Random graphs of a space: build, keep those that fit, repair the others.
 
 1. `construct.build`, or a rule's own `draw`, makes a batch that respects the simple rules.
-2. What the remaining rules reject is repaired by a short walk: of a handful of random moves the
-   one with the least excess over all rules is taken, for all graphs of the batch together.
-3. If hardly any graph gets in that way, the ones found are walked on inside the space.
+2. Graphs that the remaining rules reject are repaired by a short walk: each step takes the one of
+   a few random moves with the least excess over all rules, for all graphs of the batch together.
+3. If hardly any graph gets in this way, those found are walked further inside the space.
 
-All budgets are counted in rounds and steps, so a seed decides the answer. A deadline only cuts off:
-whatever had been found by then is handed over with the error.
+All budgets are counted in rounds and steps, so a seed decides the answer. A deadline only ends the
+search early: the error carries whatever was found by then.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from .construct import OutOfTime, Recipe, build
 from .moves import variants
 from .propagation import Known
 
-_ROUNDS = 60  # batches a size may cost
+_ROUNDS = 60  # batches per size, at most
 _PATIENCE = 12  # rounds without a new graph before giving up
 _CHUNK = 1000  # graphs built at a time
 _WALKERS = 128  # graphs repaired at a time
 _STEPS = 40  # steps of a repair
-_TRIES = 12  # random moves looked at in a step
-_CHECK_SHARE = 0.25  # of the time there is, at most, for looking at the rules of all sizes
+_TRIES = 12  # random moves tried per step
+_CHECK_SHARE = 0.25  # largest share of the time for checking the rules of all sizes
 _SKEWS = (1.0, 3.0, 1 / 3)  # densities over the rounds: uniform, sparse, dense
 
 
@@ -88,7 +88,7 @@ def sample(
 
 
 def _possible(space: Sampled, sizes: Sequence[int], deadline: float) -> list[int]:
-    """The sizes at which no rules contradict each other, as far as there is time to see."""
+    """The sizes at which no rules contradict each other, as far as time allows to check."""
     now = time.monotonic()
     until = now + _CHECK_SHARE * (deadline - now)
     return [n for n in sizes if time.monotonic() >= until or space.known(n).conflict is None]
@@ -118,7 +118,7 @@ def _shortage(
 
 
 class _Draw:
-    """Graphs of one size, drawn as they are asked for."""
+    """Graphs of one size, drawn on demand."""
 
     def __init__(
         self,
@@ -151,9 +151,9 @@ class _Draw:
         return time.monotonic() >= self.deadline
 
     def take(self, k: int) -> list[Graph]:
-        """Up to k further graphs; fewer when the budget ends, which sets ``exhausted``.
+        """Up to k further graphs; fewer if the budget or the time runs out.
 
-        Also fewer when the time is up.
+        The end of the budget sets ``exhausted``.
         """
         out: list[Graph] = []
         while len(out) < k and not self.exhausted and not self.late:
@@ -183,7 +183,7 @@ class _Draw:
         return out
 
     def _round(self, missing: int) -> Batch:
-        """Some graphs of the space: built, or repaired, or walked on from earlier ones."""
+        """Some graphs of the space: built, repaired, or reached by a walk from earlier ones."""
         number = self.rounds + self.idle
         size = min(_CHUNK, missing if number == 0 else max(2 * missing, 64))
         batch = self._built(size, _SKEWS[number % len(_SKEWS)])
@@ -199,7 +199,7 @@ class _Draw:
         return good
 
     def _built(self, size: int, skew: float) -> Batch:
-        """Random graphs: by the first rule that knows a way of its own, else by the builder."""
+        """Random graphs: from the first rule that can draw its own, else from the builder."""
         for rule in self.space.rules:
             drawn = rule.draw(self.space.rules, self.shape, size, self.rng)
             if drawn is not None:
@@ -248,7 +248,7 @@ class _Draw:
         best = values.argmin(axis=1)
         everyone = np.arange(len(batch))
         value = values[everyone, best]
-        # now and then a step uphill, to leave a dead end; never out of the space
+        # an occasional step uphill to leave a dead end, but never out of the space
         moves = (value <= excess) | ((excess > 0) & (self.rng.random(len(batch)) < 0.03))
         chosen: IntArray = everyone * _TRIES + best
         both = _joined(batch, options.select(chosen))

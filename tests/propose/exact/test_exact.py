@@ -131,7 +131,7 @@ def test_extreme_hyperparameters_do_not_mislead_the_proof(
 @pytest.mark.thinned(2)
 @pytest.mark.parametrize("kappa", [1e-12, 1e-9, 1e-6, 1e-3, 1e3, 1e6])
 @pytest.mark.parametrize("kernel", ["ssp", "sp"])
-def test_every_kappa_can_be_had(kernel: str, kappa: float) -> None:
+def test_every_kappa_is_supported(kernel: str, kappa: float) -> None:
     space = GraphSpace(4, labels=2)
     assert_optimal(space, fitted(space, kernel, seed=6), LCB(kappa))
 
@@ -242,7 +242,7 @@ def test_the_optimum_under_several_rules_is_the_exhaustive_one(name: str, kernel
 
 def test_the_brute_force_lists_are_not_trivial() -> None:
     for name, space in RULES_TOGETHER.items():
-        assert len(everything(space)) >= 2 or name == "strong", name  # that is the directed cycle
+        assert len(everything(space)) >= 2 or name == "strong", name  # only the directed cycle
     for rule in UNDIRECTED:
         full, ruled = GraphSpace(4, labels=2), GraphSpace(4, labels=2, rules=[rule])
         assert 1 <= len(everything(ruled)) < len(everything(full)) + bool(rule.nodes()), rule
@@ -289,7 +289,7 @@ def _ranked(space: GraphSpace, gp: GraphGP, acquisition: LCB | EI) -> list[Any]:
 @pytest.mark.thinned(2)
 @pytest.mark.parametrize("kernel", ["sp", "essp"])
 @pytest.mark.parametrize("name", EXCLUSION_SPACES)
-def test_the_only_graph_left_is_found_wherever_it_is(name: str, kernel: str) -> None:
+def test_the_only_remaining_graph_is_found_wherever_it_is(name: str, kernel: str) -> None:
     space = EXCLUSION_SPACES[name]
     gp, acquisition = fitted(space, kernel, seed=22), LCB(1.0)
     ranked = _ranked(space, gp, acquisition)
@@ -309,8 +309,8 @@ def test_when_every_graph_is_excluded_the_space_is_exhausted(name: str, kernel: 
 
 
 @pytest.mark.parametrize("kernel", ["ssp", "essp"])
-def test_ties_are_walked_through_one_by_one(kernel: str) -> None:
-    """Few graphs have a value of their own; none is proposed twice, none is missed."""
+def test_ties_are_proposed_one_by_one(kernel: str) -> None:
+    """Most graphs share their value with others; none is proposed twice, and none is missed."""
     space = GraphSpace(5)
     gp = fitted(space, kernel, seed=24)
     values = np.sort(true_values(gp, LCB(1.0), list(everything(space))))
@@ -328,7 +328,7 @@ def test_ties_are_walked_through_one_by_one(kernel: str) -> None:
 
 
 @pytest.mark.parametrize("kernel", ["ssp", "sp", "essp"])
-def test_several_proposals_are_pairwise_not_isomorphic_and_each_is_proved(kernel: str) -> None:
+def test_several_proposals_are_pairwise_not_isomorphic_and_all_are_proved(kernel: str) -> None:
     space = GraphSpace((2, 4), labels=2)
     gp = fitted(space, kernel, seed=25)
     pending = list(everything(space))[10:12]
@@ -353,7 +353,7 @@ def _lowest(posterior: Any, graphs: list[Any]) -> float:
     return float((mean - std).min())
 
 
-def test_asking_for_more_graphs_than_there_are_says_so() -> None:
+def test_more_graphs_than_the_space_has_are_refused() -> None:
     space = GraphSpace(3)
     with pytest.raises(SearchSpaceExhausted):
         propose(space, fitted(space, "ssp"), n=3)
@@ -368,7 +368,7 @@ TRIANGLE = RequiredSubgraph([(0, 1), (1, 2), (0, 2)])
 
 
 @pytest.mark.parametrize("kernel", ["ssp", "sp", "essp"])
-def test_rules_that_cannot_hold_together_are_named_and_no_others(kernel: str) -> None:
+def test_exactly_the_rules_that_cannot_hold_together_are_named(kernel: str) -> None:
     guilty: list[Rule] = [*BIPARTITE, TRIANGLE]
     innocent: list[Rule] = [NumberOfEdges(maximum=20), DiameterRange(maximum=4), DegreeRange(1)]
     rules = [innocent[0], guilty[0], *innocent[1:], *guilty[1:]]
@@ -427,7 +427,7 @@ def test_the_same_seed_gives_the_same_answer_in_every_process() -> None:
     assert len(answers[0]) == 8
 
 
-# -- a deep run ---------------------------------------------------------------------------------
+# -- deep tests ---------------------------------------------------------------------------------
 
 
 @pytest.mark.deep

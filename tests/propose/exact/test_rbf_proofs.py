@@ -1,4 +1,4 @@
-"""Proposals with the kernel ``rbf``: proved where all graphs can be listed, honest elsewhere."""
+"""Proposals with the kernel ``rbf``: proved if all graphs can be listed, else only bounded."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def test_small_spaces_are_proved_and_the_optimum_is_that_of_brute_force(
         assert_optimal(SPACES[name], gp, acquisition, seed=seed)
 
 
-def test_graphs_that_differ_in_edge_labels_only_are_told_apart_by_the_proof() -> None:
-    """Histograms of distances would take them for one."""
+def test_the_proof_distinguishes_graphs_that_differ_in_edge_labels_only() -> None:
+    """Their histograms of distances are equal."""
     gp = fitted(TWO_EDGE_LABELS, "rbf", seed=3)
     assert choose(Criterion(TWO_EDGE_LABELS, gp.posterior, LCB(1.0))) is None
     values = true_values(gp, LCB(1.0), everything(TWO_EDGE_LABELS))
@@ -76,18 +76,18 @@ def test_a_space_too_large_to_be_listed_gets_a_bound_and_no_proof() -> None:
     assert propose(space, gp, EI(), "search", time_limit=1.0).status == "heuristic"
 
 
-def test_the_mip_refuses_it() -> None:
+def test_the_mip_refuses_rbf() -> None:
     with pytest.raises(UnsupportedError, match="rbf"):
         propose(SPACES["labels"], fitted(SPACES["labels"], "rbf"), method="mip")
 
 
-def test_a_model_of_graphs_without_edge_labels_is_refused_where_the_space_has_some() -> None:
+def test_a_model_of_graphs_without_edge_labels_is_refused_if_the_space_has_some() -> None:
     gp = fitted(GraphSpace(4), "rbf")
     with pytest.raises(InvalidInputError, match="fitted to graphs without edge labels"):
         propose(TWO_EDGE_LABELS, gp)
 
 
-def test_batches_of_proposals_spread() -> None:
+def test_proposals_of_a_batch_are_different() -> None:
     space = SPACES["labels"]
     gp = fitted(space, "rbf", noise="fit")
     chosen = propose(space, gp, EI(), "search", n=3, time_limit=2.0)

@@ -1,4 +1,4 @@
-"""Proofs on a real Dask cluster of worker processes: the certificates of this machine."""
+"""Proofs on a real Dask cluster of worker processes have the same certificates as local ones."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def solve(client: Client, *whats: Callable[[], Any], stop: Callable[[], bool] = 
 # -- jobs ---------------------------------------------------------------------------------------
 
 
-def test_jobs_are_done_elsewhere_side_by_side(client: Client) -> None:
+def test_jobs_are_done_side_by_side_on_the_cluster(client: Client) -> None:
     dask_workers = set(client.run(os.getpid).values())
     pids = solve(client, *[lambda: (time.sleep(0.2), os.getppid())[1]] * 6)
-    assert set(pids.values()) == dask_workers  # each in a process that one of them has started
+    assert set(pids.values()) == dask_workers  # each in a process started by one of them
 
 
-def test_what_a_job_raises_is_raised_here(client: Client) -> None:
+def test_an_exception_of_a_job_is_raised_here(client: Client) -> None:
     def fail() -> None:
         raise LookupError("nothing there")
 
@@ -160,7 +160,7 @@ def same(left: Proposal, right: Proposal) -> None:
 
 @pytest.mark.parametrize("kernel", ["ssp", "essp", "sp", "rbf"])
 @pytest.mark.parametrize("acquisition", [LCB(1.0), EI()], ids=["lcb", "ei"])
-def test_the_certificate_is_that_of_this_machine(
+def test_the_certificate_is_that_of_a_local_proof(
     client: Client, kernel: Any, acquisition: LCB | EI
 ) -> None:
     n = 7 if "ss" in kernel else 5
@@ -170,13 +170,13 @@ def test_the_certificate_is_that_of_this_machine(
     same(propose(space, gp, acquisition, time_limit=FAR, client=client), here)
 
 
-def test_molecules_are_settled_by_their_skeletons_there(client: Client) -> None:
+def test_molecules_are_settled_by_skeletons_on_the_cluster(client: Client) -> None:
     space, gp, graphs = instance("sp", 5, 0, True)
     here = propose(space, gp, exclude=graphs, time_limit=FAR)
     same(propose(space, gp, exclude=graphs, time_limit=FAR, client=client), here)
 
 
-def test_a_killed_dask_worker_leaves_the_certificate_as_it_is(client: Client) -> None:
+def test_a_killed_dask_worker_does_not_change_the_certificate(client: Client) -> None:
     space, gp, graphs = instance("ssp", 10, 0, False)
     here = propose(space, gp, exclude=graphs, time_limit=FAR)
     killed: list[str] = []
@@ -216,7 +216,7 @@ def test_a_client_that_closes_ends_the_proof_with_a_valid_bound(
     assert cut.bound <= truth.value <= cut.value
 
 
-def test_a_study_asks_the_cluster_and_finds_the_same(client: Client, cluster: LocalCluster) -> None:
+def test_a_study_gets_the_same_answer_from_a_cluster(client: Client, cluster: LocalCluster) -> None:
     trials = []
     for given in (None, client, cluster.scheduler_address.replace("tcp://", "dask://")):
         study = Study(GraphSpace(5), n_initial=3, kernel="ssp", seed=1)
@@ -228,7 +228,7 @@ def test_a_study_asks_the_cluster_and_finds_the_same(client: Client, cluster: Lo
     assert len({trial.graph for trial in trials}) == 1
 
 
-# -- what is refused ----------------------------------------------------------------------------
+# -- errors -------------------------------------------------------------------------------------
 
 
 def test_without_the_package_one_line_says_how_to_install_it(
@@ -263,5 +263,5 @@ def test_a_closed_client_is_refused(cluster: LocalCluster) -> None:
 
 def test_methods_without_a_proof_refuse_a_client(client: Client) -> None:
     space = GraphSpace(4)
-    with pytest.raises(InvalidInputError, match="a choice of methods 'auto' and 'exact'"):
+    with pytest.raises(InvalidInputError, match="applies to methods 'auto' and 'exact' only"):
         propose(space, fitted(space, "ssp"), method="search", client=client)

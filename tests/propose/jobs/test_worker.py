@@ -1,4 +1,4 @@
-"""Processes the package starts run its own code and nothing that lies about."""
+"""Processes that the package starts run its own code and no files that happen to be nearby."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ NAMES = ("random", "numpy", "ortools", "pyscipopt", "pickle", "sitecustomize", "
 _SCRIPT = """
 import json, os, sys
 from bogrape import GraphGP, GraphSpace, propose
-import bogrape.propose.exact.proof.engine, bogrape.propose.mip  # what this process imports later
+import bogrape.propose.exact.proof.engine, bogrape.propose.mip  # imported by this process before
 space = GraphSpace(5)
 graphs = space.sample(6, seed=0)
 gp = GraphGP("ssp").fit(graphs, [float(graph.n_edges) for graph in graphs])
 propose(space, gp, method="search")
-sys.path.insert(0, {hostile!r})  # as for a study whose objective lies there
+sys.path.insert(0, {hostile!r})  # as for a study with its objective in that folder
 out = [propose(space, gp, method=method, time_limit=30).status for method in ("exact", "mip")]
 print(json.dumps([out, propose(space, gp, method="exact", time_limit=30).method]))
 """
@@ -59,7 +59,7 @@ def test_files_named_like_modules_are_not_executed_and_proofs_succeed(
     assert list(tmp_path.glob("*.ran")) == []
 
 
-def test_a_package_that_only_the_parent_was_shown_reaches_its_children(tmp_path: Path) -> None:
+def test_a_package_found_through_the_parents_path_reaches_its_children(tmp_path: Path) -> None:
     """Run from a source tree that the script itself puts on the path."""
     source = str(Path(bogrape.__file__).parents[1])
     script = f"import sys; sys.path.append({source!r})\n" + _SCRIPT.format(hostile=str(tmp_path))
@@ -67,7 +67,7 @@ def test_a_package_that_only_the_parent_was_shown_reaches_its_children(tmp_path:
 
 
 def _child(code: str, module: str, directory: Path, **environment: str) -> Any:
-    """What a child started as ours are prints when it runs code in place of the module."""
+    """Output of a child that is started like a worker but runs this code instead of the module."""
     command = worker.command(module)
     command[command.index(worker._START)] = worker._START.replace(
         "importlib.import_module(module).main()", code

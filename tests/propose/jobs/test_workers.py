@@ -28,7 +28,7 @@ from exhaustive import fitted
 from starting import start_workers_with
 
 FAR = 60.0  # seconds: a silent retry until the time is up would take that long
-SOON = 20.0  # on a busy machine
+SOON = 20.0  # seconds, on a busy machine
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +50,7 @@ CANNOT_START: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
     "killed": (lambda patch: start_workers_with(patch, KILLED), "got SIGKILL"),
     "prints": (
         lambda patch: start_workers_with(patch, "print('Welcome to this machine', flush=True)"),
-        "something else than messages: b'Welcome to this machine",
+        "something other than messages: b'Welcome to this machine",
     ),
 }
 
@@ -97,7 +97,7 @@ def test_a_worker_that_cannot_start_stops_the_mip_with_the_cause(
         run(program, Limits(FAR))
 
 
-def test_a_starting_worker_that_is_killed_where_others_have_started_has_just_died(
+def test_a_worker_killed_at_its_start_costs_one_job_if_others_have_started(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(pool, "_has_started", True)
@@ -113,7 +113,7 @@ def _explode(pid: int) -> None:
 
 
 class StaysAtHome:
-    """Something that pickles well and cannot be loaded anywhere else."""
+    """An object that can be pickled but not loaded in another process."""
 
     def __reduce__(self) -> tuple[Callable[[int], None], tuple[int]]:
         return _explode, (os.getpid(),)
@@ -149,7 +149,7 @@ def _call_home(_: object = StaysAtHome()) -> None:
     ],
     ids=["class", "lock", "answer", "unreadable", "exception", "exit"],
 )
-def test_a_task_or_answer_that_cannot_travel_is_an_error_with_the_cause(
+def test_a_task_or_answer_that_cannot_be_sent_is_an_error_with_the_cause(
     what: Callable[[], Any], message: str
 ) -> None:
     began = time.monotonic()
@@ -176,19 +176,19 @@ def _die(number: int) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
-def test_a_worker_that_dies_in_the_midst_of_its_job_costs_that_job_only(
+def test_a_worker_that_dies_during_its_job_costs_that_job_only(
     number: signal.Signals,
 ) -> None:
     answers = _solve(lambda: 1, lambda: _die(number), lambda: 3, lambda: 4)
     assert answers == {0: 1, 1: None, 2: 3, 3: 4}
 
 
-def test_functions_made_on_the_spot_travel_by_value_and_answers_come_back() -> None:
+def test_local_functions_are_sent_by_value_and_answers_come_back() -> None:
     factor = 7
     assert _solve(lambda: factor * 6, lambda: factor) == {0: 42, 1: 7}
 
 
-def test_a_class_that_comes_back_is_the_one_that_was_sent_untouched() -> None:
+def test_a_class_that_comes_back_is_the_one_that_was_sent_unchanged() -> None:
     seen: list[int] = []
 
     class Local:
@@ -203,7 +203,7 @@ def test_a_class_that_comes_back_is_the_one_that_was_sent_untouched() -> None:
     assert answer.look() is seen
 
 
-def test_what_was_changed_in_a_class_reaches_workers_that_know_it() -> None:
+def test_changes_of_a_class_reach_workers_that_know_it() -> None:
     class Local:
         number = 1
 
@@ -212,13 +212,13 @@ def test_what_was_changed_in_a_class_reaches_workers_that_know_it() -> None:
     assert _solve(lambda: Local.number) == {0: 2}
 
 
-def test_workers_are_used_again() -> None:
+def test_workers_are_reused() -> None:
     first = set(_solve(os.getpid).values())
     assert first == set(_solve(os.getpid).values())
     assert os.getpid() not in first
 
 
-def test_messages_that_end_early_are_no_messages(tmp_path: Path) -> None:
+def test_truncated_messages_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "stream"
     with path.open("wb") as stream:
         worker.write(stream, b"abc")
@@ -231,7 +231,7 @@ def test_messages_that_end_early_are_no_messages(tmp_path: Path) -> None:
             worker.read(stream)
 
 
-def test_what_can_be_imported_goes_by_reference() -> None:
+def test_importable_classes_are_sent_by_reference() -> None:
     assert pickle.loads(worker.packed(Do)) is Do
     assert len(worker.packed(Do)) < 100
 

@@ -1,4 +1,4 @@
-"""The search before a proof: the same as search alone, whenever it is interrupted."""
+"""The search before a proof gives the same result as search alone, wherever it is interrupted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def criterion(space: GraphSpace, kernel: str = "esp") -> Criterion:
 
 @pytest.mark.parametrize("name", SPACES)
 @pytest.mark.usefixtures("no_time_before_the_proof")
-def test_a_search_that_was_interrupted_ends_as_if_it_had_not_been(name: str) -> None:
+def test_an_interrupted_search_ends_like_an_uninterrupted_one(name: str) -> None:
     objective = criterion(SPACES[name])
     starts = SPACES[name].sample(5, seed=3)
     request = Request(starts, time_limit=600.0, n_evaluations=N_EVALUATIONS, starts=starts, seed=4)
@@ -56,13 +56,13 @@ def test_a_search_that_was_interrupted_ends_as_if_it_had_not_been(name: str) -> 
     )
     assert first.elite.value == alone.value
     assert first.elite.ties == alone.ties
-    # and one, where nothing was found before the interruption: any graph, for a proof to begin with
+    # one more if nothing was found before the interruption: any graph, for the proof to start with
     assert 0 <= first.elite.n_evaluations - alone.n_evaluations <= 1
 
 
 @pytest.mark.usefixtures("no_time_before_the_proof")
-def test_a_search_that_had_no_time_is_completed_beside_the_proof() -> None:
-    """Where `rbf` compares edge labels and not all graphs can be listed, there is no proof."""
+def test_a_search_without_time_before_the_proof_is_completed_during_it() -> None:
+    """If `rbf` compares edge labels and graphs cannot all be listed, there is no proof."""
     objective = criterion(GraphSpace(10, labels=3, edge_labels=2), "rbf")
     request = Request(time_limit=600.0, n_evaluations=N_EVALUATIONS)
     proved, searched = propose_exact(objective, request), propose_search(objective, request)
@@ -70,7 +70,7 @@ def test_a_search_that_had_no_time_is_completed_beside_the_proof() -> None:
     assert proved.n_evaluations >= searched.n_evaluations
 
 
-def test_a_search_makes_way_for_the_proof_once_it_finds_nothing_new(
+def test_a_search_gives_way_to_the_proof_once_it_finds_nothing_new(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(local_search, "_FIRST_SHARE", 0.0)
@@ -82,7 +82,7 @@ def test_a_search_makes_way_for_the_proof_once_it_finds_nothing_new(
     assert request.seconds < 0.5 * request.time_limit
 
 
-def test_a_search_has_most_of_a_time_that_is_short() -> None:
+def test_a_search_gets_most_of_a_short_time_limit() -> None:
     request = Request(time_limit=0.3, n_evaluations=10**9)
     first = FirstSearch(criterion(GraphSpace(30, labels=5)), request)
     first.run()
@@ -100,7 +100,7 @@ def test_a_search_is_over_at_the_deadline() -> None:
     assert not first.step()
 
 
-def test_a_graph_found_in_a_piece_that_was_proved_to_hold_none_is_an_error() -> None:
+def test_a_graph_found_in_a_piece_proved_to_hold_none_is_an_error() -> None:
     objective = criterion(SPACES["labels"], "sp")
     first = FirstSearch(objective, Request(time_limit=60.0, n_evaluations=N_EVALUATIONS))
     elite = first.run()

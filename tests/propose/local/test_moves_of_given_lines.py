@@ -1,4 +1,4 @@
-"""Where only some pairs of nodes can have an edge, moves keep to them and exchange edges."""
+"""If only some pairs of nodes can have an edge, moves use only these and exchange edges."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_only_pairs_that_the_rules_allow_are_places_for_edges() -> None:
     assert not places(GraphSpace(6), 6)[1]
 
 
-def test_every_tree_one_exchange_away_is_one_move_away_and_nothing_else_is_tried() -> None:
+def test_moves_reach_exactly_the_trees_one_exchange_away() -> None:
     trees = spanning_trees()
     moves = MoveTable.of(SPACE, 6)
     first = trees[0]
@@ -55,7 +55,7 @@ def test_every_tree_one_exchange_away_is_one_move_away_and_nothing_else_is_tried
     assert near <= reached <= near | {first.to_json()}
 
 
-def test_a_space_in_which_any_pair_can_have_an_edge_has_no_exchanges() -> None:
+def test_a_space_where_any_pair_can_have_an_edge_has_no_exchanges() -> None:
     assert EXCHANGE not in MoveTable.of(GraphSpace(6, labels=2), 6).rows[:, 0]
 
 
@@ -75,7 +75,7 @@ def test_local_search_finds_the_best_of_all_spanning_trees() -> None:
     assert abs(found.value - best) <= 1e-9 * max(1.0, abs(best))
 
 
-def test_exchanges_on_cycles_lead_to_trees_only_and_to_all_that_are_near() -> None:
+def test_exchanges_on_cycles_lead_to_all_adjacent_trees_and_nothing_else() -> None:
     trees = spanning_trees()
     moves = MoveTable.of(SPACE, 6)
     rows = np.tile(np.flatnonzero(moves.rows[:, 0] == ON_CYCLE), 60)
@@ -89,10 +89,10 @@ def test_exchanges_on_cycles_lead_to_trees_only_and_to_all_that_are_near() -> No
             for other in trees
             if np.triu(other.adjacency ^ tree.adjacency).sum() == 2
         }
-        assert near <= reached <= near | {tree.to_json()}  # a line no cycle goes through stays
+        assert near <= reached <= near | {tree.to_json()}  # a line on no cycle stays
 
 
-def test_exchanges_on_cycles_leave_parts_without_a_path_as_they_are() -> None:
+def test_exchanges_on_cycles_do_not_join_components() -> None:
     parts = nx.Graph([(0, 1), (3, 4)])
     parts.add_nodes_from(range(6))
     two_parts = Graph(nx.to_numpy_array(parts, range(6), dtype=bool), labels=range(6))

@@ -1,4 +1,4 @@
-"""Local search: what it finds, what it never returns, and when it stops."""
+"""Local search: its results, exclusions, and when it stops."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from exhaustive import everything, fitted, true_values
 from oracles import are_isomorphic, networkx_graph
 
 PLENTY = 15_000  # evaluations, in spaces of at most a few hundred graphs
-ROUND = 4_000 + 2 * 24  # evaluations of one round: its candidates, and chains that start again
+ROUND = 4_000 + 2 * 24  # upper bound on the evaluations of one round, with restarted chains
 TIE = 1e-9  # in standard deviations of the observed values
 
 SPACES = {
@@ -54,7 +54,7 @@ KERNELS = ("ssp", "esp")
 
 @dataclass(frozen=True)
 class Wiener(CountObjective):
-    """How far the sum of all distances is from a target: nothing a kernel could be behind."""
+    """Distance of the Wiener index (sum of all distances) from a target; no kernel is involved."""
 
     space: GraphSpace
     target: int
@@ -72,12 +72,12 @@ def wiener(graph: Graph) -> int:
     return int(nx.wiener_index(networkx_graph(graph)))
 
 
-# -- what is found ------------------------------------------------------------------------------
+# -- results ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", SPACES)
-def test_with_enough_evaluations_it_finds_what_brute_force_finds(name: str, kernel: str) -> None:
+def test_with_enough_evaluations_it_finds_the_optimum(name: str, kernel: str) -> None:
     space = SPACES[name]
     gp = fitted(space, kernel, seed=len(name))
     acquisition = EI() if kernel == "esp" else LCB(1.0)
@@ -94,7 +94,7 @@ def test_with_enough_evaluations_it_finds_what_brute_force_finds(name: str, kern
 
 @pytest.mark.parametrize("target", [15, 16, 20, 26, 35])
 def test_any_function_of_counts_can_be_searched(target: int) -> None:
-    """Six connected nodes: from 15 for the complete graph to 35 for the path."""
+    """On six nodes the index is between 15, for the complete graph, and 35, for the path."""
     space = GraphSpace(6)
     elite = search(Wiener(space, target), n_evaluations=PLENTY)
     assert elite.value == 0
@@ -103,7 +103,7 @@ def test_any_function_of_counts_can_be_searched(target: int) -> None:
 
 
 @pytest.mark.parametrize("name", SPACES)
-def test_all_that_is_returned_is_of_the_space_and_really_tied(name: str) -> None:
+def test_all_returned_graphs_are_in_the_space_and_really_tied(name: str) -> None:
     space = SPACES[name]
     gp = fitted(space, "ssp", seed=3)
     elite = search(Criterion(space, gp.posterior, LCB(1.0)), n_evaluations=PLENTY)
@@ -115,22 +115,22 @@ def test_all_that_is_returned_is_of_the_space_and_really_tied(name: str) -> None
     assert np.ptp(values) <= 2 * TIE * gp.posterior.model.y_scale * max(1, abs(elite.value))
 
 
-def test_starts_are_looked_at() -> None:
-    """With no budget for more than the starts, the one given is what is found."""
+def test_starts_are_evaluated() -> None:
+    """With a budget for the starts only, the given one is found."""
     space = GraphSpace(9)
-    objective = Wiener(space, 0)  # as many edges as there are: hard to come by at random
+    objective = Wiener(space, 0)  # most edges are best: unlikely at random
     whole = Graph(~np.eye(9, dtype=bool))
     elite = search(objective, n_evaluations=1, starts=[whole])
     assert elite.value == 36
     assert list(elite.ties.values()) == [whole]
 
 
-# -- what is never returned ---------------------------------------------------------------------
+# -- exclusions ---------------------------------------------------------------------------------
 
 
 @settings(max_examples=15)
 @given(data=st.data(), name=st.sampled_from(sorted(SPACES)), seed=st.integers(0, 1000))
-def test_an_excluded_graph_is_never_returned_however_numbered(
+def test_an_excluded_graph_is_never_returned_in_any_numbering(
     data: st.DataObject, name: str, seed: int
 ) -> None:
     space = SPACES[name]
@@ -144,7 +144,7 @@ def test_an_excluded_graph_is_never_returned_however_numbered(
     assert len(elite.ties) <= len(left)
 
 
-def test_where_everything_is_excluded_nothing_is_returned() -> None:
+def test_nothing_is_returned_if_everything_is_excluded() -> None:
     space = SPACES["bare"]
     taken = {graph.canonical_key() for graph in everything(space)}
     elite = search(Wiener(space, 20), excluded=taken, n_evaluations=PLENTY)
@@ -156,13 +156,13 @@ def test_where_everything_is_excluded_nothing_is_returned() -> None:
 
 
 def ticking(seconds: float) -> Iterator[float]:
-    """A clock on which every look takes a number of seconds."""
+    """A clock on which every reading takes a number of seconds."""
     return (time.monotonic() + seconds * i for i in itertools.count())
 
 
 @pytest.mark.parametrize("name", ["bare", "sizes", "rules"])
 def test_it_stops_at_the_deadline(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a clock of its own: 50 looks before the deadline, with a budget for a million rounds."""
+    """With a fake clock: 50 readings before the deadline, with a budget for a million rounds."""
     clock = ticking(2.0)
     for part in (module, chains):
         monkeypatch.setattr(part, "time", SimpleNamespace(monotonic=lambda: next(clock)))
@@ -174,13 +174,13 @@ def test_it_stops_at_the_deadline(name: str, monkeypatch: pytest.MonkeyPatch) ->
     assert elite.n_evaluations <= 50 * ROUND
 
 
-def test_past_the_deadline_it_returns_what_one_look_finds() -> None:
+def test_past_the_deadline_it_evaluates_one_round_at_most() -> None:
     elite = search(Wiener(GraphSpace((5, 40)), 12), deadline=time.monotonic() - 1.0)
     assert elite.n_evaluations <= ROUND
 
 
 @pytest.mark.parametrize("after", [0, 1, 7])
-def test_it_stops_when_told_to(after: int) -> None:
+def test_it_stops_on_request(after: int) -> None:
     asked = []
 
     def stop() -> bool:
@@ -195,14 +195,14 @@ def test_it_stops_when_told_to(after: int) -> None:
 
 @pytest.mark.parametrize("budget", [1, 5_000, 50_000])
 @pytest.mark.parametrize("name", ["bare", "sizes", "trees"])
-def test_the_budget_is_kept_but_for_a_round_per_size(name: str, budget: int) -> None:
+def test_the_budget_is_exceeded_by_at_most_a_round_per_size(name: str, budget: int) -> None:
     space = SPACES[name]
     elite = search(Wiener(space, 12), n_evaluations=budget)
     n_turns = 1 if len(space.sizes) == 1 else 2
     assert elite.n_evaluations <= budget + n_turns * len(space.sizes) * ROUND
 
 
-# -- the same again -----------------------------------------------------------------------------
+# -- repeatability ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", SPACES)
@@ -217,8 +217,8 @@ def test_the_seed_decides_everything(name: str) -> None:
     assert found(4) == found(4)
 
 
-def test_another_seed_goes_another_way() -> None:
-    objective = Wiener(GraphSpace(8), 40)  # of thousands of graphs with this sum
+def test_another_seed_finds_other_graphs() -> None:
+    objective = Wiener(GraphSpace(8), 40)  # thousands of graphs have this sum
     ways = [set(search(objective, n_evaluations=5_000, seed=seed).ties) for seed in range(4)]
     assert len(set.union(*ways)) > max(map(len, ways))
 
@@ -227,14 +227,14 @@ def test_another_seed_goes_another_way() -> None:
 
 
 def near_ties() -> st.SearchStrategy[float]:
-    """Values that often lie within a tolerance of each other, or just outside."""
-    steps = st.integers(-4, 4).map(lambda k: 0.3 * k * TIE)  # never one tolerance apart
+    """Values that are often within a tolerance of each other, or just outside."""
+    steps = st.integers(-4, 4).map(lambda k: 0.3 * k * TIE)  # never exactly one tolerance apart
     return st.builds(float.__add__, st.sampled_from([-1.0, 0.0, 2.0]), steps) | st.just(np.inf)
 
 
 @st.composite
 def offers(draw: st.DrawFn) -> tuple[list[float], set[int], list[list[int]]]:
-    """A value for each of 21 graphs, those that are excluded, and which are offered together."""
+    """A value for each of 21 graphs, the excluded ones, and groups that are offered together."""
     numbers = st.integers(0, 20)
     values = draw(st.lists(near_ties(), min_size=21, max_size=21))
     groups = st.lists(st.lists(numbers, min_size=1, max_size=8), min_size=1, max_size=4)
@@ -242,7 +242,7 @@ def offers(draw: st.DrawFn) -> tuple[list[float], set[int], list[list[int]]]:
 
 
 @given(case=offers(), rng=st.randoms(use_true_random=False))
-def test_an_elite_holds_the_least_value_offered_and_nothing_that_is_not_tied_with_it(
+def test_an_elite_holds_the_least_value_offered_and_its_ties_only(
     case: tuple[list[float], set[int], list[list[int]]], rng: Any
 ) -> None:
     values, excluded, groups = case

@@ -1,4 +1,4 @@
-"""Which of several equally good graphs is proposed: the one least like those already seen."""
+"""Of several equally good graphs, the one least like those already seen is proposed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def by_identity(graphs: Sequence[Graph]) -> dict[str, Graph]:
 
 
 def shares(graph: Graph) -> Counter[tuple[object, ...]]:
-    """Of ordered pairs by distance and labels, and of nodes by degree: by networkx."""
+    """Shares of ordered pairs by distance and labels, and of nodes by degree, by networkx."""
     n = graph.n_nodes
     out: Counter[tuple[object, ...]] = Counter()
     for kind, number in path_counts(graph).items():
@@ -36,7 +36,7 @@ def shares(graph: Graph) -> Counter[tuple[object, ...]]:
 
 
 def distance(left: Graph, right: Graph) -> Fraction:
-    """How different two graphs are, in fractions."""
+    """Difference of two graphs, as an exact fraction."""
     here, there = shares(left), shares(right)
     return sum((abs(Fraction(here[k]) - there[k]) for k in here | there), Fraction(0))
 
@@ -87,7 +87,7 @@ def test_graphs_compared_in_parts_give_the_same_choice(
 
 
 @given(case=tied_and_seen(), seed=st.integers(0, 100))
-def test_past_the_deadline_the_first_of_those_seen_decide(
+def test_past_the_deadline_the_first_of_those_seen_decides(
     case: tuple[dict[str, Graph], list[Graph]], seed: int
 ) -> None:
     tied, seen = case
@@ -108,7 +108,7 @@ def test_a_graph_that_was_seen_is_chosen_last() -> None:
 
 
 def test_the_seed_breaks_remaining_ties_independently_of_the_order() -> None:
-    """Two paths that differ in their label alone, and one seen that is as far from both."""
+    """Two paths that differ only in their label, and a seen one equally far from both."""
     tied = by_identity([path([0, 0, 0]), path([1, 1, 1])])
     for seen in ([], [path([2, 2, 2])]):
         chosen = [break_tie(tied, seen, seed) for seed in range(20)]

@@ -1,4 +1,4 @@
-"""The paper's two theorems, and that of the reachability extension, by enumeration."""
+"""The paper's two theorems, and that of the reachability extension, checked by enumeration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules, counts, kernels and posteriors as rows: each graph satisfies them with its own value."""
+"""Rows of rules, counts, kernels and posteriors: each graph satisfies them, with its value."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("how", "rules"), CASES, ids=str)
-def test_integer_points_are_exactly_the_graphs_that_networkx_finds_lawful(
+def test_integer_points_are_exactly_the_graphs_that_satisfy_the_rules(
     how: str, rules: list[object]
 ) -> None:
     shape = {
@@ -173,7 +173,7 @@ def test_integer_points_are_exactly_the_graphs_that_networkx_finds_lawful(
 
 
 def encode(space: GraphSpace, *, symmetry: bool):  # type: ignore[no-untyped-def]
-    """Everything but counts and posterior, and flows within whole numbers."""
+    """Everything but counts and posterior, so that whole numbers suffice, for flows too."""
     program = Program()
     gp = GraphGP("ssp").fit([Graph([[0]]), Graph([[0, 1], [1, 0]])], [0.0, 1.0])
     paths = encode_paths(program, Criterion(space, gp.posterior, LCB()), MipOptions())
@@ -219,7 +219,7 @@ def test_a_forbidden_graph_and_its_copies_are_the_only_points_lost() -> None:
         assert all(v.row.startswith("excluded[") for v in broken)
 
 
-def test_undirected_counts_take_even_values_only_and_odd_sizes_stay() -> None:
+def test_undirected_counts_take_even_values_only() -> None:
     encoded = AcquisitionProgram(instance(GraphSpace(3), "ssp", 0), MipOptions(form="function"))
     hot = [v.name for v in encoded.program.variables if v.name.startswith("D[1]=")]
     assert hot == [f"D[1]={c}@3" for c in (0, 2, 4, 6)]
@@ -233,7 +233,7 @@ def test_the_published_size_factor_is_resolved_for_every_size() -> None:
     assert encoded.lift(Graph([[0, 1], [1, 0]]))["kxx"] == pytest.approx(0.5)
 
 
-def test_what_has_no_rows_is_refused() -> None:
+def test_kernels_and_acquisitions_without_rows_are_refused() -> None:
     from bogrape import EI
 
     objective = instance(GraphSpace(3), "essp", 0)

@@ -1,4 +1,4 @@
-"""Every solve can be stopped; whatever goes wrong ends in a clear error or the incumbent."""
+"""Every solve can be stopped; every failure ends in a clear error or the incumbent."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_hung_solver_is_killed_at_the_deadline_and_its_best_solution_kept() ->
     ("what", "kind", "message"),
     [
         ("segfault", "failed", r"crashed \(SIGSEGV: .*last words"),
-        ("oom-killed", "memory", "want of memory; try a smaller space"),
+        ("oom-killed", "memory", "lack of memory; try a smaller space"),
         ("memory", "memory", "out of memory"),
         ("exit", "failed", "exit status 3"),
         ("raise", "failed", "RuntimeError: no idea what to do"),
@@ -64,14 +64,14 @@ def test_a_hung_solver_is_killed_at_the_deadline_and_its_best_solution_kept() ->
         ("size", "size", "2000 variables and 2000 rows, and 200 variables once a row is quadratic"),
     ],
 )
-def test_every_breakdown_is_a_clear_error(what: str, kind: str, message: str) -> None:
+def test_every_failure_is_a_clear_error(what: str, kind: str, message: str) -> None:
     with pytest.raises(SolverError, match=f"(?s){message}") as error:
         fake(what)
     assert error.value.kind == kind
 
 
 def test_ctrl_c_ends_the_solve_at_once_and_leaves_no_child() -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a CP-SAT solve before takes it away
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # an earlier CP-SAT solve removes it
     timer = threading.Timer(1.0, os.kill, [os.getpid(), signal.SIGINT])
     timer.start()
     began = time.monotonic()
@@ -126,7 +126,7 @@ def test_propose_keeps_its_time_limit_and_returns_the_incumbent_with_a_bound(n: 
     assert proposal.bound < proposal.value
 
 
-def test_a_memory_limit_ends_with_what_was_found() -> None:
+def test_a_memory_limit_ends_the_solve() -> None:
     objective = instance(GraphSpace(7), "ssp", 0)
     encoded = AcquisitionProgram(objective, MipOptions())
     start = encoded.program.vector(encoded.start(objective.space.sample(1, seed=1)[0]))

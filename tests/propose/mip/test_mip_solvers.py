@@ -1,4 +1,4 @@
-"""Optima: against brute force over networkx's atlas, the exact engine, and solver by solver."""
+"""Optima compared with brute force over networkx's atlas, the exact engine, and other solvers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ WEIGHT_SPACES = [
     (GraphSpace(3, directed=True, acyclic=True, labels=2), 3),
     (GraphSpace(4, rules=[NumberOfEdges(4, 5), RequiredEdge(1, 2)]), 3),
     (GraphSpace((3, 4), labels=2, rules=[DegreeRange(maximum=2), DiameterRange(2)]), 2),
-]  # 43 objectives a kernel
+]  # 43 objectives per kernel
 
 
 @pytest.mark.thinned(3)
@@ -81,7 +81,7 @@ FUNCTION_SPACES = [
     (GraphSpace((2, 3)), 2),
     (GraphSpace(3, connected=False), 1),
     (GraphSpace(3, directed=True), 2),
-]  # 9 objectives a kernel
+]  # 9 objectives per kernel
 
 
 @pytest.mark.thinned(4)
@@ -117,7 +117,7 @@ def test_both_forms_at_four_labelled_and_five_plain_nodes(kernel: str) -> None:
 
 @pytest.mark.parametrize("kernel", ["ssp", "sp", "essp", "esp"])
 def test_the_optimum_is_that_of_the_textbook_formulas_over_the_atlas(kernel: str) -> None:
-    """Ours are only the fit and the program; kernels are the paper's sums, graphs networkx's."""
+    """Only fit and program are ours; kernels are the paper's sums, graphs are networkx's."""
     space = GraphSpace(4)
     data, y = space.sample(5, seed=2), np.random.default_rng(2).normal(size=5)
     gp = GraphGP(kernel, noise=0.05, alpha=1.0, beta=0.5).fit(data, y)
@@ -169,7 +169,7 @@ def test_scip_gurobi_and_the_exact_engine_agree() -> None:
     assert np.ptp([p.value for p in answers]) < 1e-6
 
 
-def test_the_published_form_reports_what_its_tolerance_did() -> None:
+def test_the_published_form_reports_the_effect_of_its_tolerance() -> None:
     """K⁻¹ of nearly noise-free data: the claim is off, the value is right, the gap stays open."""
     off = []
     for seed in (0, 3):
@@ -189,7 +189,7 @@ def test_the_published_form_reports_what_its_tolerance_did() -> None:
     assert max(off) > 1e-2
 
 
-def test_the_published_form_proves_nothing_where_its_sums_mean_nothing() -> None:
+def test_the_published_form_proves_nothing_if_it_is_ill_conditioned() -> None:
     """One graph observed three times: SCIP lost the better of two graphs, at any tolerance."""
     space = GraphSpace(1, features=1, directed=True, connected=False)
     bare, dressed = Graph([[0]], None, [[0]], True), Graph([[0]], None, [[1]], True)
@@ -205,7 +205,7 @@ def test_the_published_form_proves_nothing_where_its_sums_mean_nothing() -> None
     assert proposal.graph == dressed
 
 
-def test_exclusions_are_honoured_up_to_isomorphism_until_nothing_is_left() -> None:
+def test_exclusions_are_honoured_up_to_isomorphism_until_no_graph_remains() -> None:
     space = GraphSpace(4)
     objective = instance(space, "ssp", 0, n_data=3)
     order = sorted(atlas(4), key=objective.of_graph)
@@ -232,7 +232,7 @@ def test_infeasible_rules_are_named() -> None:
     assert "DiameterRange(minimum=3)" in error.value.rules
 
 
-def test_propose_takes_solvers_forms_gaps_and_writes_the_program(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_propose_accepts_solvers_forms_and_gaps_and_writes_the_program(tmp_path) -> None:  # type: ignore[no-untyped-def]
     space = GraphSpace(4, labels=2)
     graphs = space.sample(6, seed=0)
     gp = GraphGP("sp", n_labels=2).fit(graphs, np.arange(6.0))
@@ -253,7 +253,7 @@ def test_propose_takes_solvers_forms_gaps_and_writes_the_program(tmp_path) -> No
         propose(space, gp, method="mip", options={"from": "weight"})
 
 
-def test_a_start_is_given_and_kept() -> None:
+def test_a_start_is_accepted_and_kept() -> None:
     objective = instance(GraphSpace(6), "ssp", 1)
     encoded = AcquisitionProgram(objective, MipOptions())
     graph = objective.space.sample(1, seed=5)[0]

@@ -1,15 +1,16 @@
 """Jobs on the workers of a Dask cluster.
 
-A job travels as the same bytes as to a process on this machine (`bogrape.propose.jobs.worker`), and
-what takes it from the Dask worker hands it to such a process there. So it is done by the same code,
-within the same limits of time and memory; one that goes wrong takes nothing of the Dask worker
-with it; and a Dask worker with several threads does several.
+A job is sent as the same bytes as to a process on this machine (`bogrape.propose.jobs.worker`), and
+the Dask worker passes it on to such a process. So it is done by the same code, within the same
+limits of time and memory; a failing job does not harm the Dask worker; and a Dask worker with
+several threads does several jobs at a time.
 
-When a Dask worker dies, Dask gives its jobs to others. A job for which that comes too late, or that
-has cost several workers, has no answer: what it was to bound keeps the bound it had. The same holds
-for all that is under way when the client is closed.
+When a Dask worker dies, Dask gives its jobs to others. A job for which that is too late, or that
+has killed several workers, has no answer: the bound it was to improve stays as it was. The same
+holds for all jobs that are running when the client is closed.
 
-All workers must run the very code of bogrape that runs here, since answers are taken for proved.
+All workers must run exactly the same code of bogrape as this process, since answers count as
+proofs.
 """
 
 from __future__ import annotations
@@ -45,13 +46,13 @@ from .worker import (
 
 logger = logging.getLogger(__name__)
 
-_LOOK_EVERY = 2.0  # seconds between two looks at how many workers there are
-_FETCH_SECONDS = 30.0  # for an answer that is there
+_LOOK_EVERY = 2.0  # seconds between two checks of the number of workers
+_FETCH_SECONDS = 30.0  # for an answer that is ready
 
 
 @cache
 def code() -> str:
-    """What tells one version of this package from another."""
+    """A hash of the source code of this package."""
     package = Path(__file__).parents[2]
     sources = sorted(package.rglob("*.py"), key=lambda path: path.relative_to(package).parts)
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()
@@ -61,7 +62,7 @@ def code() -> str:
 
 
 def do(data: bytes, name: str, wanted: str) -> bytes:
-    """Do a packed job in a process of its own; returns a packed `Report`."""
+    """Do a packed job in a separate process; returns a packed `Report`."""
     from distributed import get_worker  # late: an extra
 
     try:
@@ -75,7 +76,7 @@ def do(data: bytes, name: str, wanted: str) -> bytes:
         deadline = time.monotonic() + job.time_limit + START
         there = get_worker()
 
-        def is_unwanted() -> bool:  # cancelled, or its client is gone: Dask itself lets it go on
+        def is_unwanted() -> bool:  # cancelled, or without a client: Dask itself lets it run
             task = there.state.tasks.get(name)
             return task is None or task.state == "cancelled"
 
@@ -90,9 +91,9 @@ def do(data: bytes, name: str, wanted: str) -> bytes:
 
 @contextmanager
 def working_on(client: Any) -> Iterator[None]:
-    """Jobs of this thread are done by a Dask client, or at ``dask://host:port``.
+    """Let a Dask client, or the cluster at ``dask://host:port``, do the jobs of this thread.
 
-    A client that is given is left open.
+    A given client is left open.
     """
     found, own = connected(client, "a proof")
     with found if own else nullcontext(), using(DaskPool(found)):
@@ -115,23 +116,23 @@ class DaskPool(Pool):
                 f"expected client to be connected to a Dask cluster, but it is {client.status}; "
                 "try a new one"
             )
-        self._client: Any = client  # has no types
+        self._client: Any = client  # distributed has no types
         self._n_workers = 1
         self._looked = -_LOOK_EVERY
         self._said: set[str] = set()
 
     @property
     def is_open(self) -> bool:
-        """Whether the client can still hand out jobs."""
+        """True if the client can still hand out jobs."""
         if self._client.status == "running":
             return True
         self._say("the Dask client was closed: the proof ends with the bound it has reached")
         return False
 
     def n_workers(self) -> int:
-        """Threads of all workers there are now; one if none are, so that a job waits for them."""
+        """Number of threads of all workers, at least one, so that a job waits for a worker."""
         if time.monotonic() - self._looked >= _LOOK_EVERY and self._client.status == "running":
-            with suppress(Exception):  # it is being closed: `is_open` tells
+            with suppress(Exception):  # it is being closed: `is_open` reports that
                 found = sum(self._client.nthreads().values())
                 if not found:
                     self._say("the Dask cluster has no workers yet; the proof waits for them")
@@ -144,7 +145,7 @@ class DaskPool(Pool):
         return _Place(self._client)
 
     def extra_seconds(self, worker: AnyWorker, time_limit: float) -> float:  # noqa: ARG002
-        """Time to start a process there, and to do the job again if the Dask worker dies."""
+        """Seconds for starting a process there, and for doing the job again if the worker dies."""
         return START + time_limit
 
     def _say(self, text: str) -> None:
@@ -156,7 +157,7 @@ class DaskPool(Pool):
 class _Place:
     """One job on the cluster."""
 
-    has_begun = True  # if it fails to start there, that is an error of its own
+    has_begun = True  # a failure to start there is a separate error
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -164,27 +165,27 @@ class _Place:
         self._future: Any = None
 
     def begin(self, task: Task, inbox: Inbox) -> None:
-        """Send a task; its only report is how it ended."""
+        """Send a task; its only report says how it ended."""
         assert isinstance(task, Solve)
         data = packed_task(task)
         try:
-            # pure=False: what was answered once must be answered again, under another limit
+            # pure=False: the same job must be done again, perhaps with another time limit
             self._future = self._client.submit(
                 do, data, self._name, code(), pure=False, key=self._name
             )
             self._future.add_done_callback(lambda future: inbox.put((self, _report(future))))
         except Exception as error:  # the client is being closed
-            inbox.put((self, Report("died", Death(None, f"Dask took no job: {words(error)}"))))
+            inbox.put((self, Report("died", Death(None, f"Dask refused the job: {words(error)}"))))
 
     def kill(self) -> None:
-        """End the job, whether it waits or is under way."""
+        """End the job, whether it is waiting or running."""
         if self._future is not None and self._client.status == "running":
             with suppress(Exception):  # the client is being closed
                 self._client.cancel([self._future])
 
 
 def _report(future: Any) -> Report:
-    """What became of a job."""
+    """How a job ended."""
     from distributed import KilledWorker
 
     try:

@@ -1,14 +1,14 @@
 """Jobs side by side in workers, any of which can be stopped at any moment.
 
-A `Pool` has the workers. Those of `ProcessPool`, which is used unless `using` says otherwise, are
-processes on this machine; those of `bogrape.propose.jobs.dask_pool` are places on a cluster.
+A `Pool` owns the workers. Those of `ProcessPool`, which is used unless `using` sets another pool,
+are processes on this machine; those of `bogrape.propose.jobs.dask_pool` are places on a cluster.
 
 Processes are kept between calls, since starting one takes half a second. One that misses its
 deadline is killed; all end with the process that started them.
 
-A job whose worker dies in the midst of it has no answer, and the others go on: the system may well
-have ended the worker for the memory it took. A worker that cannot start, load its job or send its
-answer is another matter: the next one would fare no better, so the cause is raised at once.
+A job whose worker dies while doing it has no answer, and the others go on: the system may have
+killed the worker because it used too much memory. If a worker cannot start, load its job or send
+its answer, the next one would fail as well, so the cause is raised at once.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from .worker import AnyWorker, Death, Inbox, Job, Report, Solve, Worker, broken,
 
 logger = logging.getLogger(__name__)
 
-_LOOK_EVERY = 0.2  # seconds between two looks at whether to stop
+_LOOK_EVERY = 0.2  # seconds between two checks for a stop
 _SHORT = 0.02  # seconds a short job may take
 _GRACE = 0.7  # seconds a worker may take beyond its limit before it is killed
-START = 20.0  # seconds a new worker may take to get going: on a busy machine, a few
+START = 20.0  # seconds a new worker may take to start; on a busy machine it takes a few
 
 
 @dataclass
 class _Running:
-    """A job in the hands of a worker."""
+    """A job that a worker is doing."""
 
     worker: AnyWorker
     index: int
@@ -47,12 +47,12 @@ class _Running:
     due: float = 0.0
 
     def begin(self, job: Job, inbox: Inbox, extra: float) -> None:
-        """Hand the job over; the worker may take some seconds more, up to the common deadline."""
+        """Hand over the job; the worker may take ``extra`` seconds, up to the common deadline."""
         self._set_due(self.time_limit + extra)
         self.worker.begin(Solve(job), inbox)
 
     def note_begun(self) -> None:
-        """The worker has loaded the job: now its time runs."""
+        """Start the time limit, once the worker has loaded the job."""
         self._set_due(self.time_limit)
 
     def _set_due(self, seconds: float) -> None:
@@ -64,7 +64,7 @@ class Pool(ABC):
 
     @property
     def is_open(self) -> bool:
-        """Whether jobs can be handed out at all."""
+        """True if jobs can be handed out."""
         return True
 
     @abstractmethod
@@ -73,14 +73,14 @@ class Pool(ABC):
 
     @abstractmethod
     def worker(self) -> AnyWorker:
-        """A worker that has nothing to do."""
+        """An idle worker."""
 
     @abstractmethod
     def extra_seconds(self, worker: AnyWorker, time_limit: float) -> float:
-        """What a worker may take beyond the time limit of a job before it is given up."""
+        """Seconds a worker may take beyond the time limit of a job."""
 
     def keep(self, worker: AnyWorker) -> None:  # noqa: B027
-        """Take back a worker that can go on."""
+        """Take back a worker that can do more jobs."""
 
     def solve_all(
         self,
@@ -116,7 +116,7 @@ class Pool(ABC):
                 worker.kill()
 
     def _answer(self, worker: AnyWorker, report: Report | None) -> Any:
-        """What a job's end amounts to; workers that can go on are kept."""
+        """The answer that a job ended with; a worker that can do more jobs is kept."""
         if report is not None and report.kind in ("done", "raised", "out of memory"):
             self.keep(worker)
             if report.kind == "raised":
@@ -135,18 +135,18 @@ class Pool(ABC):
 
 
 _idle: list[Worker] = []
-_has_started = False  # some worker of this process, so that they can
+_has_started = False  # True once a worker of this process has started, so that others can, too
 
 
 class ProcessPool(Pool):
-    """Processes on this machine, one per core. All pools of this kind share those that are idle."""
+    """Processes on this machine, one per core; all pools of this kind share the idle ones."""
 
     def n_workers(self) -> int:
-        """The cores this process may use."""
+        """Number of cores this process may use."""
         return n_cores()
 
     def worker(self) -> AnyWorker:
-        """One that is idle, or a new one."""
+        """An idle process, or a new one."""
         while _idle:
             try:
                 worker = _idle.pop()
@@ -154,16 +154,16 @@ class ProcessPool(Pool):
                 break
             if worker.alive:
                 return worker
-            worker.kill()  # it died while idle: close what was left open to it
+            worker.kill()  # it died while idle: close its pipes
         return Worker(limit_memory=True, echo=True)
 
     def keep(self, worker: AnyWorker) -> None:
-        """For the next job."""
+        """Keep the worker for the next job."""
         assert isinstance(worker, Worker)
         _idle.append(worker)
 
     def extra_seconds(self, worker: AnyWorker, time_limit: float) -> float:  # noqa: ARG002
-        """Time to start: a new worker that is killed for it helps no one, nor does the next."""
+        """Seconds for starting a new worker: killing it early would only mean starting another."""
         return 0.0 if worker.has_begun else START
 
 
@@ -181,7 +181,7 @@ _in_use: ContextVar[Pool | None] = ContextVar("pool of the proposal under way", 
 
 @contextmanager
 def using(pool: Pool) -> Iterator[None]:
-    """Jobs of this thread are done by this pool."""
+    """Let this pool do the jobs of this thread."""
     token = _in_use.set(pool)
     try:
         yield
@@ -202,12 +202,12 @@ def solve_all(
 ) -> Iterator[tuple[int, Any]]:
     """Do jobs side by side; yields ``(index, answer)`` as they come, each index once.
 
-    While workers are busy, ``meanwhile`` is called again and again, to do something useful in this
-    process for a fraction of a second; it tells whether there was anything to do.
+    While workers are busy, ``meanwhile`` is called repeatedly, to do something useful in this
+    process for a fraction of a second; it returns True if there was anything to do.
 
-    The answer is ``None`` for a job whose worker died or missed the deadline, for jobs whose turn
-    did not come, and for all that are under way once ``stop`` says so. An exception raised by a job
-    is raised here.
+    The answer is ``None`` for a job whose worker died or missed the deadline, for jobs that were
+    not started in time, and for all unfinished ones once ``stop`` returns True. An exception raised
+    by a job is raised here.
 
     Raises:
         WorkerError: a worker cannot start, cannot load its job, or cannot send its answer.
@@ -221,9 +221,9 @@ def _next_end(
     stop: Callable[[], bool],
     meanwhile: Callable[[], bool],
 ) -> tuple[AnyWorker, Report | None]:
-    """The first job that ends; ``None`` for the first that is overdue or told to stop."""
+    """The worker of the first job that ends, with its report; ``None`` if overdue or stopped."""
     global _has_started
-    patience = _SHORT  # first of all: to keep workers busy with short jobs matters more
+    patience = _SHORT  # at first: keeping workers busy with short jobs comes before `meanwhile`
     while True:
         first = min(busy.values(), key=lambda running: running.due)
         left = first.due - time.monotonic()

@@ -2,26 +2,26 @@
 
 ``python -m`` looks for modules in the current directory first: a file ``random.py`` there would be
 executed in place of the real one. So a process is started with ``-P`` and ``-s``, without the
-current directory and the user's site. What else the parent can import comes last on its path, so
-that it is found but stands in for nothing: rules of your own, next to a script, or packages in the
-user's site. ``PYTHONPATH`` is heeded as always. The package itself is the one the parent runs,
-wherever it lies. It is not a `multiprocessing` process: those import the user's script again, which
-surprises scripts without a main guard.
+current directory and the user's site. The other folders from which the parent imports come last on
+its path, so that their modules are found but hide no others: rules next to a script, or packages in
+the user's site. ``PYTHONPATH`` is respected as always. The package itself is the one the parent
+runs, wherever it is. It is not a `multiprocessing` process: those import the user's script again,
+which breaks scripts without a main guard.
 
-Of every task a worker says that it has *begun*, once it could be loaded, and then one of: it is
-*done*, with the answer; it *raised* an exception; it ran *out of memory*; or something is *broken*,
-with words, because the task cannot be loaded or the answer cannot be sent. In between, a task may
+A worker reports that a task has *begun*, once it is loaded, and then one of: it is *done*, with the
+answer; it *raised* an exception; it ran *out of memory*; or something is *broken*, with an
+explanation, because the task cannot be loaded or the answer cannot be sent. In between, a task may
 *tell* what it finds. What a library prints goes to standard error, not between the messages.
 
-Standard input closes when the parent ends, however it ends; then so does the worker, in the midst
-of a task if need be. One that somebody has stopped (``kill -STOP``) would not notice: on Linux it
-is woken up then.
+Standard input closes when the parent ends, however it ends; then the worker ends too, in the middle
+of a task if necessary. A stopped worker (``kill -STOP``) would not notice, so on Linux it is
+continued then.
 
-Messages are pickles, each with a mark and its length in front. `cloudpickle` sends classes and
-functions that no other process can import by value: a rule that is defined in a script or a
-notebook. Everything else goes by reference, as with `pickle`. A class that comes back from a worker
-is the one that was sent, left as it is: `cloudpickle` would put copies of its methods in place of
-the user's own.
+Messages are pickles, each preceded by a mark and its length. Classes and functions that no other
+process can import, such as a rule that is defined in a script or a notebook, are sent by value with
+`cloudpickle`; everything else goes by reference, as with `pickle`. A class that comes back from a
+worker is the one that was sent, unchanged: `cloudpickle` would replace the user's methods by
+copies.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ from ...errors import WorkerError
 from ...machine import limit_memory
 
 Tell = Callable[[object], None]
-Task = Callable[[Tell], Any]  # what a worker can be asked to do
+Task = Callable[[Tell], Any]  # done by a worker; it may tell what it finds
 
 _HEADER = struct.Struct("<4sQ")
 _MARK = b"bgrp"
 _sent: WeakSet[type] = WeakSet()  # classes that this process has sent by value
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _LAST_WORDS = 2000  # bytes of standard error that are kept
-_ENDING = 2.0  # seconds that a process whose pipe has closed may take to end
+_ENDING = 2.0  # seconds a process may take to end after its pipe has closed
 _PR_SET_PDEATHSIG = 1
 _PACKAGE = __name__.partition(".")[0]
-# SIGCONT does no harm to a process that runs: Linux sends it when the *thread* that started this
+# SIGCONT does not harm a running process: Linux sends it when the *thread* that started this
 # process ends, which need not be the end of the parent.
 _START = f"""
 import sys
@@ -98,7 +98,7 @@ class Solve:
 
 
 def command(module: str) -> list[str]:
-    """The command that runs ``main()`` of a module of this package in a process of its own."""
+    """The command that runs ``main()`` of a module of this package in a new process."""
     package = sys.modules[_PACKAGE].__file__
     assert package is not None
     heedless = ["-E"] if sys.flags.ignore_environment else []
@@ -122,7 +122,7 @@ class Death:
 
     @property
     def by_signal(self) -> bool:
-        """True if somebody, or the system, ended it."""
+        """True if a signal ended it, from a user or the system."""
         return self.code is not None and self.code < 0
 
     def __str__(self) -> str:
@@ -140,13 +140,13 @@ class Death:
 class AnyWorker(Protocol):
     """Does one task at a time, here or elsewhere."""
 
-    has_begun: bool  # some task: until then it may still be starting
+    has_begun: bool  # a task; until then it may still be starting
 
     def begin(self, task: Task, inbox: Inbox) -> None:
-        """Hand over a task; reports about it are put on the queue, with the worker."""
+        """Hand over a task; each report about it is put on the queue together with the worker."""
 
     def kill(self) -> None:
-        """End the task at once, whatever becomes of the worker."""
+        """End the task at once, if necessary by ending the worker."""
 
     def __hash__(self) -> int: ...
 
@@ -158,14 +158,14 @@ class Worker:
     """A process that does one task at a time.
 
     Args:
-        limit_memory: whether it may take no more than a worker's share (`bogrape.machine`).
-        echo: whether what it prints is shown on the standard error of this process.
+        limit_memory: whether its memory is limited to a worker's share (`bogrape.machine`).
+        echo: whether its output is shown on the standard error of this process.
     """
 
     def __init__(self, *, limit_memory: bool = False, echo: bool = False) -> None:
         self._echo = echo
         self._owner = os.getpid()
-        self.has_begun = False  # some task: until then it may still be starting
+        self.has_begun = False  # a task; until then it may still be starting
         try:
             self._process = subprocess.Popen(
                 command(__name__),
@@ -190,13 +190,13 @@ class Worker:
         return self._owner == os.getpid() and self._process.poll() is None
 
     def begin(self, task: Task, inbox: Inbox) -> None:
-        """Hand over a task; what the worker says of it is put on the queue, with the worker.
+        """Hand over a task; each report about it is put on the queue together with the worker.
 
         The last report says how it ended: one of ``done``, ``raised``, ``out of memory``,
         ``broken`` and ``died``.
         """
         data = packed_task(task)
-        # in a thread: pipes cannot be waited for in any other portable way
+        # in a thread: the only portable way to wait for a pipe
         threading.Thread(target=self._converse, args=(data, inbox), daemon=True).start()
 
     def _converse(self, data: bytes, inbox: Inbox) -> None:
@@ -204,7 +204,7 @@ class Worker:
         assert stdin is not None
         assert stdout is not None
         try:
-            with contextlib.suppress(OSError):  # it is gone: reading tells
+            with contextlib.suppress(OSError):  # the process is gone: reading will show that
                 if self._setup is not None:
                     write(stdin, self._setup)
                     self._setup = None
@@ -218,7 +218,7 @@ class Worker:
         except (EOFError, OSError, ValueError):  # the process has ended, or was killed
             inbox.put((self, Report("died", self._death())))
         except Garbled as error:
-            text = f"its standard output holds something else than messages: {error}"
+            text = f"its standard output holds something other than messages: {error}"
             inbox.put((self, Report("broken", text)))
         except Exception as error:
             text = f"what it sent cannot be read here: {words(error)}"
@@ -250,7 +250,7 @@ class Worker:
 
 
 def packed_task(task: Task) -> bytes:
-    """A task as bytes."""
+    """A task as bytes, or an error that says why it cannot be sent."""
     try:
         return packed(task)
     except Exception as error:
@@ -262,19 +262,19 @@ def packed_task(task: Task) -> bytes:
 
 
 def cannot_start(cause: object) -> WorkerError:
-    """The error for a process that did not get as far as its first task."""
+    """The error for a process that did not reach its first task."""
     return WorkerError(
-        f"expected a worker process to start, got {cause}; try whether "
-        f"{sys.executable or 'Python'} can import bogrape in a new process, or method='search', "
-        "which needs no workers"
+        f"expected a worker process to start, got {cause}; try to import bogrape in "
+        f"a new process of {sys.executable or 'Python'}, or method='search', which needs no workers"
     )
 
 
 def broken(cause: str) -> WorkerError:
-    """The error for a task that a worker cannot be given, or an answer that it cannot give."""
+    """The error for a task that a worker cannot load, or an answer that it cannot send."""
     return WorkerError(
-        f"expected a worker process to do its task, but {cause}; try rules and the like from a "
-        "module that every process can import, or method='search', which needs no workers"
+        f"expected a worker process to do its task, but {cause}; try to define rules and "
+        "kernels in a module that every process can import, or method='search', which needs no "
+        "workers"
     )
 
 
@@ -295,7 +295,7 @@ def main() -> None:
         limit_memory()
     tasks: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(stdin, tasks), daemon=True).start()
-    lock = threading.Lock()  # solvers tell from threads of their own
+    lock = threading.Lock()  # solvers send from their own threads
 
     def send(data: bytes) -> None:
         with lock:
@@ -316,7 +316,7 @@ def _listen(stdin: IO[bytes], tasks: queue.SimpleQueue[bytes | None]) -> None:
 
 
 def _answer(data: bytes | None, send: Callable[[bytes], None]) -> bytes:
-    """Do a task; the last message about it."""
+    """Do a task and return the last message about it."""
     out_of_memory = packed(("out of memory", None))
     if data is None:
         return out_of_memory
@@ -324,7 +324,7 @@ def _answer(data: bytes | None, send: Callable[[bytes], None]) -> bytes:
         task: Task = unpacked(data)
     except MemoryError:
         return out_of_memory
-    except BaseException as error:  # whatever a module does when it is imported
+    except BaseException as error:  # importing a module may raise anything
         return packed(("broken", f"its task cannot be loaded there: {words(error)}"))
     send(packed(("begun", None)))
     try:
@@ -348,7 +348,7 @@ def packed_error(error: BaseException) -> bytes:
         return in_words
     try:
         data = packed(("raised", error))
-        unpacked(data)  # exceptions with arguments of their own may not survive it
+        unpacked(data)  # exceptions with custom arguments may not survive this
     except Exception:
         return in_words
     return data
@@ -363,11 +363,11 @@ def words(error: BaseException) -> str:
 
 
 class Garbled(Exception):
-    """Something else than a message was in the stream."""
+    """The stream contained something other than a message."""
 
 
 class _Packer(cloudpickle.CloudPickler):  # type: ignore[misc]
-    """Remembers the classes that go by value."""
+    """Remembers the classes that are sent by value."""
 
     def reducer_override(self, obj: Any) -> Any:
         reduced = super().reducer_override(obj)
@@ -377,7 +377,7 @@ class _Packer(cloudpickle.CloudPickler):  # type: ignore[misc]
 
 
 class _Receiver(pickle.Unpickler):
-    """Leaves the classes alone that were sent from here."""
+    """Leaves classes unchanged that were sent from here."""
 
     def find_class(self, module: str, name: str) -> Any:
         found = super().find_class(module, name)
@@ -394,7 +394,7 @@ def packed(item: object) -> bytes:
 
 
 def unpacked(data: bytes) -> Any:
-    """The item again."""
+    """An item from its bytes."""
     return pickle.loads(data)
 
 
@@ -404,14 +404,14 @@ def returned(data: bytes) -> Any:
 
 
 def write(stream: IO[bytes], data: bytes) -> None:
-    """Send bytes."""
+    """Send bytes as one message."""
     stream.write(_HEADER.pack(_MARK, len(data)))
     stream.write(data)
     stream.flush()
 
 
 def read(stream: IO[bytes]) -> bytes:
-    """The next bytes sent; `EOFError` when there are none."""
+    """The next message; raises `EOFError` if there is none."""
     header = stream.read(_HEADER.size)
     if not header:
         raise EOFError

@@ -3,12 +3,12 @@
 In every round each chain tries a set of elementary moves (all of them when there are few), all
 candidates of all chains are evaluated as one batch with the exact acquisition, and each chain takes
 its best candidate if that is an improvement. A chain that is stuck restarts from a perturbed elite
-graph or from a fresh sample. Candidates are compared first by how far they are from the space
+graph or from a fresh sample. Candidates are compared first by their distance from the space
 (`GraphSpace.excess`), then by value, so that a chain may start outside.
 
-Some chains start from *landmarks*, the shapes that extreme acquisition values favour. The variance
-of the linear kernels is largest where one path length dominates, and their mean is smallest where
-many pairs are at a length of small weight: stars, paths, cycles, complete graphs, and paths with
+Some chains start from *landmarks*, the shapes that extreme acquisition values favour. With linear
+kernels, the variance is largest where one path length dominates, and the mean is smallest where
+many pairs are at a distance of small weight: stars, paths, cycles, complete graphs, and paths with
 the other nodes gathered at two places. They need not satisfy any rules.
 """
 
@@ -29,20 +29,20 @@ from ..values import STEP, Elite, Searchable
 from .moves import MoveTable
 
 # Few chains and small rounds let each chain take many steps. With the kernel rbf and EI, 50,000
-# evaluations then find the best value known in most states of trajectories; with 24 chains and
-# rounds of 4,000 it was a third of them (benchmarks/local_search.py). Smaller rounds are overhead.
+# evaluations then find the best known value in most states of trajectories; with 24 chains and
+# rounds of 4,000 in a third of them (benchmarks/local_search.py). Smaller rounds are overhead.
 _CHAINS = 12
 _CANDIDATES = 500
-_MOST_EDGE_LABELS = 16_000_000  # in one batch: 60 nodes still have all candidates
-_ALL_TRIED = 1500  # what a round costs that tries all moves of small graphs: it is all overhead
-_STUCK_AFTER = 6  # rounds without improvement before a chain restarts: each tries some moves only
+_MOST_EDGE_LABELS = 16_000_000  # per batch; graphs of 60 nodes still get all candidates
+_ALL_TRIED = 1500  # cost of a round that tries all moves of small graphs: it is mostly overhead
+_STUCK_AFTER = 6  # rounds without improvement before a chain restarts; each tries only some moves
 _PENALTY = 1e300  # a unit of excess outweighs every acquisition value
-_LANDMARK_SHARE = 0.5  # of the time there is, at most, for choosing among the landmarks
-# Of graphs with many nodes few are evaluated in the time, and a move changes little of one: there,
+_LANDMARK_SHARE = 0.5  # largest share of the time for choosing among the landmarks
+# With many nodes there is time for few evaluations, and a move changes little of a graph. There,
 # improving moves are also made together, and chains begin from the best of more random graphs.
 _MANY_NODES = 40
-_TOGETHER = (2, 4, 8, 16, 32)  # of the best moves of a round
-_FRESH_SHARE, _FRESH_EACH = 0.3, 20  # of the time there is, and graphs for each that is chosen
+_TOGETHER = (2, 4, 8, 16, 32)  # numbers of best moves of a round to make together
+_FRESH_SHARE, _FRESH_EACH = 0.3, 20  # share of the time, and graphs per chosen one
 
 
 class Chains:
@@ -63,7 +63,7 @@ class Chains:
         space = objective.space
         alike, marks = self._alike(starts), landmarks(space, n)
         n_seeds = min(_CHAINS // 3, len(alike)) + min(_CHAINS // 3, len(marks))
-        # first of all: the others need not be in the space
+        # sampled first, since the others need not be in the space
         fresh = _sample(space, n, max(_CHAINS - n_seeds, _CHAINS // 3), rng, deadline)
         if n >= _MANY_NODES:
             fresh = self._best_fresh(fresh)
@@ -77,7 +77,7 @@ class Chains:
         return time.monotonic() >= self._deadline
 
     def _alike(self, starts: Sequence[Graph]) -> list[Graph]:
-        """The graphs that are of the space's kind."""
+        """The starts with the direction, features and labels of the space."""
         space = self._objective.space
         return [
             graph
@@ -89,14 +89,14 @@ class Chains:
         ]
 
     def _best(self, alike: Sequence[Graph]) -> list[Graph]:
-        """The most promising of some graphs."""
+        """The graphs with the best values."""
         if not alike or self._late:
             return []
         values, joined = self._objective.evaluate(Batch.of(alike), self._deadline)
         return [alike[i] for i in _smallest(values, joined)]
 
     def _best_fresh(self, fresh: Sequence[Graph]) -> list[Graph]:
-        """As many random graphs, the best of more of them."""
+        """The best of these and further random graphs, as many as were given."""
         space, now = self._objective.space, time.monotonic()
         until = now + _FRESH_SHARE * (self._deadline - now)
         n, n_more = self._moves.n_nodes, _FRESH_EACH * len(fresh)
@@ -107,7 +107,7 @@ class Chains:
         return [graphs[i] for i in np.argsort(values, kind="stable")[: len(fresh)]]
 
     def _best_of(self, marks: Landmarks) -> list[Graph]:
-        """The most promising landmarks: of all, or of a selection that there is time for."""
+        """The best landmarks, of all or of as many as there is time for."""
         n, now = self._moves.n_nodes, time.monotonic()
         until = now + _LANDMARK_SHARE * (self._deadline - now)
         values, joined = np.full(len(marks), np.inf), np.zeros(len(marks), dtype=np.int64)
@@ -116,7 +116,7 @@ class Chains:
         for first in range(n_parts):
             if time.monotonic() >= until:
                 break
-            some = np.arange(first, len(marks), n_parts)  # of all kinds, not the first ones
+            some = np.arange(first, len(marks), n_parts)  # a mix of all kinds, not the first ones
             values[some], joined[some] = self._objective.evaluate(marks.batch(some), until)
         chosen = marks.batch(_smallest(values, joined))
         return [chosen.graph(i) for i in range(len(chosen))]
@@ -124,7 +124,7 @@ class Chains:
     def run(
         self, elite: Elite, budget: int, deadline: float, stop: Callable[[], bool]
     ) -> Iterator[float]:
-        """Spend the budget; yields the best value of each round, excluded graphs included."""
+        """Spend the budget; yields the best value after each round, excluded graphs included."""
         self._deadline = deadline
         self._score = self._evaluate(self._current, elite)
         used = len(self._current)
@@ -137,7 +137,7 @@ class Chains:
         space = self._objective.space
         values, joined = self._objective.evaluate(batch, self._deadline)
         if space.connected is True and not space.directed and not space.rules:
-            # nothing can be wrong but missing paths, and the counts tell how many are missing
+            # only paths can be missing, and the counts say how many are
             excess = (batch.n_nodes**2 - joined).astype(float)
         else:
             excess = space.excess(batch, deadline=self._deadline)
@@ -173,11 +173,11 @@ class Chains:
         return max(_ALL_TRIED, used) if per_chain == len(self._moves) else used
 
     def _made_together(self, moves: IntArray, scores: FloatArray) -> Iterator[Batch]:
-        """The chains after several of their improving moves at once, where graphs are large.
+        """The chains after several of their improving moves at once, if graphs are large.
 
         Args:
-            moves: of each chain, one row per chain.
-            scores: what each of these moves leads to.
+            moves: moves of each chain, one row per chain.
+            scores: the score that each of these moves leads to.
         """
         if self._current.n_nodes < _MANY_NODES:
             return
@@ -192,7 +192,7 @@ class Chains:
 
     @property
     def _n_candidates(self) -> int:
-        """Candidates of a round: fewer only where the labels of their edges fill the memory."""
+        """Number of candidates per round; fewer if their edge labels would take too much memory."""
         n, labelled = self._current.n_nodes, self._current.edge_labels is not None
         return min(_CANDIDATES, _MOST_EDGE_LABELS // n**2) if labelled else _CANDIDATES
 
@@ -232,7 +232,7 @@ class Chains:
 
 
 def _smallest(values: FloatArray, joined: IntArray) -> IntArray:
-    """Positions of the smallest evaluated values, as many as may start chains."""
+    """Positions of the smallest evaluated values, at most a third of the chains."""
     order = np.argsort(values, kind="stable")
     return order[joined[order] > 0][: _CHAINS // 3]
 
@@ -243,11 +243,11 @@ def _sample(
     try:
         return space.sample(k, seed=int(rng.integers(2**31)), n_nodes=n, deadline=deadline)
     except SamplingError as error:
-        return list(error.graphs)  # those that there was time for
+        return list(error.graphs)  # those found in time
 
 
 def _anything(space: GraphSpace, n: int) -> list[Graph]:
-    """A start outside the space, for when sampling inside it fails: the search repairs it."""
+    """A start outside the space, used if sampling inside fails: the search repairs it."""
     edge_labels = np.zeros((n, n), dtype=np.int64) if space.n_edge_labels else None
     return [
         Graph(
@@ -279,10 +279,10 @@ def _where(mask: BoolArray, yes: Batch, no: Batch) -> Batch:
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """Landmarks with n nodes, numbered; stored once, however many labels there are.
+    """Landmarks with n nodes, numbered; shapes are stored once for all labels.
 
-    There is one for each shape and label, and for each shape only where the space fixes the labels
-    of its nodes.
+    There is one for each shape and label, or one for each shape if the space fixes the labels of
+    its nodes.
     """
 
     space: GraphSpace
@@ -292,7 +292,7 @@ class Landmarks:
         return len(self.shapes) * (1 if self.space.fixed_labels else self.space.n_labels)
 
     def batch(self, index: IntArray) -> Batch:
-        """The landmarks of these numbers."""
+        """The landmarks with these numbers."""
         label, shape = np.divmod(index, max(1, len(self.shapes)))
         n = self.shapes.shape[1]
         batch = Batch(
@@ -306,7 +306,7 @@ class Landmarks:
 
 
 def landmarks(space: GraphSpace, n: int) -> Landmarks:
-    """Landmarks with n nodes; none where edges have directions or labels."""
+    """Landmarks with n nodes; none if edges have directions or labels."""
     if n < 3 or space.directed or space.n_edge_labels:
         return Landmarks(space, np.zeros((0, n, n), dtype=bool))
     shapes = [*_classics(n), *(m for d in range(2, n - 1) for m in brooms(n, d))]

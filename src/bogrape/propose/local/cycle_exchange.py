@@ -1,8 +1,8 @@
-"""Exchanges that keep a graph connected: an edge comes, and one of the cycle that it closes goes.
+"""Exchanges that keep a graph connected: add an edge, and remove another of the cycle it closes.
 
-Of the exchanges of any edge for any other, hardly one in thirty leads from a spanning tree of given
-lines to another; these all do. The cycle is a shortest one, so they keep the number of independent
-cycles of any connected graph, too.
+If only some pairs of nodes can have an edge, hardly one in thirty exchanges of any edge for any
+other leads from a spanning tree to another; these all do. The cycle is a shortest one, so they also
+keep the number of independent cycles of any connected graph.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from ...arrays import BoolArray, IntArray
 
-Exchange = tuple[IntArray, IntArray]  # the ends of the edge that goes, and of the one that comes
+Exchange = tuple[IntArray, IntArray]  # ends of the removed and of the added edge
 
 
 def exchange_on_cycle(
@@ -21,21 +21,21 @@ def exchange_on_cycle(
     distances: IntArray,
     rng: np.random.Generator,
 ) -> Exchange | None:
-    """An exchange of an edge at ``place`` (two nodes) for another one, or of another one for it.
+    """An exchange of the edge at ``place`` (two nodes) for another, or of another for it.
 
-    If there is no edge, one comes, and a random edge of a shortest path between its ends goes. If
-    there is one, it goes, and another comes whose ends lie nearer to different ends of it: in a
-    tree, that joins the two parts again.
+    If there is no edge, it is added, and a random edge of a shortest path between its ends is
+    removed. If there is one, it is removed, and another is added whose ends are nearer to different
+    ends of it: in a tree, this joins the two parts again.
 
     Args:
         place: a pair of nodes.
         places: all pairs that may have an edge, (K, 2).
-        adjacency: of the graph, which is undirected.
-        distances: of the graph, with its number of nodes for "no path".
-        rng: decides which edge.
+        adjacency: adjacency matrix of the graph, which is undirected.
+        distances: distances in the graph, with the number of nodes for "no path".
+        rng: picks the other edge.
 
     Returns:
-        ``None`` if there is no such edge.
+        The removed and the added edge, or ``None`` if there is no other edge.
     """
     a, b = place
     u, v = places.T

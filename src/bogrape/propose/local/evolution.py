@@ -1,4 +1,4 @@
-"""Mutation-based search over the acquisition: the evolutionary baseline of graph BO.
+"""Mutation-based search for the best acquisition value: the evolutionary baseline of graph BO.
 
 As in NAS-BOWL (Ru et al., 2021): a population starts from random graphs and the graphs seen so far;
 in each generation the best are mutated by one elementary move each, children outside the space are
@@ -26,7 +26,7 @@ _PARENTS = 10
 
 
 def propose_evolve(objective: AnyCriterion, request: Request) -> Proposal:
-    """The best graph that mutation and selection find; no bound."""
+    """The best graph found by mutation and selection, without a bound."""
     space = objective.space
     elite = Elite(request.excluded, identify=space.identity)
     rng = np.random.default_rng(request.seed)
@@ -39,7 +39,7 @@ def propose_evolve(objective: AnyCriterion, request: Request) -> Proposal:
             seed, size = int(rng.integers(2**31)), _POPULATION - len(start)
             start += space.sample(size, seed=seed, n_nodes=n, deadline=request.deadline)
         except SamplingError as error:
-            start += error.graphs  # those that there was time for
+            start += error.graphs  # those found in time
             if not start:
                 continue
         moves = MoveTable.of(space, n)

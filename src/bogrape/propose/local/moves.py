@@ -1,15 +1,15 @@
 """Neighbourhoods for the searches: small changes to many graphs at once.
 
 A `MoveTable` lists every elementary change to a graph of one shape: flip an edge, move an end of an
-edge, reverse an arc, change a label, swap two labels, flip a feature, change an edge label. Where
-only some pairs of nodes can have an edge, as in a grid of given lines, moves keep to these, and an
-edge can also go to any other of them: few trees of given lines differ by one end of an edge. Most
-such exchanges keep the graph connected (`bogrape.propose.local.cycle_exchange`).
-`apply` performs one row of the table on each graph of a batch, and sets what follows from the rest
-by some rule (`Rule.derive`). Moves may leave the space; the caller filters.
+edge, reverse an arc, change a label, swap two labels, flip a feature, change an edge label. If only
+some pairs of nodes can have an edge, as in a power grid, moves use only these pairs, and an edge
+can also move to any other of them: there, few trees differ in one end of an edge only. Most such
+exchanges keep the graph connected (`bogrape.propose.local.cycle_exchange`). `apply` performs one
+row of the table on each graph of a batch, and sets the attributes that a rule derives
+(`Rule.derive`). Moves may leave the space; the caller filters.
 
-The sampler, which walks towards a space at random and needs no numbered list of all moves, has
-random changes of its own (`bogrape.space.moves`).
+The sampler, which walks towards a space at random and needs no numbered list of all moves, has its
+own random changes (`bogrape.space.moves`).
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from ...space import GraphSpace
 from .cycle_exchange import exchange_on_cycle
 
 FLIP, REWIRE, REVERSE, RELABEL, SWAP, FEATURE, EDGE_LABEL, EXCHANGE, ON_CYCLE = range(9)
-_MOST_EXCHANGES = 20_000  # rows; with more places for edges, other moves are plenty
+_MOST_EXCHANGES = 20_000  # rows; with more places for edges there are enough other moves
 
 
 @dataclass(frozen=True)
 class MoveTable:
-    """Rows ``(kind, a, b, c, d)``; what a, b, c, d mean depends on the kind."""
+    """Rows ``(kind, a, b, c, d)``; the meaning of a, b, c, d depends on the kind."""
 
     rows: IntArray
-    weights: FloatArray  # how often to draw each row when not all are tried
+    weights: FloatArray  # probability of each row when not all are tried
     space: GraphSpace
     n_nodes: int
 
@@ -94,7 +94,7 @@ class MoveTable:
         return np.asarray(total / total[-1])
 
     def draw(self, k: int, rng: np.random.Generator) -> IntArray:
-        """k random rows by weight: as ``rng.choice`` draws, but the weights are added up once."""
+        """k random rows by weight, like ``rng.choice``, but the weights are summed only once."""
         return np.asarray(self._cumulative.searchsorted(rng.random(k), side="right"))
 
     def apply(
@@ -107,8 +107,8 @@ class MoveTable:
     ) -> Batch:
         """Change graph i of the batch, or graph ``owner[i]``, by row ``index[i]`` of the table.
 
-        Returns a new batch. Rows that do not apply (no such edge) leave their graph as it is. Past
-        the deadline what follows from the changes is set in the first graphs only.
+        Returns a new batch. Rows that do not apply (no such edge) leave their graph unchanged.
+        After the deadline, derived attributes are set in the first graphs only.
         """
         copy = batch.select(np.arange(len(batch)) if owner is None else owner)
         adjacency, labels, features = copy.adjacency, copy.labels, copy.features
@@ -133,7 +133,7 @@ class MoveTable:
         put(i, a[i], b[i], np.zeros(len(i), dtype=bool))
         put(i, a[i], c[i], np.ones(len(i), dtype=bool))
 
-        i = np.flatnonzero(kind == EXCHANGE)  # edge a-b goes, edge c-d comes
+        i = np.flatnonzero(kind == EXCHANGE)  # remove edge a-b, add edge c-d
         i = i[adjacency[i, a[i], b[i]] & ~adjacency[i, c[i], d[i]]]
         put(i, a[i], b[i], np.zeros(len(i), dtype=bool))
         put(i, c[i], d[i], np.ones(len(i), dtype=bool))
@@ -172,7 +172,7 @@ class MoveTable:
     def _on_cycles(
         self, batch: Batch, graph: IntArray, index: IntArray, rng: np.random.Generator
     ) -> tuple[IntArray, IntArray]:
-        """Edges that go and edges that come, (K, 2) each; the same where there is no exchange."""
+        """Removed and added edges, ``(K, 2)`` each; equal where there is no exchange."""
         every = self.rows[self.rows[:, 0] == ON_CYCLE, 1:3]
         gone = self.rows[index, 1:3].copy()
         come = gone.copy()
@@ -186,7 +186,7 @@ class MoveTable:
 
 
 def places(space: GraphSpace, n: int) -> tuple[BoolArray, bool]:
-    """Pairs of nodes that the rules do not plainly keep apart, and whether they do any."""
+    """Pairs of nodes that may have an edge, as far as known, and True if some may not."""
     possible = ~np.eye(n, dtype=bool)
     for atom, value in space.known(n).value.items():
         if isinstance(atom, Edge) and not value:
@@ -197,7 +197,7 @@ def places(space: GraphSpace, n: int) -> tuple[BoolArray, bool]:
 
 
 def _exchanges(pairs: IntArray) -> IntArray:
-    """All ways to take an edge from one place to another that shares no node with it."""
+    """All moves of an edge to another place that shares no node with its own."""
     i, j = np.divmod(np.arange(len(pairs) ** 2), max(1, len(pairs)))
     both = np.column_stack([pairs[i], pairs[j]])
     apart = (both[:, :2, None] != both[:, None, 2:]).all(axis=(1, 2))

@@ -16,7 +16,7 @@ _SAMPLES = 20  # as in the paper's RW-rand and WL-rand
 
 
 def propose_sample(objective: AnyCriterion, request: Request) -> Proposal:
-    """The best acquisition value among random graphs of the space that are not excluded."""
+    """The graph with the best value among random graphs of the space, excluded ones left out."""
     try:
         graphs = objective.space.sample(
             _SAMPLES,

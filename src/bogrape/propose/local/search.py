@@ -1,8 +1,8 @@
-"""Restarted local search: the whole of some methods, and the source of incumbents for proofs.
+"""Restarted local search: the method "search", and the source of incumbents for proofs.
 
 The budget is a number of evaluations, so the answer depends on the seed and not on the machine,
-unless the deadline stops it. Chains may pass through excluded graphs but never
-return them. `bogrape.propose.local.chains` describes the chains.
+unless the deadline stops it. Chains may pass through excluded graphs but never return them.
+`bogrape.propose.local.chains` describes the chains.
 
 `FirstSearch` comes before a proof, and continues during the proof if time is short. It evaluates
 the same graphs as ``method="search"`` with the same seed and budget. If its share of the time is
@@ -32,13 +32,13 @@ from ..proposal import Request
 from ..values import Elite, Searchable, n_at_a_time
 from .chains import Chains
 
-_LATE_SHARE = 0.3  # of the time there is, for chains that begin late to begin
-_LAST_SECONDS = 0.7  # beyond the deadline, for any graph at all
-_FIRST_SHARE = 0.3  # of the time limit, before a proof begins, if that was time enough
-_LARGEST_FIRST_SHARE = 0.9  # else
-_ENOUGH = 50_000  # evaluations, after which better graphs are rarely found,
-_RECENT = 0.5  # unless one was found in this part of all evaluations, the latest
-_AT_ONCE = 1000  # graphs seen that tied ones are compared with at a time
+_LATE_SHARE = 0.3  # of the remaining time, for the start of chains that begin late
+_LAST_SECONDS = 0.7  # beyond the deadline, to find any graph at all
+_FIRST_SHARE = 0.3  # of the time limit, before a proof begins, if the search is saturated
+_LARGEST_FIRST_SHARE = 0.9  # otherwise
+_ENOUGH = 50_000  # evaluations after which better graphs are rarely found,
+_RECENT = 0.5  # unless one was found in this last part of all evaluations
+_AT_ONCE = 1000  # known graphs that ties are compared with at a time
 
 
 def search(
@@ -54,13 +54,13 @@ def search(
     """Search all sizes of the space; the best sizes get a second share of the budget.
 
     Args:
-        objective: what to minimise, and over which space.
+        objective: the criterion to minimise, with its space.
         excluded: identities that must not be returned.
-        n_evaluations: acquisition values to compute in all.
-        deadline: `time.monotonic` value at which to stop, whatever has been found.
-        seed: fixes the answer unless the deadline cuts it short.
+        n_evaluations: number of acquisition values to compute.
+        deadline: `time.monotonic` value at which to stop.
+        seed: decides the answer, unless the deadline ends the search early.
         starts: graphs to begin some chains from, e.g. the best observed ones.
-        stop: asked in every round; once it says so, what has been found is returned.
+        stop: called in every round; once it returns True, the search ends.
     """
     elite = Elite(excluded, identify=objective.space.identity)
     steps = search_steps(
@@ -89,9 +89,9 @@ def search_steps(
     starts: Sequence[Graph],
     stop: Callable[[], bool],
 ) -> Iterator[None]:
-    """`search` in steps of a fraction of a second; what it finds is offered to an elite.
+    """`search` in steps of a fraction of a second; graphs found are offered to the elite.
 
-    Chains must have begun at ``begun_by``, or after a third of the time that is left then.
+    Chains must have begun at ``begun_by``, or else after a third of the remaining time.
     """
     sizes = list(objective.space.sizes)
     reached = dict.fromkeys(sizes, np.inf)
@@ -112,9 +112,9 @@ def search_steps(
 
 
 def find_any(objective: Searchable, elite: Elite, request: Request) -> bool:
-    """Offer a random graph, found in a last moment, to an elite that is empty at the deadline.
+    """Offer a random graph, found at the last moment, to an elite that is empty at the deadline.
 
-    Returns whether there was time: if so and none was found, there may well be none.
+    Returns False if there was no time. If there was time and none was found, there may be none.
     """
     if request.stop():
         return False
@@ -124,7 +124,7 @@ def find_any(objective: Searchable, elite: Elite, request: Request) -> bool:
             1, seed=request.seed, exclude=request.excluded, deadline=until
         )
     except InfeasibleSpaceError:
-        return True  # the caller knows better how to say so
+        return True  # the caller reports that with more detail
     except SamplingError as error:
         return not error.out_of_time
     batch = Batch.of(graphs)
@@ -135,14 +135,14 @@ def find_any(objective: Searchable, elite: Elite, request: Request) -> bool:
 
 @final
 class FirstSearch:
-    """Local search under way; what it has found is in ``elite``."""
+    """A running local search; the graphs found so far are in ``elite``."""
 
     def __init__(self, objective: Searchable, request: Request) -> None:
         self._objective, self._request = objective, request
         self._until = min(request.deadline, time.monotonic() + _FIRST_SHARE * request.time_limit)
         self.elite = Elite(request.excluded, identify=objective.space.identity)
         self.is_over = False
-        self.seconds = 0.0  # spent on it
+        self.seconds = 0.0  # spent so far
         self._improved_at = 0  # evaluations
         self._steps = search_steps(
             objective,
@@ -161,7 +161,7 @@ class FirstSearch:
             pass
 
     def run(self) -> Elite:
-        """Search for its share of the time, or longer if that is worth while."""
+        """Search for its share of the time, or longer if that is worthwhile."""
         request = self._request
         at_most = request.started + _LARGEST_FIRST_SHARE * request.time_limit
         while self.step():
@@ -173,7 +173,7 @@ class FirstSearch:
         return self.elite
 
     def step(self) -> bool:
-        """Search for a fraction of a second; false if the budget or the time is spent."""
+        """Search for a fraction of a second; False once the budget or the time is spent."""
         before, began = self.elite.value, time.monotonic()
         if not self.is_over:
             self.is_over = next(self._steps, True) is True
@@ -194,9 +194,9 @@ class FirstSearch:
 def break_tie(
     ties: Mapping[str, Graph], seen: Sequence[Graph], seed: int, deadline: float = math.inf
 ) -> Graph:
-    """The tied graph least like the graphs already seen (keys are identities).
+    """The tied graph least like the graphs seen (keys are identities).
 
-    Past the deadline (a `time.monotonic` value) only the first of those count.
+    After the deadline (a `time.monotonic` value) only the first of the seen graphs count.
     """
     keys = sorted(ties)
     order = np.random.default_rng(seed).permutation(len(keys))

@@ -1,7 +1,7 @@
 """The paper's mixed-integer formulation: `Program`, encodings, and adapters for SCIP and Gurobi.
 
-`bogrape.propose.propose` with ``method="mip"`` is the door; ``docs/mip.md`` maps each equation of
-the paper to the functions and rows here.
+Use it through `bogrape.propose.propose` with ``method="mip"``; ``docs/mip.md`` maps each equation
+of the paper to the functions and rows here.
 """
 
 from .build import AcquisitionProgram

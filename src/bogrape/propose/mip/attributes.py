@@ -1,4 +1,4 @@
-"""Labels, features and edge labels of nodes as rows, and what makes digraphs weakly connected.
+"""Rows for labels, features and edge labels, and for the weak connectivity of digraphs.
 
 ======================  ===========================================================================
 ``F[v,l]``              node v has label l (only with more than one label)
@@ -23,7 +23,7 @@ from .program import Point, Program
 
 
 class Attributes:
-    """Everything of a graph besides its edges.
+    """All attributes of a graph: everything besides its edges.
 
     Rows, in the order they are added (erratum E2: a missing node has no label and no feature):
 
@@ -96,7 +96,7 @@ class Attributes:
 
 
 class WeakConnectivity:
-    """Digraphs whose edges, directions forgotten, connect all nodes: node 0 sends a unit to each.
+    """Digraphs that are connected when directions are ignored: node 0 sends a unit to each node.
 
     Rows, in the order they are added:
 
@@ -120,7 +120,7 @@ class WeakConnectivity:
             program.row(f"flow_node[{v}]", gain, "==", A[v, v])
 
     def lift(self, graph: Graph) -> dict[str, float]:
-        """Flows along a tree of shortest paths from node 0; all zero where it does not reach."""
+        """Flows along a tree of shortest paths from node 0; zero where no path reaches."""
         joined = graph.adjacency | graph.adjacency.T
         out = {f"flow[{u},{v}]": 0.0 for u, v in permutations(range(self._n), 2)}
         parent: dict[int, int] = {0: 0}

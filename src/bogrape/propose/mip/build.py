@@ -22,14 +22,15 @@ from .scaled import Scaled
 
 
 class OutOfTime(Exception):
-    """The program is so large that writing it down takes longer than there is time."""
+    """The program is so large that building it takes longer than the time limit."""
 
 
 def encode_paths(program: Program, objective: Criterion, options: MipOptions) -> Paths:
     """The path encoding that fits the space.
 
-    MIP-SP for one size and MIP-SP-plus for several, where every pair of nodes has a path; the
-    reachability extension for disconnected, weakly connected and acyclic digraphs.
+    If every pair of nodes has a path, MIP-SP for one size and MIP-SP-plus for several; otherwise,
+    as in disconnected graphs and in weakly connected or acyclic digraphs, the reachability
+    extension.
     """
     space = objective.space
     shape = {"directed": space.directed, "tight": options.tight}
@@ -42,7 +43,7 @@ def encode_paths(program: Program, objective: Criterion, options: MipOptions) ->
 
 
 def refuse_checked_rules(space: GraphSpace) -> None:
-    """Raise if a rule of the space has no rows: the program would be about another space."""
+    """Raise if a rule of the space has no rows: the program would encode another space."""
     if space.checked_rules:
         names = ", ".join(rule.name for rule in space.checked_rules)
         raise UnsupportedError(
@@ -57,7 +58,7 @@ class AcquisitionProgram:
     Rows, in the order they are added; each part lists its own:
 
     1. paths (`mip_sp`, `mip_sp_plus` or `reachability`), 2. `Attributes`, 3. `WeakConnectivity`
-    where asked for, 4. `Distances`, 5. `Rules`, 6. `Symmetry` where asked for, 7. `LabelledPaths`
+    if required, 4. `Distances`, 5. `Rules`, 6. `Symmetry` if requested, 7. `LabelledPaths`
     for SP and ESP, 8. counts (`coordinates`, `Scaled`), 9. `FunctionForm` or `WeightForm`.
     """
 
@@ -121,7 +122,7 @@ class AcquisitionProgram:
         program.minimise(value)  # standardised, as the solver's tolerances are absolute
 
     def lift(self, graph: Graph) -> dict[str, float]:
-        """The values of all variables for a graph of the space, sigma as large as it may be."""
+        """The values of all variables for a graph of the space, with the largest possible sigma."""
         values = self.paths.lift(graph)
         values |= self.attributes.lift(graph)
         if self._weak is not None:
@@ -136,7 +137,7 @@ class AcquisitionProgram:
         return self._posterior.lift(values)
 
     def start(self, graph: Graph) -> dict[str, float]:
-        """A starting point for the solver: the graph, renamed to satisfy the symmetry rows."""
+        """A starting point for the solver: the graph, renumbered to satisfy the symmetry rows."""
         return self.lift(graph if self._symmetry is None else self._symmetry.ordered(graph))
 
     def decode(self, values: Point) -> Graph:
@@ -144,9 +145,9 @@ class AcquisitionProgram:
         return self.attributes.decode(values)
 
     def forbid(self, graph: Graph, name: str, most: int = 720) -> set[Graph]:
-        """Forbid a graph and, if they are at most ``most``, all its renamed copies; returns them.
+        """Forbid a graph and, if n! is at most ``most``, its renumbered copies; returns all.
 
-        Rows ``name[i]``, one per copy. In a space that names its nodes a renamed copy is another
+        Rows ``name[i]``, one per copy. In a space that names its nodes a renumbered copy is another
         graph, which may still be proposed.
         """
         copies = {graph}

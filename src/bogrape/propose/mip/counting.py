@@ -1,4 +1,4 @@
-r"""Counts of shortest paths and features as rows: all that the kernels see of a graph.
+r"""Counts of shortest paths and features as rows: everything that the kernels see of a graph.
 
 ======================  ===========================================================================
 ``ds[u,v,s]``           1 when d_uv = s; for s = 1 this is ``A[u,v]`` itself
@@ -80,7 +80,7 @@ class LabelledPaths:
     * ``pair_from[u,v,a]``:    sum_sb p_uvsab <= F_ua
     * ``pair_to[u,v,b]``:      sum_sa p_uvsab <= F_vb
 
-    They fix p once the rest is binary, so p is continuous.
+    They determine p once all other variables are binary, so p is continuous.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class LabelledPaths:
 class Coordinate:
     """One count, and how it enters the kernels.
 
-    ``copies`` is 2 for ``P[s,a,b]``, a < b, of undirected graphs, which stands for P_sba too.
+    ``copies`` is 2 for ``P[s,a,b]``, a < b, of undirected graphs, since it stands for P_sba too.
     """
 
     key: Key
@@ -133,15 +133,15 @@ class Coordinate:
     count: Linear
     power: int  # phi = count / N ** power
     copies: int
-    possible: dict[int, tuple[int, ...]]  # the values of the count, by size
+    possible: dict[int, tuple[int, ...]]  # possible values of the count, by size
 
     @property
     def parts(self) -> bool:
-        """True if the count is not decided by the size alone."""
+        """True if the count varies among graphs of one size."""
         return any(len(values) > 1 for values in self.possible.values())
 
     def observed(self, counts: Counts) -> list[float]:
-        """This count in each graph of some data, zero where the data do not go so far."""
+        """This count in each graph of some data; zero beyond the range of the data."""
         kind, *index = self.key
         if kind == "N" and index[0] < 0:  # a further feature, counted from the end
             column = counts.features[:, index[0]]
@@ -168,8 +168,7 @@ def coordinates(
 ) -> list[Coordinate]:
     """All counts of a graph: of paths (``pairs``: split by labels), then of its ``nodes``.
 
-    Rows, in the order they are added, one for each count that is not a number or a variable
-    already:
+    Rows, in the order they are added, one for each count that is neither a number nor a variable:
 
     * ``count[D,s]``:      D_s = sum_uv ds_uvs; ``D_0 = sum_v A_vv`` (erratum E2)
     * ``count[P,s,a,b]``:  P_sab = sum_uv p_uvsab; ``P_0aa = N_a``, ``P_0ab = 0``

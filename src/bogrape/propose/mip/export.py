@@ -1,4 +1,4 @@
-"""Programs as files: LP by hand, CIP through SCIP."""
+"""Programs as files: LP written here, CIP written by SCIP."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .program import Program, Row
 
 
 def write_program(program: Program, path: str | PathLike[str]) -> None:
-    """Write a program for a bug report or another solver; the ending of the path picks the format.
+    """Write a program for a bug report or another solver; the file extension picks the format.
 
     ``.lp`` is the common LP format (no exponential rows), written here; ``.cip`` is SCIP's.
     """
@@ -28,7 +28,7 @@ def write_program(program: Program, path: str | PathLike[str]) -> None:
 
 
 def lp_text(program: Program) -> str:
-    """The program in LP format. Names lose the characters the format forbids."""
+    """The program in LP format; names lose the characters that the format forbids."""
     if program.exponentials:
         raise UnsupportedError(
             f"expected linear and quadratic rows, got {len(program.exponentials)} exponential "
@@ -54,7 +54,7 @@ def lp_text(program: Program) -> str:
 
 
 def plain_names(names: list[str]) -> list[str]:
-    """Names of letters, digits and underscores, all different, none that reads like a number."""
+    """Distinct names of letters, digits and underscores, none of which reads like a number."""
     out: list[str] = []
     seen: set[str] = set()
     for name in names:

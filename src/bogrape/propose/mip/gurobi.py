@@ -16,7 +16,7 @@ from .program import Program
 from .solution import Failure, Found, Limits, Report, Solution, SolverFailed, Status
 
 _NO_LICENCE, _TOO_LARGE, _OUT_OF_MEMORY = 10009, 10010, 10001  # error codes of Gurobi
-_CERTAIN = 1e100  # what Gurobi writes for an infinite bound
+_CERTAIN = 1e100  # Gurobi's value for an infinite bound
 
 
 def _gurobipy() -> Any:
@@ -29,7 +29,7 @@ def _gurobipy() -> Any:
 
 @contextmanager
 def _explained(grb: Any, program: Program) -> Iterator[None]:
-    """Errors of Gurobi as failures that say what to do."""
+    """Turn errors of Gurobi into failures that say what to do."""
     try:
         yield
     except grb.GurobiError as error:

@@ -39,7 +39,7 @@ class Linear:
 
     @property
     def index(self) -> int:
-        """The position of the variable this is; an error if it is not exactly one variable."""
+        """Position of the variable, if this is exactly one variable; an error otherwise."""
         if self.constant == 0.0 and len(self.terms) == 1:
             ((i, c),) = self.terms.items()
             if c == 1.0:
@@ -48,7 +48,7 @@ class Linear:
 
     @property
     def is_constant(self) -> bool:
-        """True if no variable is in it."""
+        """True if it contains no variable."""
         return not self.terms
 
 
@@ -67,5 +67,5 @@ def total(parts: Iterable[Linear | Number]) -> Linear:
 
 
 def as_linear(value: Linear | Number) -> Linear:
-    """A number as a linear term; a linear term as it is."""
+    """A number as a linear term; a linear term unchanged."""
     return value if isinstance(value, Linear) else Linear(None, value)

@@ -17,16 +17,17 @@ class MipOptions:
     """Choices of ``propose(method="mip")``.
 
     Attributes:
-        form: ``"function"`` (K_xX and K⁻¹, as published) or ``"weight"`` (the default for SSP and
-            SP, which alone have it); see `bogrape.propose.mip.posterior`.
-        symmetry: whether to add rows that leave out renamed copies of a graph.
+        form: ``"function"`` (K_xX and K⁻¹, as published) or ``"weight"`` (for SSP and SP only, and
+            their default); see `bogrape.propose.mip.posterior`.
+        symmetry: whether to add rows that leave out renumbered copies of a graph.
         gap: gap at which the solver may stop, relative to the standardised value.
-        tight: tight big-M constants (erratum E12) instead of the printed ones.
-        warm_start: acquisition values the local search may compute to find a start; 0 for none.
+        tight: tight big-M constants (erratum E12) instead of those in the paper.
+        warm_start: number of acquisition values the local search may compute to find a start; 0 for
+            no start.
         tolerance: feasibility tolerance given to the solver; ``None`` leaves the solver's own.
-        threads: for solvers that can use several.
-        memory: limit in megabytes, or ``None``.
-        pool: how many of the solver's solutions are decoded and compared.
+        threads: number of threads, for solvers that can use several.
+        memory: memory limit in megabytes, or ``None``.
+        pool: number of the solver's solutions that are decoded and compared.
         write: path to write the program to before it is solved (``.lp`` or ``.cip``).
     """
 

@@ -9,11 +9,11 @@ Variables (paper, Table 1), for nodes u, v, w of ``[n]``:
 ``r[u,v]``           u reaches v (reachability extension only, erratum E8)
 ===================  ==============================================================================
 
-What is fixed by definition is a number, not a variable: ``d[v,v] = 0``, ``delta[v,v,w] = 1(w =
-v)``, ``delta[u,v,u] = delta[u,v,v] = 1``, and ``A[v,v] = 1`` when there is only one size. In
-undirected graphs (u, v) and (v, u) share their variables, which is what the paper's symmetry rows
-say. Rows are for ``u != v`` (``u < v`` when undirected) and ``w`` different from both; for other
-w they are true by definition.
+Values that are fixed by definition are numbers, not variables: ``d[v,v] = 0``, ``delta[v,v,w] = 1(w
+= v)``, ``delta[u,v,u] = delta[u,v,v] = 1``, and ``A[v,v] = 1`` when there is only one size. In
+undirected graphs (u, v) and (v, u) share their variables, which replaces the paper's symmetry rows.
+Rows are for ``u != v`` (``u < v`` when undirected) and ``w`` different from both; for other w they
+are true by definition.
 
 Big-M constants are tight by default (erratum E12); ``tight=False`` gives the printed ones.
 """
@@ -48,7 +48,7 @@ class Paths:
 
     @property
     def nodes(self) -> range:
-        """All nodes there may be."""
+        """All nodes that may exist."""
         return range(self.n_max)
 
     @property
@@ -66,7 +66,7 @@ class Paths:
         return (permutations if self.directed else combinations)(self.nodes, 2)
 
     def triples(self) -> Iterator[tuple[int, int, int]]:
-        """A pair and a third node."""
+        """Each pair with each third node."""
         for u, v in self.pairs():
             for w in self.nodes:
                 if w not in (u, v):
@@ -210,7 +210,7 @@ def reachability(
     * ``path_least[u,v]``:   sum_w delta_uvw >= 2 + r_uv - A_uv
 
     Tight constants as in `mip_sp_plus`. Acyclic graphs are those with ``r_uv + r_vu <= 1``, which
-    the rule ``Acyclic`` says by itself.
+    the rule ``Acyclic`` adds itself.
     """
     n = n_max
     paths = _variables(program, n_min, n_max, directed, farthest=n, exist=n_min < n_max)

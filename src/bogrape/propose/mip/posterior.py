@@ -1,12 +1,12 @@
-r"""The Gaussian process posterior and the acquisition as rows, in two equal forms.
+r"""The Gaussian process posterior and the acquisition as rows, in two equivalent forms.
 
 With :math:`\varphi_j` the scaled counts of `bogrape.propose.mip.counting`, data ``X`` and ``y``
 (standardised), ``K`` the covariance with noise (erratum E6) and the paper's Eq. (1):
 
 ==============  ===================================================================================
 ``mu``          posterior mean, Eq. (1b)
-``sigma``       at most the posterior standard deviation, Eq. (1c); the objective pushes it there
-objective       ``mu - kappa sigma``, Eq. (1a), standardised as mu and sigma are
+``sigma``       at most the posterior standard deviation, Eq. (1c), to which the objective drives it
+objective       ``mu - kappa sigma``, Eq. (1a), standardised like mu and sigma
 ==============  ===================================================================================
 """
 
@@ -30,7 +30,7 @@ ENCODED = ("ssp", "sp", "essp", "esp")  # the kernels whose rows are written her
 
 
 def encodable(kernel: Kernel) -> GraphKernel:
-    """The kernel, if the rows below are about it: the program must not be about another one."""
+    """The kernel, if the rows below encode it; an error otherwise."""
     if is_published(kernel) and kernel.name in ENCODED:
         return kernel
     raise UnsupportedError(
@@ -40,7 +40,7 @@ def encodable(kernel: Kernel) -> GraphKernel:
 
 
 def _parts(model: FittedModel, counted: Counted) -> tuple[FloatArray, FloatArray]:
-    """Observed :math:`\varphi_j(X_i)` as (T, J), and the prior weight of each coordinate.
+    r"""Observed :math:`\varphi_j(X_i)` as (T, J), and the prior weight of each coordinate.
 
     The linear kernels are ``k = sum_j prior_j phi_j phi'_j``, over coordinates that the space has.
     """
@@ -67,8 +67,8 @@ class FunctionForm:
     * ``variance``:        sigma² + k' K⁻¹ k <= kxx                    Eq. (1c); convex; both sides
       divided by the prior variance, so that tolerances are relative to it
 
-    K⁻¹ has entries up to 1/noise, so the solver's feasibility tolerance is amplified: what it
-    claims may differ from the truth by far more than the tolerance.
+    K⁻¹ has entries up to 1/noise, so the solver's feasibility tolerance is amplified: the value it
+    claims may differ from the true one by far more than the tolerance.
     """
 
     one_hot = True
@@ -178,7 +178,7 @@ def _square(scaled: Scaled) -> Linear:
 def inverse_covariance(model: FittedModel) -> FloatArray:
     """``K⁻¹``, by Newton's iteration in extended precision.
 
-    A plain inverse is off by about 1e-3 where its entries are 1e6; the printed rows deserve better.
+    A plain inverse has errors of about 1e-3 if its entries are 1e6, which is too much for the rows.
     """
     K = model.covariance()
     exact = K.astype(np.longdouble)
@@ -193,8 +193,7 @@ def weight_space(model: FittedModel, counted: Counted) -> tuple[FloatArray, Floa
     r"""Mean weights over :math:`\varphi`, posterior covariance over z, and the prior weights.
 
     `WeightPosterior` has one coordinate for each length and ordered pair of labels that occur in
-    the data; here there is one for each count of the space, those of unseen lengths and labels
-    included.
+    the data; here each count of the space has one, also for unseen lengths and labels.
     """
     posterior = WeightPosterior(model)
     _, prior = _parts(model, counted)

@@ -1,6 +1,6 @@
-"""`Program`: named variables and named rows; what every encoding writes and every solver reads.
+"""`Program`: named variables and named rows, written by encodings and read by solvers.
 
-A program knows three kinds of rows:
+A program has three kinds of rows:
 
 * linear:       ``low <= a'x <= high``
 * quadratic:    ``low <= a'x + x'Qx <= high``
@@ -68,7 +68,7 @@ class ExpRow:
 
 
 class Violation(NamedTuple):
-    """A row, bound or integrality a point breaks, and by how much."""
+    """A row, bound or integrality that a point violates, and by how much."""
 
     row: str
     amount: float
@@ -101,7 +101,7 @@ class Program:
         return self._variable(Variable(name, 0.0, 1.0, "binary"))
 
     def integer(self, name: str, low: float, high: float) -> Linear:
-        """A new whole-numbered variable."""
+        """A new integer variable."""
         return self._variable(Variable(name, float(low), float(high), "integer"))
 
     def continuous(self, name: str, low: float = -math.inf, high: float = math.inf) -> Linear:
@@ -128,8 +128,8 @@ class Program:
     ) -> None:
         """Add ``left + sum c x y  sense  right``; the products ``(c, x, y)`` are of variables.
 
-        A row without variables is left out when it is true and kept when it is false: then the
-        program has no solution, and `contradictions` names it.
+        A row without variables is left out if it is true and kept if it is false: then the program
+        has no solution, and `contradictions` names the row.
         """
         moved = as_linear(left) - right
         quadratic = tuple((x.index, y.index, c) for c, x, y in products if c)
@@ -160,7 +160,7 @@ class Program:
         """Set the objective."""
         self.objective = objective
 
-    # -- asking -------------------------------------------------------------------------------
+    # -- queries ------------------------------------------------------------------------------
 
     @property
     def size(self) -> Size:
@@ -183,7 +183,7 @@ class Program:
         return math.fsum((linear.constant, *parts))
 
     def completed(self, point: Point) -> dict[str, float]:
-        """The point with every defined variable computed from those it is defined by."""
+        """The point completed with every defined variable that can be computed."""
         out = dict(point)
         for target, meaning in self._definitions:
             name = self.variables[target].name
@@ -214,7 +214,7 @@ class Program:
             off = max(variable.low - value, value - variable.high)
             if variable.kind != "continuous":
                 off = max(off, abs(value - round(value)))
-            if not off <= tolerance:  # also when it is not a number
+            if not off <= tolerance:  # also true for NaN
                 out.append(Violation(variable.name, off))
         for row in self.rows:
             products = (c * x[i] * x[j] for i, j, c in row.quadratic)

@@ -1,17 +1,17 @@
-"""`propose_mip`: the paper's program, solved by SCIP or Gurobi, answered with a certificate.
+"""`propose_mip`: the paper's program, solved by SCIP or Gurobi, with a certificate.
 
-1. Local search finds a start. 2. The program is written down (`bogrape.propose.mip.build`) and,
-in a process of its own, solved from that start. 3. Every solution is decoded, checked against the
-space and the exclusions, and its value recomputed. 4. If the best of them is excluded, it is
-forbidden and the program solved again; until then the bound of the first solve holds, for it was
-taken over more graphs.
+1. Local search finds a start. 2. The program is built (`bogrape.propose.mip.build`) and, in a
+separate process, solved from that start. 3. Every solution is decoded, checked against the space
+and the exclusions, and its value recomputed. 4. If the best of them is excluded, it is forbidden
+and the program solved again; until then the bound of the first solve holds, since it covers more
+graphs.
 
-What the solver claims for its best solution is `Proposal.claimed`. With the published form it may
-differ from the true value, since K⁻¹ amplifies the solver's tolerance. The answer is called
-optimal only if the recomputed value meets the bound, both standardised, within ``1e-6`` and what
-the tolerance τ of the variance row can add to an honest solver's claim, ``kappa * sqrt(tau *
-prior)``; where a larger gap was asked for, the status is ``time_limit``. Where K⁻¹ is so large that
-the solver's sums mean nothing, no bound is given: ``heuristic``.
+The solver's own value of its best solution is `Proposal.claimed`. With the published form it may
+differ from the true value, since K⁻¹ amplifies the solver's tolerance. The answer is called optimal
+only if the recomputed value meets the bound, both standardised, within ``1e-6`` plus ``kappa *
+sqrt(tau * prior)``, the error of LCB that the tolerance τ of the variance row allows; if a larger
+gap was requested, the status is ``time_limit``. If K⁻¹ is so large that the solver's sums mean
+nothing, no bound is given: ``heuristic``.
 """
 
 from __future__ import annotations
@@ -46,27 +46,27 @@ from .solution import Limits, Solution
 logger = logging.getLogger(__name__)
 _SEARCH_SHARE = 0.3  # of the time limit, at most, for the start
 _DEFAULT_TOLERANCE = {"weight": 1e-8, "function": None}
-_SOLVERS_OWN = 1e-6  # feasibility tolerance of SCIP and Gurobi unless told otherwise
-_LARGEST_INVERSE = 5e4  # entries of K⁻¹, beyond which no bound is believed
-_DECODE = 0.5  # seconds kept for what follows the solve
+_SOLVERS_OWN = 1e-6  # default feasibility tolerance of SCIP and Gurobi
+_LARGEST_INVERSE = 5e4  # entry of K⁻¹ up to which bounds are trusted
+_DECODE = 0.5  # seconds reserved for decoding after the solve
 
 
 @dataclass
 class _Best:
-    """The best graph so far that may be proposed, and what the solver claimed for its own."""
+    """The best graph so far that may be proposed, and the solver's value of its best solution."""
 
     graph: Graph | None = None
     value: float = math.inf
     claimed: float | None = None
 
     def offer(self, graph: Graph, value: float) -> None:
-        """Take a graph that is better by more than rounding."""
+        """Keep a graph if it is better by more than rounding."""
         if self.graph is None or value < self.value - room(TIE, value):
             self.graph, self.value = graph, value
 
 
 def check_choices(solver: object, options: Any) -> tuple[str, MipOptions]:
-    """Name of the solver and all options, or an error that says which there are."""
+    """Name of the solver, and all options; an error lists the possible ones."""
     name = "scip" if solver is None else str(solver).lower()
     if name not in ADAPTERS:
         raise InvalidInputError(
@@ -76,7 +76,7 @@ def check_choices(solver: object, options: Any) -> tuple[str, MipOptions]:
 
 
 def propose_mip(objective: Criterion, request: Request) -> Proposal:
-    """The graph of least acquisition value, by the paper's mixed-integer program."""
+    """The graph with the smallest acquisition value, by the paper's mixed-integer program."""
     solver, options = check_choices(request.solver, request.options)
     encodable(objective.posterior.model.kernel)
     refuse_checked_rules(objective.space)
@@ -152,7 +152,7 @@ def _solve(
     limits: Limits,
     allowance: float,
 ) -> tuple[float, bool]:
-    """Solve until the best solution may be proposed; returns a bound and whether all is done."""
+    """Solve until the best solution may be proposed; returns a bound and True if finished."""
     program = encoded.program
     names = [variable.name for variable in program.variables]
     margin = _misfit(objective, encoded, best, request.deadline)
@@ -170,7 +170,7 @@ def _solve(
         for found in solution.found:
             graph = encoded.decode(dict(zip(names, found.values, strict=True)))
             if not objective.space.contains(graph):
-                continue  # the tolerance let it through
+                continue  # violates the space within the solver's tolerance
             value = objective.of_graph(graph)
             if request.identify(graph) in request.excluded:
                 excluded.add(graph)
@@ -183,7 +183,7 @@ def _solve(
         if bound >= best.value - close or not excluded - forbidden:
             return bound, True
         for graph in excluded:
-            if graph not in forbidden:  # as itself or as a copy of the one before
+            if graph not in forbidden:  # a copy of an earlier one may be forbidden already
                 forbidden |= encoded.forbid(graph, f"excluded[{len(forbidden)}]")
 
 
@@ -200,11 +200,11 @@ def _bound(solution: Solution, best: _Best, margin: float) -> float:
 def _misfit(
     objective: Criterion, encoded: AcquisitionProgram, best: _Best, deadline: float
 ) -> float:
-    """Largest excess of the program over true values on known graphs; K⁻¹ costs digits."""
+    """Largest excess of the program over true values on known graphs, since K⁻¹ loses digits."""
     try:
         graphs = objective.space.sample(8, seed=0, deadline=deadline)
     except SamplingError as error:
-        graphs = list(error.graphs)  # those that there was time for
+        graphs = list(error.graphs)  # those found in time
     worst = 0.0
     for graph in ([best.graph] if best.graph is not None else []) + graphs:
         claim = encoded.program.value(encoded.lift(graph))
@@ -213,11 +213,11 @@ def _misfit(
 
 
 def _is_sound(objective: Criterion, form: str) -> bool:
-    """True if the solver can add up the rows of the posterior.
+    """True if the numbers in the rows of the posterior are small enough for a solver.
 
-    With graphs observed twice, or equal to the kernel, the published form has entries near
-    ``1 / noise``. SCIP was seen to lose the better of two graphs then, whatever its tolerance, and
-    to call a program infeasible that was not.
+    If graphs are observed twice, or are equal to the kernel, the published form has entries near
+    ``1 / noise``. Then SCIP has been seen to miss the better of two graphs, whatever its tolerance,
+    and to call a feasible program infeasible.
     """
     if form == "weight":
         return True

@@ -1,8 +1,8 @@
 """Rules of the space as rows, symmetry-breaking rows, and rows that forbid single graphs.
 
-Every rule writes itself as rows over atoms for graphs of exactly one size
-(`bogrape.constraints.rows`); here atoms become variables, and the rows of size N bind when the
-graph has N nodes. No rule is known by name.
+Every rule is written as rows over atoms for graphs of exactly one size
+(`bogrape.constraints.rows`); here atoms become variables, and the rows of size N bind if the graph
+has N nodes. No rule needs special treatment.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Rules:
     * ``rule: row@N low``:   sum c atom >= low - (low - least) * unmet
     * ``rule: row@N high``:  sum c atom <= high + (most - high) * unmet
 
-    with ``unmet`` the number of unmet conditions (another size is one of them) and ``least``,
-    ``most`` what the sum can be at all. The helpers of a rule are binary variables ``helper@N``.
+    with ``unmet`` the number of unmet conditions (the size is one of them) and ``least``, ``most``
+    the smallest and largest possible sum. The helpers of a rule are binary variables ``helper@N``.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Rules:
                     self._add(f"rule[{i}.{j}] {rule.name}: {row.name}@{n}", row, n)
 
     def atom(self, atom: Atom, n: int) -> Linear:
-        """The variable, or sum of variables, that an atom is."""
+        """The variable, or sum of variables, of an atom."""
         match atom:
             case Edge(u, v):
                 return self._paths.A[u, v]
@@ -89,10 +89,10 @@ class Rules:
             self._program.row(f"{name} high", terms, "<=", row.high + (most - row.high) * unmet)
 
     def lift(self, graph: Graph, values: dict[str, float]) -> dict[str, float]:
-        """Values of the helpers: those that the rows leave them, found row by row.
+        """Values of the helper variables, found row by row.
 
-        The rows of a rule decide its helpers, some of them by way of others, or the rule finds
-        values for them (`Rule.helpers`); a helper of another size is 0.
+        The rows of a rule determine its helpers, some of them through others, or the rule computes
+        their values (`Rule.helpers`); helpers of other sizes are 0.
         """
         n = graph.n_nodes
         known: dict[Atom, float] = {}
@@ -120,7 +120,7 @@ def _atoms(row: RuleRow) -> list[Atom]:
 
 
 def _decide(row: RuleRow, known: dict[Atom, float]) -> None:
-    """Note the atoms for which this row leaves one value only."""
+    """Record the atoms for which this row leaves only one value."""
     if any(known.get(atom, wanted) != wanted for atom, wanted in row.when):
         return
     free = [(atom, c) for atom, c in row.terms if atom not in known]
@@ -139,12 +139,11 @@ def _decide(row: RuleRow, known: dict[Atom, float]) -> None:
 
 
 class Symmetry:
-    """Rows that leave out renamed copies of a graph, where no rule tells the nodes apart.
+    """Rows that leave out renumbered copies of a graph, for nodes that no rule tells apart.
 
     Rows, in the order they are added:
 
-    * ``parent[v]``, v >= 1: sum_{u<v} A_uv >= A_vv, when all graphs are connected and no rule
-      names a
+    * ``parent[v]``, v >= 1: sum_{u<v} A_uv >= A_vv, if all graphs are connected and no rule names a
       node: nodes can be numbered outwards from node 0. For weakly connected digraphs either
       direction counts.
     * ``degree_order[u,v]`` otherwise: the degree of u is at least that of v, for neighbours u < v
@@ -170,7 +169,7 @@ class Symmetry:
             program.row(f"degree_order[{u},{v}]", left, ">=", right)
 
     def ordered(self, graph: Graph) -> Graph:
-        """The same graph, renamed so that it satisfies the rows."""
+        """The same graph, renumbered so that it satisfies the rows."""
         n, matrix = graph.n_nodes, graph.adjacency
         if self.by_parent:
             steps = matrix if self._space.connected == "strong" else matrix | matrix.T

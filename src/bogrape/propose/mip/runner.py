@@ -1,8 +1,8 @@
-"""Solve a `Program` in a process of its own, which can always be stopped.
+"""Solve a `Program` in a separate process, which can always be stopped.
 
-Solvers overshoot their time limits, hold on to Ctrl-C, crash and run out of memory. So each solve
-runs in a worker of its own under a hard deadline. Solutions and bounds reach this process as they
-are found: when the worker has to be killed at the deadline, what it found until then is the answer.
+Solvers overshoot their time limits, block Ctrl-C, crash and run out of memory. So each solve runs
+in its own worker under a hard deadline. Solutions and bounds reach this process as they are found:
+if the worker has to be killed at the deadline, the best ones so far are the answer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .solution import Failure, Found, Limits, Report, Solution, SolverFailed
 
 ADAPTERS = {"scip": "bogrape.propose.mip.scip", "gurobi": "bogrape.propose.mip.gurobi"}
 _GRACE = 0.5  # seconds a solver may overshoot its own limit before it is killed
-_POLL = 0.2  # seconds between looks at the clock, and at Ctrl-C caught by another thread
+_POLL = 0.2  # seconds between checks of the clock, and for Ctrl-C caught by another thread
 
 _REMEDY = {
     "missing": 'try pip install "bogrape[gurobi]" for Gurobi, or solver="scip"',
@@ -44,12 +44,12 @@ def run(
     solver: str = "scip",
     adapter: str | None = None,
 ) -> Solution:
-    """Solve in a child process within ``limits.seconds``; what was found by then is returned.
+    """Solve in a child process within ``limits.seconds``; returns the best found by then.
 
     Raises:
         SolverError: the solver or its licence is missing, the program exceeds the licence, memory
             ran out, or the process crashed.
-        WorkerError: the process could not be started, or not be given the program.
+        WorkerError: the process could not be started, or could not load the program.
     """
     began = time.monotonic()
     worker = Worker()
@@ -73,11 +73,11 @@ def run(
 class _Solve:
     """One solve, as the task of a worker."""
 
-    adapter: str  # the module that talks to the solver
+    adapter: str  # the module that calls the solver
     program: Program
     limits: Limits
     start: Sequence[float] | None
-    sent: float  # by `time.time`: starting up takes its share of the time
+    sent: float  # `time.time` value: starting up counts towards the limit
 
     def __call__(self, tell: Tell) -> Solution | Failure:
         late = min(max(0.0, time.time() - self.sent), self.limits.seconds)
@@ -95,7 +95,7 @@ class _Solve:
 
 
 def _converse(worker: Worker, task: _Solve, deadline: float) -> Solution | Failure:
-    """Hand the task over and gather what comes, until the deadline at the latest."""
+    """Hand over the task and collect reports, until the deadline at the latest."""
     inbox: Inbox = queue.Queue()
     worker.begin(task, inbox)
     bound, found = -math.inf, list[Found]()
@@ -127,5 +127,5 @@ def _converse(worker: Worker, task: _Solve, deadline: float) -> Solution | Failu
 
 def _crash(death: Death) -> Failure:
     if death.code == -signal.SIGKILL:
-        return Failure("memory", "the solver's process was killed, most likely for want of memory")
+        return Failure("memory", "the solver's process was killed, most likely for lack of memory")
     return Failure("failed", f"the solver's process crashed ({death})")

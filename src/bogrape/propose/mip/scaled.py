@@ -58,7 +58,7 @@ class Scaled:
         self.bounds = (min(min(c.possible[n]) / n**q for n in sizes), most)
 
     def lift(self, size: int, values: dict[str, float]) -> dict[str, float]:
-        """The values of all variables, from the count's own."""
+        """The values of all variables, from the value of the count."""
         c = self._coordinate
         if not (self._one_hot or self._split):
             return {}

@@ -96,7 +96,7 @@ def solve(
 
 
 def write_cip(program: Program, path: str) -> None:
-    """Write the program as SCIP reads it."""
+    """Write the program in SCIP's CIP format."""
     model, _ = translate(program)
     model.writeProblem(path, verbose=False)
 
@@ -117,12 +117,12 @@ def _listen(model: Any, x: list[Any], report: Report) -> None:
     from pyscipopt.scip import PY_SCIP_EVENTTYPE as SCIP_EVENTTYPE
 
     class Listener(Eventhdlr):
-        """Tells of every better solution, and of the bound now and then."""
+        """Reports every better solution, and from time to time the bound."""
 
         told = 0.0
 
         def eventinit(self) -> None:
-            """Ask for the events."""
+            """Subscribe to the events."""
             self.model.catchEvent(SCIP_EVENTTYPE.BESTSOLFOUND, self)
             self.model.catchEvent(SCIP_EVENTTYPE.NODESOLVED, self)
 

@@ -27,7 +27,7 @@ def value_of(mean: np.ndarray, std: np.ndarray, goal: float) -> np.ndarray:
 
 
 def assert_no_graph_is_lost(some: Sequence[Chord], value: float, top: float) -> None:
-    """Whatever is better than the value is below the limit of a chord whose range it is in."""
+    """Whatever is better than the value is below the limit of a chord for its deviation."""
     goal = some[0].goal
     std = np.concatenate([np.linspace(0.0, top, 200), [c.low for c in some], [0.5 * CERTAIN]])
     for below in (1e-9, 1e-3, 0.3):
@@ -43,7 +43,7 @@ def assert_no_graph_is_lost(some: Sequence[Chord], value: float, top: float) -> 
 
 
 def assert_bound_holds(chord: Chord, lcb: float) -> None:
-    """No graph of the range with at least this LCB has a smaller value than the chord says."""
+    """No graph in the range with at least this LCB has a value below the chord's."""
     std = np.linspace(0.0 if chord.low <= CERTAIN else chord.low, chord.high, 300)
     for above in (0.0, 1e-6, 1.0):
         found = value_of(lcb + above + chord.kappa * std, std, chord.goal)
@@ -63,7 +63,7 @@ def test_whatever_beats_a_value_is_below_a_chord(
 
 
 @given(goals, values, largest, counts, st.floats(-3, 3), st.floats(-1, 1))
-def test_a_bound_on_lcb_is_one_on_ei(
+def test_a_bound_on_lcb_gives_a_bound_on_ei(
     goal: float, value: float, top: float, n_most: int, more: float, to: float
 ) -> None:
     for chord in chords(goal, value, top, apart=1e-3 * top, n_most=n_most):
@@ -73,7 +73,7 @@ def test_a_bound_on_lcb_is_one_on_ei(
 
 @given(goals, st.floats(-4, 60), st.floats(1e-2, 200), counts)
 def test_limits_and_bounds_are_tight(goal: float, value: float, top: float, n_most: int) -> None:
-    """A bound on LCB that is the limit settles a chord; the mean M has the value."""
+    """A bound on LCB equal to the limit settles a chord, and the mean M attains the value."""
     some = chords(goal, value, top, apart=1e-3 * top, n_most=n_most)
     for chord in some:
         steep = chord.kappa * CERTAIN / chord.low if chord.low <= CERTAIN else 0.0
@@ -86,7 +86,7 @@ def test_limits_and_bounds_are_tight(goal: float, value: float, top: float, n_mo
 
 
 @given(goals, st.floats(-2, 60), st.floats(0.1, 10))
-def test_more_chords_are_nearer(goal: float, value: float, top: float) -> None:
+def test_more_chords_are_closer(goal: float, value: float, top: float) -> None:
     few = chords(goal, value, top, apart=0.0, n_most=2)
     many = chords(goal, value, top, apart=0.0, n_most=16)
     std = np.linspace(CERTAIN, top, 100)
@@ -105,7 +105,7 @@ def test_without_a_value_there_is_one_chord() -> None:
     assert (chord.limit(math.inf), chord.value(-math.inf)) == (math.inf, -math.inf)
 
 
-# -- mutations: the checks above see them ---------------------------------------------------------
+# -- mutations: the checks above notice them ------------------------------------------------------
 
 
 class _TooLow(Chord):
@@ -119,7 +119,7 @@ class _TooHigh(Chord):
 
 
 class _OneEnd(Chord):
-    """Looks at one end of its range."""
+    """Considers only one end of its range."""
 
     def value(self, lcb: float) -> float:
         return Chord(self.goal, 0.999 * self.high, self.high, self.kappa).value(lcb)
@@ -130,7 +130,7 @@ def _as(kind: type[Chord], chord: Chord) -> Chord:
 
 
 @pytest.mark.parametrize("value", [-1.0, 2.0, 30.0])
-def test_chords_that_are_wrong_by_a_little_are_caught(value: float) -> None:
+def test_slightly_wrong_chords_are_caught(value: float) -> None:
     some = chords(-1.0, value, 1.0, apart=0.0, n_most=4)
     assert_no_graph_is_lost(some, value, 1.0)
     with pytest.raises(AssertionError):

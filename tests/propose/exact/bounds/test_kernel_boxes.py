@@ -1,4 +1,4 @@
-"""Boxes that a kernel of one's own bounds: never above a value, and lies are caught."""
+"""Boxes bounded by a custom kernel: bounds are never above a value, and false ones are caught."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_no_graph_of_a_box_is_below_its_bound(name: str, kernel: Any, acquisitio
             found = boxes.bounds(CountBoxes(low, high, np.full(len(x), -math.inf)))
             assert (found <= values + 1e-7 * (1 + np.abs(values))).all()
             n_checked += len(values)
-        # and what is left after halving still holds every graph that is below
+        # and the boxes that remain after halving hold every graph below the cut
         cut = float(np.median(values))
         start = boxes.everything()
         start = CountBoxes(start.low, start.high, boxes.bounds(start))
@@ -145,7 +145,7 @@ def test_the_best_of_all_graphs_is_found_and_proved(name: str, kernel: Any) -> N
 
 
 def test_a_space_that_cannot_be_listed_is_proved() -> None:
-    """Nine nodes of two labels; the same kernel without bounds proves nothing."""
+    """Nine nodes with two labels; without its bounds the kernel would prove nothing."""
     space = GraphSpace(9, labels=2)
     graphs = space.sample(12, seed=1)
     y = [graph.n_edges - 0.1 * graph.n_edges**2 + graph.labels.sum() for graph in graphs]
@@ -156,7 +156,7 @@ def test_a_space_that_cannot_be_listed_is_proved() -> None:
     assert (mean - std).min() >= proposal.bound - 1e-9
 
 
-def test_which_strategy_takes_a_kernel_with_bounds() -> None:
+def test_the_strategy_for_a_kernel_with_bounds() -> None:
     labelled, plain = GraphSpace(9, labels=2), GraphSpace(9)
     assert type(choose(criterion(labelled, LabelledEnds()))) is OwnLabelledBoxes
     assert type(choose(criterion(plain, LabelledEnds()))) is OwnBoxes
@@ -168,7 +168,7 @@ def test_which_strategy_takes_a_kernel_with_bounds() -> None:
 
 
 class TooHigh(LabelledEnds):
-    """Says that values are not as low as they are."""
+    """Claims lower bounds on kernel values that are too high."""
 
     def box_bounds(self, low: Counts, high: Counts, observed: Counts) -> BoxBounds:
         true = super().box_bounds(low, high, observed)
@@ -176,7 +176,7 @@ class TooHigh(LabelledEnds):
 
 
 class TooLow(LabelledEnds):
-    """Says that values are not as high as they are."""
+    """Claims upper bounds on kernel values that are too low."""
 
     def box_bounds(self, low: Counts, high: Counts, observed: Counts) -> BoxBounds:
         true = super().box_bounds(low, high, observed)
@@ -184,7 +184,7 @@ class TooLow(LabelledEnds):
 
 
 class TooSure(LabelledEnds):
-    """Says that no graph is as uncertain as all are."""
+    """Claims half of the true prior variance."""
 
     def box_bounds(self, low: Counts, high: Counts, observed: Counts) -> BoxBounds:
         true = super().box_bounds(low, high, observed)
@@ -192,7 +192,7 @@ class TooSure(LabelledEnds):
 
 
 class Crossed(LabelledEnds):
-    """Mixes up the two."""
+    """Swaps lower and upper bounds."""
 
     def box_bounds(self, low: Counts, high: Counts, observed: Counts) -> BoxBounds:
         true = super().box_bounds(low, high, observed)
@@ -200,7 +200,7 @@ class Crossed(LabelledEnds):
 
 
 class Short(LabelledEnds):
-    """Leaves a row out."""
+    """Leaves out a row."""
 
     def box_bounds(self, low: Counts, high: Counts, observed: Counts) -> BoxBounds:
         true = super().box_bounds(low, high, observed)
@@ -208,7 +208,7 @@ class Short(LabelledEnds):
 
 
 class LiesInTheDistance(LabelledEnds):
-    """True bounds, except over boxes that reach to very many edges."""
+    """True bounds, except for boxes that reach up to very many edges."""
 
     def box_bounds(self, low: Counts, high: Counts, observed: Counts) -> BoxBounds:
         true = super().box_bounds(low, high, observed)
@@ -239,7 +239,7 @@ def test_a_graph_that_the_solver_finds_is_compared_with_its_box(
 
 @settings(max_examples=50)
 @given(st.integers(0, 2**32 - 1))
-def test_boxes_that_are_cut_down_lose_no_counts_that_obey_what_is_known(seed: int) -> None:
+def test_tightened_boxes_keep_all_counts_that_satisfy_the_known_inequalities(seed: int) -> None:
     rng = np.random.default_rng(seed)
     space = GraphSpace(5, labels=2)
     graph = space.sample(1, seed=seed % 1000)[0]

@@ -1,4 +1,4 @@
-"""Lines below LCB: below it everywhere, with bounds that scipy and enumeration confirm."""
+"""Lines below LCB are below it everywhere; scipy and enumeration confirm their bounds."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _piece(
 
 
 def _lcb(gp: GraphGP, coordinates: Coordinates, x: NDArray[np.int64], kappa: float) -> FloatArray:
-    """By the kernel's own counts, whether graphs have them or not; standardised."""
+    """LCB of rows of counts, whether or not a graph has them; standardised."""
     assert coordinates.composition is not None
     pairs = np.zeros((len(x), coordinates.longest + 1, 2, 2), dtype=np.int64)
     pairs[:, 0, [0, 1], [0, 1]] = coordinates.composition
@@ -71,7 +71,7 @@ def _lcb(gp: GraphGP, coordinates: Coordinates, x: NDArray[np.int64], kappa: flo
 
 
 def _all_counts(coordinates: Coordinates, known: list[Inequality[Position]]) -> NDArray[np.int64]:
-    """All whole numbers that obey the inequalities, whether graphs have them or not."""
+    """All counts that satisfy the inequalities, whether or not a graph has them."""
     by_type: dict[tuple[int, ...], list[int]] = {}
     for i, path in enumerate(coordinates.paths):
         by_type.setdefault(path[1:], []).append(i)
@@ -103,7 +103,7 @@ OPTIONS: list[dict[str, Any]] = [{}, {"alpha": 100.0, "noise": 1e-6}, {"feature_
 def test_the_bound_is_the_smallest_lcb_of_all_counts(
     kernel: str, piece: tuple[int, tuple[int, ...]], kappa: float, options: dict[str, Any]
 ) -> None:
-    # ESP adds up large numbers of both signs: what rounding may do is more than nothing
+    # ESP adds up large numbers of both signs, so rounding errors are not negligible
     n_seeds, n_most, relative = (3, 2000, 1e-4) if kernel == "sp" else (1, 300, 5e-3)
     for seed in range(n_seeds):
         gp, over_counts, known = _piece(kernel, piece, seed, kappa, **options)
@@ -114,7 +114,7 @@ def test_the_bound_is_the_smallest_lcb_of_all_counts(
         least = float(values.min())
         assert left.bound == pytest.approx(least, abs=relative * (1 + abs(least)))
         assert left.bound <= values.min() + 1e-9
-        # a value in the middle: all counts below it are in the box, and above the line
+        # a value in the middle: all counts below it are in the box, and their LCB is above the line
         value = float(np.quantile(values, 0.3))
         left = lines.branched(value, _soon(), 40)
         below = every[values < value]
@@ -145,14 +145,14 @@ def test_any_point_gives_a_line_below(
     high = np.maximum.reduce(every[rng.integers(len(every), size=3)])
     box = Box(np.minimum(low, high).astype(float), np.maximum(low, high).astype(float))
     inside = every[((every >= box.low) & (every <= box.high)).all(axis=1)]
-    # where it touches, and in which box that was found, may be anything
+    # any point to touch at will do, from any box
     x = rng.uniform(0, 4, len(over_counts.coordinates))
     line = over_counts.below(over_counts.touching(x, Lines(over_counts, known).box), box)
     assert (line(inside) <= _lcb(gp, over_counts.coordinates, inside, kappa) + 1e-9).all()
 
 
 class _Plain(Variables):
-    """Some whole numbers that stand for nothing."""
+    """Integer variables without a meaning."""
 
     def __init__(self, upper: NDArray[np.int64]) -> None:
         object.__setattr__(self, "_upper", upper)
@@ -164,7 +164,7 @@ class _Plain(Variables):
 @given(st.integers(0, 10**6))
 @settings(max_examples=150, deadline=None)
 def test_programs_agree_with_scipy(seed: int) -> None:
-    """Also about having no solution; and one program serves many costs and boxes."""
+    """Also if there is no solution; one program serves many costs and boxes."""
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(1, 7)), int(rng.integers(1, 7))
     upper = rng.integers(1, 9, n)
@@ -201,12 +201,12 @@ def test_programs_agree_with_scipy(seed: int) -> None:
         else:
             assert found.bound == pytest.approx(expected.fun, abs=1e-6)
             assert found.bound <= expected.fun + 1e-9
-            # should the solver ever call this infeasible, it would not be believed
+            # if the solver ever called this infeasible, its proof would be rejected
             assert not program._is_empty(Box(low, high))
 
 
 def test_lines_refuse_programs_about_other_variables() -> None:
-    """Pairs at s steps are not pairs within s steps, though there are as many numbers of both."""
+    """Pairs at s steps are not pairs within s steps, though both are equally many variables."""
     space = GraphSpace(5, labels=2)
     graphs = space.sample(6, seed=0)
     gp = GraphGP("rbf", 1e-3, space=space).fit(graphs, np.arange(6.0))

@@ -1,4 +1,4 @@
-"""The posterior over counts, and its integers: equal, and within the declared error."""
+"""The posterior over counts is exact, and its integer form is within the declared error."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _graphs(space: GraphSpace, seed: int, k: int = 12) -> list[Graph]:
 
 
 def _forms(space: GraphSpace, gp: GraphGP, graphs: list[Graph]) -> Any:
-    """Each graph with every kind of coordinates it has, and the form there."""
+    """Each graph with every kind of its coordinates, and the form over these."""
     shape = space.shape(space.n_max)
     labelled = gp.kernel.labelled
     for graph in graphs:
@@ -104,7 +104,7 @@ def test_integers_stay_within_their_declared_error(
             value = int(integers.omega.astype(object) @ x) - integers.K * t
             assert integers.lower_bound(value) <= true + 1e-9 * max(1.0, abs(true))
             assert value <= integers.at_most(true)
-            # and the error is worth something: relative to what the acquisition can span
+            # and the error is small, relative to the range of the acquisition
             span = float(np.abs(form.w) @ coordinates.upper()) + (1 + kappa) * math.sqrt(
                 model.diagonal(count([graph], space.n_labels))[0]
             )

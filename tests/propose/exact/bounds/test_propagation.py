@@ -1,4 +1,4 @@
-"""Ranges that inequalities narrow keep every whole number that obeys the inequalities."""
+"""Ranges narrowed by inequalities keep every integer point that satisfies these."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def test_nothing_that_obeys_the_inequalities_is_lost(
     assert (found.high <= box.high).all()
 
 
-def test_one_inequality_leaves_what_it_says() -> None:
-    """Two pairs and a third of at most seven in all: none is larger than seven less the others."""
+def test_one_inequality_narrows_ranges_as_far_as_it_implies() -> None:
+    """``2x + y <= 7`` bounds each variable, given the smallest value of the other."""
     found = Propagation(csr_array(np.array([[2.0, 1.0]])), np.array([7.0]))(
         Box(np.array([1.0, 2.0]), np.array([9.0, 9.0]))
     )

@@ -1,4 +1,4 @@
-"""Lines below LCB with the kernel ``rbf``: below the value of every graph there is."""
+"""Lines below LCB with the kernel ``rbf`` are below the values of all graphs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _gp(space: str, kind: str, seed: int, noise: float | str) -> GraphGP:
 
 @lru_cache(maxsize=64)
 def _pieces(name: str) -> dict[Key, list[Graph]]:
-    """All graphs by size, diameter and composition; and once more whatever the diameter."""
+    """All graphs by size, diameter and composition, and again by size and composition alone."""
     space = SPACES[name]
     out: dict[Key, list[Graph]] = {}
     for whole in structures([space.shape(n) for n in space.sizes], space.connected, space.rules):
@@ -80,7 +80,7 @@ def _over_counts(gp: GraphGP, key: Key, kappa: float) -> RbfLcbOverCounts:
 
 
 def _variables(lcb: RbfLcbOverCounts, graphs: list[Graph]) -> FloatArray:
-    """What boxes and lines are about, one row per graph."""
+    """Variables of boxes and lines, one row per graph."""
     values = [lcb.coordinates.values(graph) for graph in graphs]
     counts = np.array(values, dtype=np.int64).reshape(len(graphs), len(lcb.coordinates))
     return lcb.variables.of_counts(counts)
@@ -150,7 +150,7 @@ def test_any_point_gives_a_line_below_the_values_of_all_graphs_of_a_box(
 def test_lines_hold_where_lcb_is_below_a_value_and_deviations_are_small(
     name: str, seed: int
 ) -> None:
-    """Elsewhere they need not: that is what makes them tight."""
+    """Elsewhere they need not hold, which makes them tight."""
     gp, rng = _instance(name, seed)
     kappa = float(rng.choice([0.3, 1.0, 3.0]))
     key, graphs = _some_piece(name, rng)
@@ -180,7 +180,7 @@ def test_lines_hold_where_lcb_is_below_a_value_and_deviations_are_small(
 @given(st.sampled_from(list(SPACES)), st.integers(0, 10**6))
 @settings(max_examples=100, deadline=None)
 def test_remainders_hold_in_the_corners_of_boxes(name: str, seed: int) -> None:
-    """Whatever the weights of the mean, and where nothing else makes up for too small ones."""
+    """For any weights of the mean, and where no other slack hides remainders that are too small."""
     gp, rng = _instance(name, seed)
     key, _ = _some_piece(name, rng)
     lcb = _over_counts(gp, key, 1.0)
@@ -248,7 +248,7 @@ def test_programs_bound_all_graphs_of_a_piece(name: str, seed: int) -> None:
     halved = lines.branched(math.inf, soon, 30)
     assert max(first.bound, halved.bound) <= least
     assert first.bound <= halved.bound + 1e-9  # two programs may round differently
-    # what was found among graphs of another diameter is a place to start from here, too
+    # tangents found among graphs of another diameter are valid starts here, too
     for other in _pieces(name):
         if other[0].shape == key[0].shape and other[1] == key[1]:
             there = _over_counts(gp, other, 1.0)
@@ -286,8 +286,8 @@ def test_ranges_of_cells_hold_the_cells_of_all_graphs_of_a_piece(name: str, seed
 
 @given(st.integers(0, 10**6))
 @settings(max_examples=60, deadline=None)
-def test_a_quadratic_line_comes_near_lcb_where_boxes_are_small(seed: int) -> None:
-    """Its distance from LCB shrinks faster than the box: nothing of degree two is given away."""
+def test_a_quadratic_line_is_close_to_lcb_in_small_boxes(seed: int) -> None:
+    """Its distance from LCB shrinks faster than the box, since terms of degree two are exact."""
     gp, rng = _instance("three labels", seed)
     key, graphs = _some_piece("three labels", rng)
     lcb = _over_counts(gp, key, 1.0)
@@ -307,7 +307,7 @@ def test_a_quadratic_line_comes_near_lcb_where_boxes_are_small(seed: int) -> Non
 
 
 @pytest.mark.parametrize("m", [2, 3])
-def test_what_an_exponential_has_beyond_some_degree_loses_no_digits(m: int) -> None:
+def test_the_remainder_of_the_exponential_series_loses_no_digits(m: int) -> None:
     t = np.array([-30.0, -1.5, -1.0, -1e-3, 0.0, 1e-5, 0.3, 1.0, 2.0, 30.0])
     expected = []
     for v in t:

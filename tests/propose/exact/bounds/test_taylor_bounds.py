@@ -91,7 +91,7 @@ def test_bounds_hold_for_all_counts_of_large_boxes(n: int, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("length", [1e-3, 1e-2, 0.1, 0.5])
-def test_the_mean_strays_no_farther_from_its_tangent_parabola_than_claimed(length: float) -> None:
+def test_the_mean_is_as_close_to_its_tangent_parabola_as_claimed(length: float) -> None:
     space = GraphSpace(8)
     posterior = fitted(space, "essp", seed=1).posterior
     mean = EsspMean.of(posterior, 4)
@@ -110,7 +110,7 @@ def test_the_mean_strays_no_farther_from_its_tangent_parabola_than_claimed(lengt
     off = abs(value(p + step) - value(p) - linear - bent)
     limit = mean.norm * third / 6
     assert (off <= limit + mean.rounding).all()
-    if length > 1e-2:  # and the claim is not idle
+    if length > 1e-2:  # and the limit is not vacuous
         assert (off > 1e-3 * limit).any()
 
 
@@ -129,7 +129,9 @@ def test_derivative_norms_are_those_of_the_kernel() -> None:
 
 @given(st.data())
 @settings(max_examples=100, deadline=None)
-def test_points_least_and_tightened_agree_with_a_list_of_all_counts(data: st.DataObject) -> None:
+def test_points_minima_and_tightened_boxes_agree_with_a_list_of_all_counts(
+    data: st.DataObject,
+) -> None:
     n, diameter = 6, 3
     every = np.array([h for h in np.ndindex(16, 16, 16) if sum(h) == 15])
     low = np.array(data.draw(st.lists(st.integers(0, 8), min_size=3, max_size=3)))
@@ -171,8 +173,8 @@ def test_the_hull_holds_for_all_counts_in_the_boxes(seed: int, quantile: float) 
         assert (every[values < value] @ weights <= most).all()
 
 
-def test_a_size_that_leaves_no_attributes_to_choose_is_settled_without_a_warning() -> None:
-    """The best value over no attributes is infinite; infinity less infinity was not a number."""
+def test_a_size_without_possible_attributes_is_settled_without_a_warning() -> None:
+    """The best value over no attributes is infinite; infinity minus infinity was NaN."""
     space = GraphSpace((4, 5), labels=2, rules=[LabelCount(0, 3), LabelCount(1, 2)])
     objective = Criterion(space, fitted(space, "essp").posterior, LCB(1.0))
     for diameter in (2, 3):

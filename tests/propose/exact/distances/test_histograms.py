@@ -1,4 +1,4 @@
-"""What is known of pairs at each distance: it holds for all graphs, and the lists are exact."""
+"""Known inequalities on pairs at each distance hold for all graphs, and the lists are exact."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def test_the_conditions_hold_for_every_connected_graph(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", [2, 5, 10])
-def test_a_path_has_as_many_pairs_far_apart_as_any_graph_may_have(n: int) -> None:
+def test_no_graph_has_more_pairs_far_apart_than_a_path(n: int) -> None:
     (found,) = _histograms(nx.to_numpy_array(nx.path_graph(n))[None] > 0).values()
     for s in range(1, n):
         assert histograms.most_far_of_all(n, s) == found[0, s - 1 :].sum()
 
 
 def _one_node_more(adjacency: np.ndarray) -> np.ndarray:
-    """All connected graphs that arise by adding a node: all, as some node can always be spared."""
+    """All connected graphs with one more node, since some node of each can be removed."""
     n_graphs, n, _ = adjacency.shape
     choices = np.array(list(product((False, True), repeat=n))[1:])
     out = np.zeros((n_graphs, len(choices), n + 1, n + 1), dtype=bool)
@@ -141,7 +141,7 @@ def _table(n: int, diameter: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_general_histograms_hold_every_graph_connected_or_not(directed: bool) -> None:
+def test_general_histograms_include_every_graph_connected_or_not(directed: bool) -> None:
     n = 4 if directed else 5
     n_pairs = n * (n - 1) // (1 if directed else 2)
     table = histograms.general_histograms(n_pairs, n - 1, 10**6)

@@ -1,4 +1,4 @@
-"""Inequalities over counts say the same of a graph whatever the key they are written in."""
+"""Inequalities over counts mean the same for a graph, whichever keys they are written in."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ anything = graphs(n_nodes=(1, 6), n_labels=N_LABELS, n_features=None, directed=N
 weight = st.integers(-4, 4)
 
 
-# -- what a graph has, counted by networkx ----------------------------------------------------
+# -- counts of a graph, by networkx -----------------------------------------------------------
 
 
 def pairs_of(graph: Graph) -> Counter[LabelledDistance]:
@@ -78,7 +78,7 @@ def positions_of(graph: Graph, coordinates: Coordinates) -> dict[Position, int]:
 
 @st.composite
 def coordinates_of(draw: st.DrawFn, graph: Graph, *, labelled: bool | None = None) -> Coordinates:
-    """Some coordinates that the graph has a place in."""
+    """Some coordinates that can describe the graph."""
     shape = Shape(graph.n_nodes, N_LABELS, graph.n_features, directed=graph.directed)
     numbers = tuple(int((graph.labels == k).sum()) for k in range(N_LABELS))
     return Coordinates.of(
@@ -91,7 +91,7 @@ def coordinates_of(draw: st.DrawFn, graph: Graph, *, labelled: bool | None = Non
 
 @st.composite
 def inequalities(draw: st.DrawFn, keys: list[Any], counts: Any) -> Inequality[Any]:
-    """With limits near what these counts come to, so that it holds or fails by little."""
+    """An inequality with limits near its sum for these counts: it barely holds or fails."""
     weights = {key: draw(weight) for key in keys}
     total = sum(w * counts.get(key, 0) for key, w in weights.items())
     low, high = (total + draw(st.integers(-2, 2)) for _ in range(2))
@@ -105,7 +105,7 @@ def inequalities(draw: st.DrawFn, keys: list[Any], counts: Any) -> Inequality[An
 
 @given(anything, st.data())
 @settings(max_examples=100, deadline=None)
-def test_the_histogram_of_a_graph_s_counts_is_that_of_the_graph(
+def test_the_histogram_of_the_counts_is_that_of_the_graph(
     graph: Graph, data: st.DataObject
 ) -> None:
     h, coordinates = histogram_of(graph), data.draw(coordinates_of(graph))
@@ -148,7 +148,7 @@ def test_an_inequality_by_distance_and_labels_holds_iff_it_holds_by_position(
 
 @given(graphs(n_nodes=(2, 6), n_labels=1), st.integers(0, 2), st.data())
 @settings(max_examples=100, deadline=None)
-def test_coordinates_without_labels_understand_inequalities_about_a_single_label(
+def test_coordinates_without_labels_accept_inequalities_about_a_single_label(
     graph: Graph, label: int, data: st.DataObject
 ) -> None:
     h, coordinates = histogram_of(graph), data.draw(coordinates_of(graph, labelled=False))
@@ -179,7 +179,7 @@ def test_an_inequality_on_attributes_holds_for_the_nodes_iff_it_holds_by_positio
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=5), st.data())
 @settings(max_examples=200, deadline=None)
-def test_arrays_say_the_same_as_the_inequalities_they_are_made_of(
+def test_arrays_are_equivalent_to_the_inequalities_they_are_made_of(
     x: list[int], data: st.DataObject
 ) -> None:
     counts = {Distance(s): number for s, number in enumerate(x, start=1)}
@@ -208,12 +208,12 @@ def test_the_first_weight_of_facts_and_of_the_heaviest_belongs_to_distance_one(
     assert over_histogram("same", weights, least, most).weights == heaviest.weights
 
 
-# -- what is known ----------------------------------------------------------------------------
+# -- known inequalities -----------------------------------------------------------------------
 
 
 @given(graphs(n_nodes=(2, 6), n_labels=N_LABELS, n_features=None, directed=False), st.data())
 @settings(max_examples=150, deadline=None)
-def test_all_that_is_known_of_counts_holds_for_connected_graphs_in_any_coordinates(
+def test_known_inequalities_hold_for_connected_graphs_in_any_coordinates(
     graph: Graph, data: st.DataObject
 ) -> None:
     if not nx.is_connected(graph.to_networkx()):

@@ -1,4 +1,4 @@
-"""What is known of labelled pairs holds for every labelled graph, and cuts off what is none."""
+"""Inequalities on labelled pairs hold for every labelled graph, and cut off counts of no graph."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_inequalities_hold_for_every_labelled_graph(n: int, family: str) -> 
         slack = smallest_slack(family, g, labels)
         assert slack >= 0, (list(g.edges), labels)
         tight += slack == 0 and nx.diameter(g) > 2
-    assert n == 3 or tight  # at diameter 2 there is nothing to say
+    assert n == 3 or tight  # at diameter 2 there are none
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -68,13 +68,13 @@ def test_the_inequalities_hold_for_larger_graphs(family: str) -> None:
 
 
 NO_GRAPHS = {
-    # three nodes a, all next to the one node b, and yet five steps apart from each other
+    # three nodes a, all adjacent to the only node b, and yet five steps apart
     "no metric": ("triangles", {0: 3, 1: 1}, {(1, 0, 1): 3, (5, 0, 0): 3}),
-    # a triangle of a and an edge of b: as many edges as a tree has, but nothing between
+    # a triangle of a and an edge of b: as many edges as a tree has, but none in between
     "in two parts": ("connections", {0: 3, 1: 2}, {(1, 0, 0): 3, (1, 1, 1): 1, (2, 0, 1): 6}),
     # a triangle of a takes the edges that three nodes b would need
     "edges spent": ("connections", {0: 3, 1: 3}, {(1, 0, 0): 3, (1, 0, 1): 2, (2, 0, 1): 7}),
-    # nobody of label b is at distance 2 of anybody
+    # no node of label b is at distance 2 from another
     "nothing between": ("connections", {0: 3, 1: 1}, {(1, 0, 1): 1, (3, 0, 1): 2, (1, 0, 0): 3}),
 }
 

@@ -1,4 +1,4 @@
-"""Layers around a node: the cases of a claim are all there, and none promises too little."""
+"""Layers around a node: cases are complete, and their limits hold."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_no_graph_has_more_than_the_layers_of_its_heaviest_node_allow(
     every, none = cases(n, diameter, claim, 10**6)
     assert none is None
     assert profile in [layers for layers, _ in every]
-    # a few at a time: each is found once, in falling order, until nothing is left
+    # a few at a time: each is found once, in decreasing order, until no rest remains
     listed, rest = [], claim
     while rest is not None:
         found, rest = cases(n, diameter, rest, data.draw(st.integers(1, 5)))
@@ -65,7 +65,7 @@ def test_no_graph_has_more_than_the_layers_of_its_heaviest_node_allow(
 
 @given(st.integers(4, 7), st.data())
 @settings(max_examples=200, deadline=None)
-def test_no_two_nodes_are_nearer_or_farther_than_their_classes_allow(
+def test_no_two_nodes_are_closer_or_farther_apart_than_their_classes_allow(
     n: int, data: st.DataObject
 ) -> None:
     graph = data.draw(st.sampled_from(classes(n)))
@@ -86,7 +86,7 @@ def test_no_two_nodes_are_nearer_or_farther_than_their_classes_allow(
 
 
 @pytest.mark.parametrize(("n", "diameter"), [(5, 3), (7, 2), (7, 6)])
-def test_profiles_are_all_ways_to_share_out_the_nodes(n: int, diameter: int) -> None:
+def test_profiles_are_all_ways_to_distribute_the_nodes(n: int, diameter: int) -> None:
     found = list(profiles(n, diameter, [1] * diameter, 0))
     assert len(found) == len(set(found))
     assert all(sum(profile) == n - 1 and min(profile) >= 1 for profile in found)
@@ -150,7 +150,7 @@ def test_the_best_of_all_cases_is_the_best_of_all_graphs(
 
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.5, 1.96]))
 @settings(max_examples=30, deadline=None)
-def test_no_case_of_a_better_graph_is_left_out(seed: int, kappa: float) -> None:
+def test_the_case_of_every_better_graph_is_kept(seed: int, kappa: float) -> None:
     rng = np.random.default_rng(seed)
     space = GraphSpace(6)
     posterior = fitted(space, "ssp", seed=seed % 7).posterior
@@ -159,7 +159,7 @@ def test_no_case_of_a_better_graph_is_left_out(seed: int, kappa: float) -> None:
     values = np.array([objective.of_graph(graph) for graph in graphs])
     job = solve_piece(Piece(plain(6, 3)), objective, float(rng.choice(values)))
     counts = tuple(map(int, rng.integers(0, 9, len(job.strategy.coordinates(job.question.piece)))))
-    # weights from anywhere are as exact
+    # any weights give valid cases
     cases = SplitPiece(job.strategy, job.question, counts, 10**6, 60).solve()
     assert cases is not None
     kept = {piece.structure.layers for piece in cases}
@@ -173,7 +173,7 @@ def test_no_case_of_a_better_graph_is_left_out(seed: int, kappa: float) -> None:
 
 
 @pytest.mark.parametrize("kernel", ["ssp", "essp"])
-def test_the_engine_proves_the_same_when_everything_falls_into_cases(
+def test_the_engine_proves_the_same_when_everything_is_split_into_cases(
     monkeypatch: pytest.MonkeyPatch, kernel: str
 ) -> None:
     whole, rounds = Rounds._round, []
@@ -182,7 +182,7 @@ def test_the_engine_proves_the_same_when_everything_falls_into_cases(
         wanted = options.pop("of", lambda _: True)
 
         def of(item: Open) -> bool:
-            """Graphs with a diameter of 3 or more are asked about in cases only."""
+            """Graphs with a diameter of 3 or more are only considered in cases."""
             structure = item.piece.structure
             in_cases = structure.layers is not None
             rounds.append(in_cases)
@@ -203,13 +203,13 @@ def test_the_engine_proves_the_same_when_everything_falls_into_cases(
     assert any(rounds)
 
 
-def test_what_a_rest_lacks_is_not_taken_for_missing_everywhere(
+def test_histograms_missing_in_a_rest_are_not_taken_for_missing_everywhere(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     n, diameter = 7, 4
     space = GraphSpace(n)
     objective = Criterion(space, fitted(space, "essp", seed=0).posterior, LCB(1.0))
-    # no counts have an odd sum of even numbers, but one large box does not show it
+    # a sum of even numbers is never odd, but one large box does not show that
     rest = Heaviest((0, 2, 0, 2), 15, 15)
     monkeypatch.setattr(taylor_bounds, "_MOST_BOXES", 1)
     answer = solve_piece(Piece(plain(n, diameter), None, rest), objective, np.inf).solve()

@@ -33,7 +33,7 @@ def structure_of(space):
 
 
 def all_coordinates(space, graph):
-    """Of a graph: with labels or without, with its composition or without."""
+    """Coordinates of a graph: with or without labels, with or without its composition."""
     shape = space.shape(graph.n_nodes)
     composition = tuple(np.bincount(graph.labels, minlength=shape.n_labels).tolist())
     for longest in (int(graph.distances().max()), graph.n_nodes - 1):
@@ -71,7 +71,7 @@ def test_they_hold_for_random_molecules(data, n):
         check(space, graph)
 
 
-def test_they_hold_for_the_densest_and_the_longest():
+def test_they_hold_for_the_densest_and_the_longest_graphs():
     space = molecule_space(["C"], 17)
     for smiles in ("CC(C)(C)C(C(C)(C)C)(C(C)(C)C)C(C)(C)C", "C" * 17, "C#CC#CC#CC#CC#CC#CC#CC#CC"):
         check(space, from_smiles(smiles, space))
@@ -86,7 +86,7 @@ def named(space, coordinates, prefix):
 
 
 def extreme(space, weights, coordinates):
-    """The largest value of a function of counts."""
+    """Largest value of a linear function of counts that the inequalities allow."""
     rows, most = [], []
     for inequality in of_limited_degrees(structure_of(space), coordinates):
         for side in inequality.one_sided():
@@ -96,7 +96,7 @@ def extreme(space, weights, coordinates):
     return -found.fun
 
 
-def test_sums_are_limited_as_single_nodes_are():
+def test_sums_have_the_limits_of_single_nodes():
     space = molecule_space("qm7", 12)
     coordinates = Coordinates.of(space.shape(12), labelled=False, longest=11)
 
@@ -142,12 +142,12 @@ def test_growth_depends_on_the_label_at_the_other_end():
     ],
     ids=["no rules", "directed", "disconnected", "a rule names a node", "free features"],
 )
-def test_where_nothing_is_known_nothing_is_said(space):
+def test_other_spaces_have_no_such_inequalities(space):
     coordinates = Coordinates.of(space.shape(5), labelled=False, longest=4)
     assert list(of_limited_degrees(structure_of(space), coordinates)) == []
 
 
-def test_relations_are_those_that_all_rows_satisfy():
+def test_relations_hold_for_all_rows():
     rng = np.random.default_rng(0)
     basis = rng.integers(-2, 3, size=(3, 7))
     table = rng.integers(-3, 4, size=(20, 3)) @ basis + rng.integers(0, 2, size=7)
@@ -158,7 +158,7 @@ def test_relations_are_those_that_all_rows_satisfy():
         assert len(set((table @ relation).tolist())) == 1
 
 
-def test_bounds_by_them_are_below_all_values():
+def test_bounds_from_them_are_below_all_values():
     space = molecule_space("qm7", 4)
     graphs = space.sample(12, seed=0, distinct=True)
     gp = GraphGP("ssp", space=space).fit(graphs, np.random.default_rng(0).normal(size=12))

@@ -1,4 +1,4 @@
-"""Pairs within s steps instead of pairs at distance s: the same graphs, told in other numbers."""
+"""Pairs within s steps instead of pairs at distance s: equivalent variables."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _of(name: str, seed: int) -> tuple[Coordinates, list[Graph], Piece]:
 
 @given(st.sampled_from(list(SPACES)), st.integers(0, 10**6), st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_counts_and_variables_follow_from_each_other(name: str, seed: int, within: bool) -> None:
+def test_counts_and_variables_determine_each_other(name: str, seed: int, within: bool) -> None:
     coordinates, graphs, _ = _of(name, seed)
     variables = Variables(coordinates, within=within)
     counts = np.array([coordinates.values(graph) for graph in graphs])
@@ -53,7 +53,7 @@ def test_counts_and_variables_follow_from_each_other(name: str, seed: int, withi
 
 @given(st.sampled_from(list(SPACES)), st.integers(0, 10**6), st.booleans())
 @settings(max_examples=40, deadline=None)
-def test_what_is_known_of_counts_is_known_of_variables(name: str, seed: int, within: bool) -> None:
+def test_inequalities_on_counts_hold_for_variables(name: str, seed: int, within: bool) -> None:
     coordinates, graphs, piece = _of(name, seed)
     variables = Variables(coordinates, within=within)
     known = list(known_of_counts(piece.structure, coordinates, None))
@@ -63,7 +63,7 @@ def test_what_is_known_of_counts_is_known_of_variables(name: str, seed: int, wit
         counts = np.array(coordinates.values(graph))
         here = dict(enumerate(variables.of_counts(counts).astype(int).tolist()))
         assert all(inequality.holds(here) for inequality in told)  # type: ignore[arg-type]
-    # and counts that break one of them do so in either form
+    # and counts that violate one of them do so in either form
     wrong = np.array(coordinates.values(graphs[0])) + 1
     here = dict(enumerate(variables.of_counts(wrong).astype(int).tolist()))
     of_counts = [i.holds(dict(enumerate(wrong.tolist()))) for i in known]  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""SSP on all molecules of seven atoms, listed by hand: graphs of the atlas and orders of bonds."""
+"""SSP on all molecules of seven atoms, listed from the graph atlas and all bond orders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bogrape.propose.exact.proof.by_skeletons import SolveBySkeletons
 
 N = 7
 VALENCES = {"qm7": (4, 3, 2, 2), "qm9": (4, 3, 2, 1)}
-# least carbon; most of the others; rings; double bonds, and triple ones
+# least number of carbon atoms; most of the other elements; most rings
 LIMITS = {"qm7": (4, (3, 2, 1), 3), "qm9": (2, (4, 4, 5), 4)}
 MOST_MULTIPLE = 3
 
@@ -29,7 +29,7 @@ State = tuple[int, int, int]  # neighbours, double bonds and triple bonds of an 
 
 
 def states_of(graph: nx.Graph) -> Iterator[tuple[State, ...]]:
-    """What the atoms look like, for all ways to make some bonds double or triple."""
+    """States of the atoms, for all ways to make some bonds double or triple."""
     edges, degrees = list(graph.edges), dict(graph.degree)
     for n_double in range(MOST_MULTIPLE + 1):
         for double in combinations(range(len(edges)), n_double):
@@ -57,7 +57,7 @@ def features(state: State, label: int, valence: int) -> np.ndarray | None:
 
 
 def sums_of(atoms: tuple[State, ...], elements: str, known: dict) -> set[tuple[int, ...]]:
-    """All sums of features: an element for each atom."""
+    """All sums of features, over all choices of an element for each atom."""
     if not atoms:
         return {(0,) * 15}
     if atoms not in known:

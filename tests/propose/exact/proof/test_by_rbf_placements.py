@@ -1,4 +1,4 @@
-"""The kernel ``rbf`` on molecules, proved by skeletons: the same answers as by all graphs."""
+"""The kernel ``rbf`` on molecules, proved by skeletons: the same answers as by enumeration."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def structure_of(space):
 
 @cache
 def all_graphs(name):
-    """All of them, so that two Kekulé forms of a molecule are two."""
+    """All graphs of a space; two Kekulé forms of a molecule are two graphs."""
     space = SPACES[name]
     graphs = list(enumerate_graphs(structure_of(space)))
     inside = space.excess(Batch.of(graphs)) == 0
@@ -84,7 +84,7 @@ def job_for(criterion, value=math.inf, exclude=(), seconds=120.0):
 
 
 def check(criterion, exclude, graphs):
-    """With no incumbent, a bad one and the best one."""
+    """Compare with all graphs: without an incumbent, with a poor one, and with the best one."""
     space = criterion.space
     known = set(map(space.identity, exclude))
     left = [graph for graph in graphs if space.identity(graph) not in known]
@@ -115,7 +115,7 @@ def test_the_best_of_all_molecules_is_found(name, acquisition):
         check(criterion, graphs, all_graphs(name))
 
 
-def test_so_it_is_under_rules():
+def test_the_best_of_all_molecules_is_found_under_rules():
     criterion, graphs = instance(SPACES["rules"], LCB(2.0), 1)
     check(criterion, graphs, all_graphs("rules"))
 
@@ -130,7 +130,7 @@ def test_the_best_of_all_molecules_is_found_with_many_models(name, acquisition):
 
 
 def molecules_of_six_atoms(data):
-    """All of them, by trying every order of every bond and every element of every atom."""
+    """All molecules of six atoms, by trying all orders of bonds and all elements of atoms."""
     space = molecule_space(data, 6)
     valences = np.array({"qm7": (4, 3, 2, 2), "qm9": (4, 3, 2, 1)}[data])
     labels = np.array(list(product(range(4), repeat=6)))
@@ -199,7 +199,7 @@ def test_proposals_are_proved_and_equal_to_the_best_of_all():
     assert proposal.value == pytest.approx(float((mean - std).min()), abs=1e-6)
 
 
-def test_factors_make_the_kernel():
+def test_factors_multiply_to_the_kernel():
     space = molecule_space("qm7", (4, 9))
     observed = [
         *space.sample(10, seed=0),
@@ -260,18 +260,18 @@ def test_screens_leave_out_nothing_below_the_limit(acquisition, smooth):
             assert passed[below].all()
             left_out += int((~passed).sum())
         left = rng.uniform(0.6, 1.0, size=(10, kernel.shape[1]))
-        for i in range(10):  # rows and columns belong together at one place of each row
+        for i in range(10):  # row i and its own columns make up the kernel values
             right = kernel[i::10] / left[i]
             rows, columns = screens.of_products(left, right)
             assert set(np.flatnonzero(below[i::10])) <= set(columns[rows == i].tolist())
-            # for a row alone hardly anything but rounding is lost
+            # with a single row, hardly anything but rounding is lost
             _, columns = screens.of_products(left[i : i + 1], right)
             assert set(np.flatnonzero(below[i::10])) <= set(columns.tolist())
             assert (values[i::10][columns] < limit + 0.02).all()
     assert smooth or acquisition == LCB(3.0) or left_out > 50
 
 
-def test_tables_of_edges_are_told_by_numbers(monkeypatch):
+def test_tables_of_edges_are_identified_by_numbers(monkeypatch):
     types = [(a, b) for a in range(3) for b in range(a, 3)]
     rng = np.random.default_rng(0)
     labels = np.array([rng.permutation([0, 0, 0, 1, 1, 2]) for _ in range(40)])
@@ -296,7 +296,7 @@ def test_tables_of_edges_are_told_by_numbers(monkeypatch):
         assert (tables.places(numbers, distinct[:0]) < 0).all()
 
 
-def test_further_tables_are_all_there_are():
+def test_further_tables_are_complete():
     most = ((2, 1, 0), (1, 1, 3))
     for totals in product(range(4), repeat=2):
         found = further_tables(totals, most, 3)
@@ -313,7 +313,7 @@ def test_further_tables_are_all_there_are():
         further_tables((40, 40), ((9,) * 12,) * 2, 12)
 
 
-def test_what_is_too_sharp_or_too_much_has_no_answer(monkeypatch):
+def test_sharp_kernels_and_too_many_candidates_may_have_no_answer(monkeypatch):
     space = SPACES["qm7"]
     graphs = space.sample(8, seed=0, distinct=True)
     kernel = RBF(length_edge_labels=0.02).scaled_to(count(space.sample(50, seed=9), 4, edges=True))
@@ -326,7 +326,7 @@ def test_what_is_too_sharp_or_too_much_has_no_answer(monkeypatch):
     assert job_for(criterion, exclude=graphs).solve() is None
 
 
-def test_out_of_time_the_search_is_the_answer():
+def test_the_result_of_the_search_is_returned_when_time_runs_out():
     space = molecule_space("qm7", 9)
     criterion, graphs = instance(space, LCB(1.0), 0, 20, smooth=True)
     began = time.monotonic()
@@ -338,7 +338,7 @@ def test_out_of_time_the_search_is_the_answer():
     assert -math.inf < proposal.bound < proposal.value
 
 
-def test_labels_of_edges_that_nothing_ties_to_nodes_are_left_to_others():
+def test_placements_refuse_edge_labels_that_are_not_tied_to_nodes():
     space = GraphSpace(4, labels=2, edge_labels=2, rules=[DegreeRange(maximum=2)])
     criterion, _ = instance(space, LCB(1.0), 0)
     assert choose(criterion) is None

@@ -1,4 +1,4 @@
-"""Whole sizes settled by their skeletons: the same answers as by looking at every graph."""
+"""Whole sizes settled by skeletons: the same answers as by enumeration."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_skeletons_find_the_best_of_all_molecules(elements, n, kernel):
     assert answer.value == pytest.approx(best_of_all(criterion, graphs), abs=1e-8)
 
 
-def test_an_incumbent_that_is_optimal_is_proved_so():
+def test_an_optimal_incumbent_is_proved_optimal():
     criterion, graphs = instance(SPACES["qm7"], "ssp", LCB(1.0), 3)
     best = best_of_all(criterion, graphs)
     answer = job_for(criterion, best, graphs).solve()
@@ -137,7 +137,7 @@ def test_an_incumbent_that_is_optimal_is_proved_so():
     assert answer.bound == best
 
 
-def test_when_all_graphs_are_excluded_nothing_is_found():
+def test_nothing_is_found_if_all_graphs_are_excluded():
     space = molecule_space("qm7", 2)
     criterion, _ = instance(space, "ssp", LCB(1.0), 0, n_observed=4)
     answer = job_for(criterion, exclude=space.enumerate()).solve()
@@ -145,7 +145,7 @@ def test_when_all_graphs_are_excluded_nothing_is_found():
     assert answer.graph is None
 
 
-def test_out_of_time_there_is_a_bound_or_no_answer():
+def test_there_is_a_bound_or_no_answer_when_time_runs_out():
     criterion, graphs = instance(molecule_space("qm7", 8), "ssp", LCB(1.0), 0)
     best = job_for(criterion, exclude=graphs).solve().value
     for seconds in (0.0, 0.3, 0.6, 0.9):
@@ -155,7 +155,7 @@ def test_out_of_time_there_is_a_bound_or_no_answer():
         assert answer is None or answer.bound <= best + 1e-9
 
 
-def test_with_little_room_the_rest_is_bounded_by_what_was_left_out(monkeypatch):
+def test_a_limit_on_combinations_still_gives_a_valid_bound(monkeypatch):
     criterion, graphs = instance(SPACES["qm9"], "ssp", LCB(1.0), 1)
     best = best_of_all(criterion, graphs)
     monkeypatch.setattr(placing, "_MOST_LEFT", 20)
@@ -261,7 +261,7 @@ def test_screens_leave_out_no_placement_that_is_below_a_limit(acquisition, kerne
     assert n_left_out > 40
 
 
-def test_the_clock_stops_when_time_will_not_do():
+def test_the_clock_stops_when_time_will_not_suffice():
     clock = Clock(100, time.monotonic() + 0.2)
     clock.check()
     time.sleep(0.12)
@@ -276,7 +276,7 @@ def test_the_clock_stops_when_time_will_not_do():
         Clock(1, time.monotonic() - 1.0).check()
 
 
-def test_placements_are_all_ways_to_label_the_nodes_within_limits():
+def test_placements_are_all_possible_labellings_within_limits():
     space = molecule_space("qm7", 4)
     structure = structures([space.shape(4)], space.connected, space.rules)[0]
     sums = NodeSums.of(structure)
@@ -302,7 +302,7 @@ def test_skeletons_with_the_same_degrees_are_in_the_same_share():
     assert sum(map(len, degrees)) == len(set().union(*degrees))
 
 
-def test_skeletons_that_are_shared_out_have_one_answer():
+def test_shares_of_skeletons_are_combined_into_one_answer():
     criterion, graphs = instance(SPACES["qm7"], "sp", LCB(1.0), 1)
     request = Request(graphs, time_limit=300.0, identify=criterion.space.identity)
     answers = settle_by_skeletons(choose(criterion), math.inf, request)

@@ -1,4 +1,4 @@
-"""Facts and cutting planes: true of every graph, found where they are needed, kept."""
+"""Facts and cutting planes hold for every graph, tighten bounds, and are kept."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from exhaustive import classes
 
 
 def realised(n: int, diameter: int) -> np.ndarray:
-    """``(h_1, .., h_d)`` of every connected graph of a size and diameter, by listing them."""
+    """``(h_1, .., h_d)`` of every connected graph of a size and diameter, by enumeration."""
     distance = distances_batch(np.stack([graph.adjacency for graph in classes(n)]))
     distance = distance[distance.max(axis=(1, 2)) == diameter]
     rows = [(distance == s).sum(axis=(1, 2)) // 2 for s in range(1, diameter + 1)]
@@ -33,7 +33,7 @@ def realised(n: int, diameter: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("n", [5, 6])
-def test_what_the_solver_proves_is_the_largest_over_all_graphs(n: int) -> None:
+def test_the_solver_proves_the_maximum_over_all_graphs(n: int) -> None:
     for diameter in range(2, n):
         every = realised(n, diameter)
         for weights in [*tail_directions(diameter), tuple((-1) ** s * s for s in range(diameter))]:
@@ -48,7 +48,7 @@ def test_what_the_solver_proves_is_the_largest_over_all_graphs(n: int) -> None:
 
 
 @pytest.mark.parametrize("diameter", [3, 4, 5])
-def test_a_search_sees_only_what_graphs_have(diameter: int) -> None:
+def test_a_search_sees_only_histograms_of_graphs(diameter: int) -> None:
     extremes = Extremes(7, diameter)
     every = realised(7, diameter)
     for weights in tail_directions(diameter):
@@ -140,7 +140,7 @@ def test_the_factory_refuses_what_it_cannot_do(
     assert message in capsys.readouterr().err
 
 
-def test_the_factory_begins_a_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_factory_creates_a_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "facts.json"
     monkeypatch.setattr("sys.argv", ["prove_facts", "5", "--output", str(file)])
     factory.main()
@@ -150,8 +150,8 @@ def test_the_factory_begins_a_new_file(tmp_path: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.deep
 @pytest.mark.parametrize("n", [9, 10, 11, 12])
-def test_facts_that_come_with_the_package_are_proved_again(n: int) -> None:
-    """Those of up to 11 nodes were taken from a list of all graphs: the solver agrees with it."""
+def test_facts_shipped_with_the_package_are_proved_again(n: int) -> None:
+    """Those of up to 11 nodes come from a list of all graphs; the solver agrees with it."""
     shipped = [(d, fact) for d in range(3, n) for fact in known_facts(n, d)]
     rng = np.random.default_rng(n)
     for i in rng.choice(len(shipped), 15, replace=False):

@@ -1,6 +1,6 @@
 """Proofs of EI by way of LCB, against brute force.
 
-In spaces as small as these the engine would list all graphs; here it may not.
+In spaces as small as these the engine would list all graphs; here that is disabled.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ SPACES = {
     "rules": GraphSpace(5, labels=2, rules=[NumberOfEdges(4, 7)]),
 }
 STRATEGIES = {"rbf": RbfEI, "sp": LinearLabelledEI, "esp": ExponentialLabelledEI}
-XIS = (0.0, 0.0, 0.3, -0.5, 3.0)  # the last one in deviations: hardly any graph is as good
+XIS = (0.0, 0.0, 0.3, -0.5, 3.0)  # in deviations; hardly any graph improves by the last one
 
 
 @pytest.fixture(autouse=True)
 def _no_listing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor workers: to start them takes longer than to solve pieces as small as these."""
+    """No workers either: starting them takes longer than solving such small pieces."""
     monkeypatch.setattr(improvement, "few_graphs", lambda _: False)
     monkeypatch.setattr(schedule, "solve_all", solve_here)
     monkeypatch.setattr(Strategy, "run", lambda _, *given: solve_here(*given))
@@ -92,7 +92,7 @@ def test_the_optimum_is_that_of_brute_force(kernel: str, name: str, seed: int) -
 @pytest.mark.parametrize("seed", range(50, 60))
 @pytest.mark.parametrize("name", SPACES)
 @pytest.mark.parametrize("kernel", STRATEGIES)
-def test_the_optimum_is_that_of_brute_force_again_and_again(
+def test_the_optimum_is_that_of_brute_force_with_more_seeds(
     kernel: str, name: str, seed: int
 ) -> None:
     _assert_proved(kernel, name, seed)
@@ -101,7 +101,7 @@ def test_the_optimum_is_that_of_brute_force_again_and_again(
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(60, 75))
 @pytest.mark.parametrize("name", SPACES)
-def test_the_optimum_of_rbf_is_that_of_brute_force_still_more_often(name: str, seed: int) -> None:
+def test_the_optimum_of_rbf_is_that_of_brute_force_with_many_seeds(name: str, seed: int) -> None:
     _assert_proved("rbf", name, seed)
 
 
@@ -123,7 +123,7 @@ def _case(kernel: str, seed: int) -> tuple[Criterion, dict[tuple[int, ...], floa
 
 
 def assert_bounds_hold(kernel: str, seed: int, more: float) -> None:
-    """Bounds of pieces are not above their best values, asked about a value above the best."""
+    """Bounds of pieces are not above their best values, for a value to beat above the best."""
     criterion, best = _case(kernel, seed)
     value = min(best.values()) + more
     chosen = choose(criterion)
@@ -146,11 +146,11 @@ def test_bounds_of_pieces_are_bounds(kernel: str, more: float) -> None:
     assert_bounds_hold(kernel, 0, more)
 
 
-# -- mutations: a proof that is wrong is seen to be ------------------------------------------------
+# -- mutations: wrong proofs are noticed ----------------------------------------------------------
 
 
 def assert_second_best_is_beaten(kernel: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the second best graph for an incumbent, the proof alone has to find the best."""
+    """With the second best graph as incumbent, the proof alone has to find the best."""
     space = SPACES["strongly connected"]
     gp = fitted(space, kernel, seed=seed, noise=1e-3)
     criterion = Criterion(space, gp.posterior, EI())
@@ -165,7 +165,7 @@ def assert_second_best_is_beaten(kernel: str, seed: int, monkeypatch: pytest.Mon
 def _search_finds(
     graph: Graph | None, criterion: Criterion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Local search finds this graph, or none, and no other."""
+    """Make local search find only this graph, or none."""
     identify = criterion.space.identity
 
     def elite() -> Elite:
@@ -231,7 +231,7 @@ def test_bounds_that_are_too_high_are_caught(kernel: str, monkeypatch: pytest.Mo
 # -- which strategy -------------------------------------------------------------------------------
 
 
-def test_other_spaces_and_kernels_have_what_they_had() -> None:
+def test_other_spaces_and_kernels_keep_their_strategies() -> None:
     plain, bonds = GraphSpace(5), GraphSpace(4, labels=2, edge_labels=2)
     chosen = {
         (kernel, space.n_edge_labels): choose(
@@ -245,7 +245,7 @@ def test_other_spaces_and_kernels_have_what_they_had() -> None:
 
 
 class _Changed(EI):
-    """Computes something else, perhaps."""
+    """May compute something else."""
 
 
 def test_a_subclass_of_ei_is_not_treated_as_ei() -> None:

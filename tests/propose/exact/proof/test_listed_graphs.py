@@ -44,7 +44,7 @@ def _pieces(space: GraphSpace) -> list[Piece]:
 
 
 def _boxes(rng: np.random.Generator, rows: np.ndarray, n_boxes: int) -> list[Box]:
-    """Around some graphs each; they may overlap."""
+    """Boxes around some graphs each; they may overlap."""
     out = []
     for _ in range(n_boxes):
         ends = rows[rng.integers(len(rows), size=int(rng.integers(1, 4)))]
@@ -90,7 +90,7 @@ def test_the_best_sparse_graph_of_some_boxes_is_found(
     assert not (inside[~sparse] & ~np.array(kept)).any()  # no other graph is lost
 
 
-def test_graphs_on_which_a_line_is_high_are_passed_over() -> None:
+def test_graphs_on_which_a_line_is_high_are_skipped() -> None:
     criterion = _criterion(SPACE, 0, LCB(1.0))
     piece = _pieces(SPACE)[0]
     variables = Variables(piece.coordinates(labelled=True), within=True)
@@ -107,7 +107,7 @@ def test_graphs_on_which_a_line_is_high_are_passed_over() -> None:
         assert (state.best_graph is not None) == is_found
 
 
-def test_pieces_whose_graphs_are_more_than_skeletons_with_labels_are_left_alone() -> None:
+def test_only_pieces_of_labelled_skeletons_are_listed() -> None:
     def listed(space: GraphSpace) -> bool:
         (whole, *_) = structures([space.shape(space.n_max)], space.connected, space.rules)
         piece = Piece(whole, (3,) + (0,) * (space.n_labels - 2) + (space.n_max - 3,))

@@ -1,4 +1,4 @@
-"""The space in pieces: every graph that matters is in an open one, under a bound that holds."""
+"""The space in pieces: every graph below the value is in an open piece with a valid bound."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def test_graphs_below_a_value_are_in_open_pieces(
     assert n_settled or name == "directed" or kernel in ("ssp", "essp")
 
 
-def test_a_graph_found_where_none_can_be_is_an_error() -> None:
-    """A wrong bound shows itself: a longer search finds what it denied."""
+def test_a_graph_found_in_a_settled_part_is_an_error() -> None:
+    """A longer search refutes a wrong bound."""
     space = SPACES["labels"]
     objective = Criterion(space, fitted(space, "sp", "random", 0).posterior, LCB(1.0))
     graphs = everything(space)
@@ -89,7 +89,7 @@ def test_a_graph_found_where_none_can_be_is_an_error() -> None:
 def test_lines_find_the_optimum_of_esp(
     name: str, kappa: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In spaces that would be listed otherwise."""
+    """In spaces that would otherwise be listed."""
     monkeypatch.setattr(exponential, "few_graphs", lambda _: False)
     space = SPACES[name]
     assert_optimal(space, fitted(space, "esp", "random", 1), LCB(kappa))
@@ -109,10 +109,10 @@ NEARLY_EMPTY = {
     [pytest.param(k, marks=pytest.mark.deep) for k in ("ssp", "sp", "essp")] + ["esp"],
 )
 @pytest.mark.parametrize("name", NEARLY_EMPTY)
-def test_spaces_too_large_to_list_with_nothing_left_are_exhausted(
+def test_large_spaces_with_all_graphs_excluded_are_exhausted(
     name: str, kernel: str, acquisition: LCB | EI
 ) -> None:
-    """Local search finds nothing either, so that there is no value to beat."""
+    """Local search finds nothing either, so there is no value to beat."""
     space = NEARLY_EMPTY[name]
     graphs = list(space.enumerate())
     gp = fitted(space, kernel)
@@ -122,8 +122,8 @@ def test_spaces_too_large_to_list_with_nothing_left_are_exhausted(
 
 @pytest.mark.parametrize("acquisition", [LCB(1.0), EI()], ids=["LCB", "EI"])
 @pytest.mark.parametrize("name", ["no labels", "labels"])
-def test_the_only_graph_left_is_found_by_the_proof(name: str, acquisition: LCB | EI) -> None:
-    """With a search that stops at once."""
+def test_the_only_remaining_graph_is_found_by_the_proof(name: str, acquisition: LCB | EI) -> None:
+    """The local search before the proof is very short."""
     space = NEARLY_EMPTY[name]
     last, *others = space.enumerate()
     found = prove(space, fitted(space, "esp"), acquisition, exclude=others, time_limit=4)

@@ -1,6 +1,6 @@
 """Proofs with the kernel ``rbf`` by lines below LCB, against brute force.
 
-In spaces as small as these the engine would list all graphs; here it may not.
+In spaces as small as these the engine would list all graphs; here that is disabled.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ def test_the_optimum_is_that_of_brute_force(name: str, seed: int) -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(6, 26))
 @pytest.mark.parametrize("name", SPACES)
-def test_the_optimum_is_that_of_brute_force_again_and_again(name: str, seed: int) -> None:
+def test_the_optimum_is_that_of_brute_force_with_more_seeds(name: str, seed: int) -> None:
     _assert_proved(name, seed)
 
 
-def test_kernels_that_compare_labels_of_edges_have_no_strategy() -> None:
-    """Graphs with equal counts may have different values then."""
+def test_kernels_that_compare_edge_labels_have_no_strategy() -> None:
+    """With edge labels, graphs with equal counts may have different values."""
     space = GraphSpace(4, labels=2, edge_labels=2)
     criterion = Criterion(space, fitted(space, "rbf").posterior, LCB(1.0))
     assert choose(criterion) is None

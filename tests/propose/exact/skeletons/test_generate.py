@@ -1,4 +1,4 @@
-"""Skeletons: every connected graph of limited degree once, by comparison with other lists."""
+"""Skeletons are all connected graphs of limited degree, each once; compared with other lists."""
 
 from __future__ import annotations
 

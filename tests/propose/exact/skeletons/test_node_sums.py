@@ -1,4 +1,4 @@
-"""Sums of node features that a skeleton leaves open, by comparison with all graphs there are."""
+"""Possible sums of node features of a skeleton, compared with all graphs."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_sums_are_those_of_all_choices_of_kinds():
 
 
 @pytest.mark.parametrize("elements", ["qm7", "qm9", ["C", "Si", "P", "Br"]])
-def test_atoms_of_random_molecules_are_of_the_kinds_that_valence_names(elements):
+def test_atoms_of_random_molecules_are_of_the_kinds_listed_by_valence(elements):
     space = molecule_space(elements, 9)
     node_sums = NodeSums.of(structure_of(space, 9))
     kinds = {(kind.label, kind.features, kind.ends) for kind in node_sums.kinds}

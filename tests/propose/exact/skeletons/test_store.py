@@ -1,4 +1,4 @@
-"""Files of skeletons: whole or rebuilt."""
+"""Files of skeletons are read if intact, and rebuilt otherwise."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def only_file(folder: Path) -> Path:
     return path
 
 
-def test_what_was_listed_is_read_and_not_listed_again(folder, monkeypatch):
+def test_a_stored_list_is_read_and_not_generated_again(folder, monkeypatch):
     first = skeletons_of(7, 4, range(3, 4))
     monkeypatch.setattr(store, "_kept", {})
-    monkeypatch.setattr(store, "skeletons", None)  # nothing can be listed
+    monkeypatch.setattr(store, "skeletons", None)  # generating would fail
     assert_same(skeletons_of(7, 4, range(3, 4)), first)
     assert [path.suffix for path in folder.iterdir()] == [".bin"] * len(list(folder.iterdir()))
 
@@ -61,7 +61,7 @@ def test_a_damaged_file_is_noticed_and_rebuilt(folder, monkeypatch, caplog, dama
     assert path.read_bytes() == whole
 
 
-def test_without_a_folder_to_write_to_everything_works(tmp_path, monkeypatch):
+def test_lists_are_generated_if_the_folder_cannot_be_written(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("BOGRAPE_CACHE", str(tmp_path / "file"))
     monkeypatch.setattr(store, "_kept", {})
@@ -69,7 +69,7 @@ def test_without_a_folder_to_write_to_everything_works(tmp_path, monkeypatch):
     assert len(skeletons_of(5, 4, range(3))) == 3 + 5 + 5
 
 
-def test_the_folder_is_that_of_the_user_unless_it_is_named(monkeypatch, tmp_path):
+def test_the_folder_is_that_of_the_user_unless_a_variable_names_it(monkeypatch, tmp_path):
     monkeypatch.delenv("BOGRAPE_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("sys.platform", "linux")

@@ -12,7 +12,7 @@ import numpy as np
 from ....arrays import FloatArray
 from ..bounds.linear_programs import Lines, Remainder
 from ..bounds.lines_below import Box, LcbOverCounts, Line
-from .listed_graphs import Listed, settle_listed
+from .listed_graphs import settle_listed
 from .piece import Boxes, with_room
 from .piece_solve import PieceSolve
 
@@ -42,7 +42,6 @@ def lines_leave(state: PieceSolve, lcb: LcbOverCounts, *, lines_only: bool) -> U
     relaxed, kept = state.question.relaxed, state.question.boxes
     kept = kept if state.chord is None else None  # boxes depend on LCB
     boxes: Sequence[Box] = () if kept is None else _unpacked(kept)
-    listed = Listed() if kept is None else Listed(kept.n_edges)
     until = state.deadline
     if not relaxed and lines_only:
         now = time.monotonic()
@@ -50,24 +49,24 @@ def lines_leave(state: PieceSolve, lcb: LcbOverCounts, *, lines_only: bool) -> U
     bound = -math.inf
 
     def halved(n_most: int) -> tuple[Lines, Remainder]:
-        state.of_interest = [listed.inequality(lcb.variables)] if listed.n_edges else []
+        state.of_interest = []
         lines = Lines(lcb, state.inequalities())
         return lines, lines.branched(limit(), until, n_most, boxes=boxes)
 
     def limit() -> float:
         return with_room(state.lcb_limit(state.best_value))
 
-    lists = not relaxed and not listed.n_edges
+    lists = not relaxed and not state.listed.n_edges
     lines, left = halved(_HALVED_FIRST if lists or not lines_only else _MOST_HALVED)
     bound = left.bound
     if lists and left.box is not None:
         found = settle_listed(state, lcb.variables, left, limit())
         boxes = left.boxes
         if found is not None:
-            listed, boxes = found
+            state.listed, boxes = found
             if not boxes:
                 return None
-        if listed.n_edges or lines_only:
+        if state.listed.n_edges or lines_only:
             lines, left = halved(_MOST_HALVED if lines_only else _HALVED_FIRST)
             bound = max(bound, left.bound)
     if left.box is None:
@@ -78,18 +77,18 @@ def lines_leave(state: PieceSolve, lcb: LcbOverCounts, *, lines_only: bool) -> U
         line=None if relaxed else lines.lowest(left, state.deadline),
         x=left.x,
         parts=left.parts,
-        boxes=None if state.chord is not None else packed(left.boxes, listed.n_edges),
+        boxes=None if state.chord is not None else packed(left.boxes),
     )
 
 
-def packed(boxes: Sequence[Box], n_edges: int) -> Boxes | None:
-    """Boxes to keep, for graphs with at least so many edges; none if they are too many."""
+def packed(boxes: Sequence[Box]) -> Boxes | None:
+    """Boxes to keep for the next solve; none if there are too many."""
     if not 0 < len(boxes) <= _MOST_KEPT:
         return None
     low, high = (
         np.rint([getattr(box, end) for box in boxes]).astype(np.int16) for end in ("low", "high")
     )
-    return Boxes(low, high, n_edges)
+    return Boxes(low, high)
 
 
 def _unpacked(boxes: Boxes) -> list[Box]:

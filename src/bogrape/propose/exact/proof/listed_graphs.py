@@ -20,38 +20,18 @@ from ....arrays import IntArray
 from ....batch import Batch
 from ..bounds.linear_programs import Remainder
 from ..bounds.lines_below import Box
-from ..distances.coordinates import Distance, Position
-from ..distances.inequality import Inequality, distances_by_position
 from ..distances.variables import Variables
 from ..skeletons.canonical import MOST_NODES
 from ..skeletons.elongated import elongated, least_listed
 from ..skeletons.placements import arrangements, n_arrangements
 from ..skeletons.store import Skeletons, estimated_number, skeletons_of
 from .labelled_skeletons import AllowedParts, LabelledSkeletons, fits_a_word
-from .piece import Piece
+from .piece import Listed, Piece
 from .piece_solve import PieceSolve
 
 _MOST_SKELETONS = 60_000
 _MOST_CYCLES = 5
 _MOST_PLACEMENTS = 16_000_000  # labels on skeletons, of one piece
-
-
-@dataclass(frozen=True)
-class Listed:
-    """The graphs that have been looked at; the others have a value for each of the two."""
-
-    n_edges: int = 0  # all others have at least so many edges
-    diameter: int | None = None  # and a smaller diameter than this
-
-    def inequality(self, variables: Variables) -> Inequality[Position]:
-        """The counts of graphs with enough edges."""
-        return distances_by_position(
-            Inequality("not sparse", {Distance(1): 1}, low=self.n_edges), variables.coordinates
-        )
-
-    def holds_all_of(self, diameter: int | None) -> bool:
-        """True if all graphs of a diameter have been looked at."""
-        return None not in (self.diameter, diameter) and diameter >= self.diameter  # type: ignore[operator]
 
 
 def settle_listed(
@@ -73,7 +53,7 @@ def settle_listed(
     except TimeoutError:
         return None
     listed, diameter = listing.listed, state.piece.structure.diameter
-    if listed.holds_all_of(diameter):
+    if listed.has_all_of(diameter):
         return listed, []
     most = listing.parts.high_totals[:, 0]
     boxes = [box for box, edges in zip(left.boxes, most, strict=True) if edges >= listed.n_edges]
@@ -145,7 +125,7 @@ class _Listing:
             if len(skeletons) <= spare:
                 spare -= len(skeletons)
                 chosen, listed = [skeletons], Listed(n - 1, longest)
-        if listed.holds_all_of(structure.diameter):
+        if listed.has_all_of(structure.diameter):
             return cls(
                 piece=piece, variables=variables, parts=parts, skeletons=chosen, listed=listed
             )
