@@ -149,7 +149,7 @@ def run_missing(
                     f"another {', '.join(differing)}; ask for the same, or give another --out"
                 )
         missing = [task for task in tasks if task.key not in done]
-        click.echo(f"{experiment.name}: {len(tasks) - len(missing)} of {len(tasks)} are there")
+        click.echo(f"{experiment.name}: {len(tasks) - len(missing)} of {len(tasks)} are done")
         start = time.monotonic()
         for number, result in enumerate(do_all(missing, jobs, dask), 1):
             if isinstance(result, Failure):
