@@ -316,7 +316,7 @@ def test_networkx_graphs_with_names_in_any_order_are_read_back(data: st.DataObje
 def test_networkx_graphs_on_other_nodes_are_refused_by_name() -> None:
     space = GraphSpace(nodes=NAMES, labels=SITES)
     g = nx.path_graph(NAMES)
-    assert space.from_networkx(g).labels.tolist() == [0, 0, 1, 1]  # fixed, so they need not be given
+    assert space.from_networkx(g).labels.tolist() == [0, 0, 1, 1]  # fixed: need not be given
     g.add_edge("acc-2", "printer")
     g.remove_node("core-1")
     with pytest.raises(InvalidGraphError, match="without 'core-1' and with unknown 'printer'"):
