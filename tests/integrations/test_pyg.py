@@ -29,7 +29,7 @@ from bogrape.integrations.pyg import (  # noqa: E402
 
 @settings(max_examples=100)
 @given(any_graphs(), st.booleans())
-def test_a_graph_survives_the_conversion(graph: Graph, named: bool) -> None:
+def test_a_graph_is_restored(graph: Graph, named: bool) -> None:
     graph = graph.with_names(("C", "N", "O") if named else None)
     data = to_pyg(graph, 1.5, n_labels=4, n_edge_labels=3)
     assert data.validate()
@@ -43,7 +43,7 @@ def test_a_graph_survives_the_conversion(graph: Graph, named: bool) -> None:
 
 @settings(max_examples=50)
 @given(st.data(), st.booleans(), st.booleans(), st.integers(0, 2))
-def test_batches_survive_the_conversion(data: Any, directed: bool, bonded: bool, n_features: int) -> None:
+def test_batches_are_restored(data: Any, directed: bool, bonded: bool, n_features: int) -> None:
     from strategies import graphs as some_graphs
 
     graphs = data.draw(
