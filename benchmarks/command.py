@@ -26,7 +26,7 @@ out_option = click.option(
     help="Folder of the results.",
 )
 jobs_option = click.option(
-    "--jobs", type=click.IntRange(1), default=2, show_default=True, help="Tasks run at the same time."
+    "--jobs", type=click.IntRange(1), default=2, show_default=True, help="Tasks run in parallel."
 )
 
 
@@ -80,7 +80,7 @@ def _size(plan: Plan) -> str:
     "evaluations, whatever the load, or a proof within the time limit (the default).",
 )
 @jobs_option
-@click.option("--data", type=click.Path(exists=True, file_okay=False), help="Folder of the QM7 and QM9 files.")
+@click.option("--data", type=click.Path(exists=True, file_okay=False), help="Folder of QM7 and QM9.")
 @click.option("--dask", metavar="HOST:PORT", help="Run on the Dask cluster of this scheduler.")
 @out_option
 @explained
@@ -154,7 +154,7 @@ def run_missing(
         for number, result in enumerate(do_all(missing, jobs, dask), 1):
             if isinstance(result, Failure):
                 failures += 1
-                if result.refused and failures == number:  # the others would fail for the same reason
+                if result.refused and failures == number:  # the others would be refused, too
                     raise InvalidInputError(result.reason)
                 head, text = result.task.record, f"failed: {result.reason}"
             else:
@@ -177,7 +177,7 @@ def _ended(record: dict[str, Any]) -> str:
 @main.command()
 @click.argument("experiment")
 @out_option
-@click.option("--figure", type=click.Path(path_type=Path), help="Also draw the figure into this file.")
+@click.option("--figure", type=click.Path(path_type=Path), help="Also draw the figure here.")
 @explained
 def show(experiment: str, out: Path, figure: Path | None) -> None:
     """Print the tables of EXPERIMENT as Markdown."""
@@ -225,7 +225,7 @@ def fill(document: Path, out: Path) -> None:
 
 @main.command()
 @jobs_option
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Keep the results here.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Keep results here.")
 @explained
 def quick(jobs: int, out: Path | None) -> None:
     """Run every experiment in a tiny form, tables and figures included (three minutes at most).

@@ -79,7 +79,7 @@ def long_calls(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("package", [bogrape, benchmarks])
-def test_frozen_records_of_more_than_four_fields_take_keyword_arguments(package: ModuleType) -> None:
+def test_frozen_records_of_more_than_four_fields_take_keywords(package: ModuleType) -> None:
     found = records(package)
     assert found
     long = {record for record in found if too_long_by_position(record)}

@@ -43,7 +43,9 @@ def run(task: Task) -> dict[str, Any]:
     """Draw molecules; their regrets are recorded as values."""
     name, _, size = task.problem.partition("-")
     if name not in ("qm7", "qm9") or not size.isdigit():
-        raise InvalidInputError(f"expected a data set and a size such as qm7-5, got {task.problem!r}")
+        raise InvalidInputError(
+            f"expected a data set and a size such as qm7-5, got {task.problem!r}"
+        )
     problem = molecule_problem(task.seed, data_set=name, n_atoms=int(size))
     n = task.settings["n_initial"] + task.settings["n_iterations"]
     best = best_known(problem, n_evaluations=_EFFORT)
@@ -80,7 +82,7 @@ def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:
 register(
     Experiment(
         name="sampling",
-        title="molecules of the data sets compared with those of the feasible sampler (needs --data)",
+        title="molecules of the data sets and of the feasible sampler (needs --data)",
         source="Figure 10 (appendix)",
         plan=PAPER,
         short=replace(PAPER, problems=("qm7-5", "qm7-7"), replications=3),

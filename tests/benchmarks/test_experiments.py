@@ -308,9 +308,7 @@ def test_failed_replications_are_named_and_the_command_fails(tmp_path: Path) -> 
         ("--problems", "unknown problem 'no'"),
     ],
 )
-def test_an_unknown_name_is_refused_once(
-    option: str, message: str, tmp_path: Path
-) -> None:
+def test_an_unknown_name_is_refused_once(option: str, message: str, tmp_path: Path) -> None:
     result = bench("run", "synthetic", option, "no", "--out", tmp_path)
     assert result.exit_code == 2
     assert result.output.count(message) == 1

@@ -285,5 +285,4 @@ def test_rules_named_for_a_contradiction_must_contradict(monkeypatch: pytest.Mon
         monkeypatch.setattr(
             "bogrape.propose.exact.proof.nothing_left.smallest_conflict", lambda rules, _: rules
         )
-        failures = attack(case).failures
-        assert any("contradict each other without rule" in failure for failure in failures)
+        assert any("each other without" in failure for failure in attack(case).failures)
