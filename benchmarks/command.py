@@ -80,7 +80,9 @@ def _size(plan: Plan) -> str:
     "evaluations, whatever the load, or a proof within the time limit (the default).",
 )
 @jobs_option
-@click.option("--data", type=click.Path(exists=True, file_okay=False), help="Folder of QM7 and QM9.")
+@click.option(
+    "--data", type=click.Path(exists=True, file_okay=False), help="Folder of QM7 and QM9."
+)
 @click.option("--dask", metavar="HOST:PORT", help="Run on the Dask cluster of this scheduler.")
 @out_option
 @explained
