@@ -41,7 +41,7 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def short_number(value: float) -> str:
-    """Four significant digits, with an exponent only for large numbers; 0 for rounding errors."""
+    """Four significant digits, three from 1e5 on; 0 for rounding errors."""
     if abs(value) < 1e-12:
         return "0"
     return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.2e}"

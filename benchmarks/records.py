@@ -39,7 +39,7 @@ def key(record: Record) -> Key:
 def read(path: Path) -> list[Record]:
     """The records of a file, in the order they were written; an empty list if there is no file.
 
-    An incomplete line is refused unless it is the last one.
+    A line that is not JSON is refused; an incomplete last line is ignored.
     """
     if not path.exists():
         return []

@@ -61,7 +61,7 @@ def best_known(
     seed: int = 0,
     starts: Sequence[Graph] = (),
 ) -> Reference:
-    """Enumerate the space if the problem has a known optimum, which enumeration gave; else search.
+    """Enumerate the space if the optimum of the problem is known, else search.
 
     Args:
         problem: what to minimise.

@@ -181,7 +181,7 @@ def describe(graphs: Sequence[Graph]) -> np.ndarray:
 
 @dataclass
 class Neighbours:
-    """Predicts the mean of the three nearest observations, and their spread plus distance."""
+    """The mean of the nearest observations; the deviation is their spread plus distance."""
 
     k: int = 3
     _rows: np.ndarray | None = field(default=None, repr=False, init=False)

@@ -108,7 +108,7 @@ def test_log_ei_of_a_certain_point_is_that_of_its_gain() -> None:
     assert EI().log(mean, std, 3.0).tolist() == [math.log(2.0), -math.inf, -math.inf]
 
 
-def test_acquisitions_take_whole_batches() -> None:
+def test_acquisitions_accept_whole_batches() -> None:
     mean, std = np.zeros((3,)), np.ones((3,))
     assert LCB()(mean, std, 0.0).shape == EI()(mean, std, 0.0).shape == (3,)
 

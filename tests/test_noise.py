@@ -317,7 +317,7 @@ def test_values_that_are_not_variances_are_refused(noise: Any, message: str) -> 
         GraphGP().fit(graphs, [1.0, 2.0, 3.0], noise=noise)
 
 
-def test_the_description_says_what_noise_was_given() -> None:
+def test_the_description_mentions_the_noise_that_was_given() -> None:
     graphs, y, noise = observed(10)
     noise[5:] = math.nan
     gp = GraphGP("ssp", restarts=1).fit(graphs, y, noise=noise)

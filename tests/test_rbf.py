@@ -277,7 +277,7 @@ def test_an_invalid_start_is_ignored(start: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("scale", "shift"), [(1e-9, 0.0), (-3.0, 1e4), (1e12, -5.0)])
-def test_units_of_the_objective_change_nothing_but_units(scale: float, shift: float) -> None:
+def test_predictions_follow_the_units_of_the_objective(scale: float, shift: float) -> None:
     graphs, y = problem(20)
     one = GraphGP("rbf", noise="fit", space=SPACE).fit(graphs, y)
     other = GraphGP("rbf", noise="fit", space=SPACE).fit(graphs, scale * y + shift)

@@ -37,7 +37,7 @@ def offspring(
     k: int,
     rng: np.random.Generator,
 ) -> list[Graph]:
-    """About k children of good graphs (small values); on molecules, those in the space."""
+    """Up to about k children of good graphs (small values), all of them in the space."""
     if not is_molecular(space):
         best = [graphs[int(i)] for i in np.argsort(values, kind="stable")[: max(2, k // 6)]]
         return neighbours(space, best, k, rng)

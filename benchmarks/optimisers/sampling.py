@@ -22,7 +22,7 @@ from . import Choice, Settings, register
 
 
 def fresh_graphs(space: GraphSpace, k: int, seed: int, seen: Sequence[Graph]) -> list[Graph]:
-    """k random graphs, or all there are; no two isomorphic, and none isomorphic to a seen one.
+    """k random graphs, or all that are left; no two isomorphic, none isomorphic to a seen one.
 
     Raises:
         SearchSpaceExhausted: if there are none.

@@ -342,7 +342,7 @@ class PlainSpace:
         return _one_part(bonds)
 
     def identity(self, graph: Plain) -> Any:
-        """A key that identical graphs share: node by node if nodes have names, else isomorphic."""
+        """A key that equal graphs share: node by node if nodes have names, else by isomorphism."""
         if self.names.nodes:
             return graph
         return graph.n, classes(self.kind, graph.n).of[graph]

@@ -111,7 +111,7 @@ def test_values_are_told_and_corrected_by_name(file: Path) -> None:
         (["edges=1", "--noise", "0.1"], "--noise must be NAME=NUMBER"),
     ],
 )
-def test_values_that_make_no_sense_are_refused(file: Path, values: list[str], words: str) -> None:
+def test_invalid_values_are_refused(file: Path, values: list[str], words: str) -> None:
     done("ask", file)
     assert words in refused("tell", file, 0, *values)
 

@@ -419,9 +419,7 @@ def test_a_study_file_can_name_nodes(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_a_named_space_that_makes_no_sense_is_refused(
-    arguments: dict[str, Any], words: str
-) -> None:
+def test_an_invalid_named_space_is_refused(arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidSpaceError, match=words):
         GraphSpace(**arguments)
 

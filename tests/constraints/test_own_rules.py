@@ -114,7 +114,7 @@ def test_every_rule_of_the_package_is_encoded_except_what_rdkit_computes() -> No
     ],
     ids=["networkx", "batches", "labels", "rows", "features"],
 )
-def test_enumerating_counting_and_sampling_obey_an_own_rule(space: GraphSpace, rule: Rule) -> None:
+def test_listing_counting_and_sampling_obey_rules_of_users(space: GraphSpace, rule: Rule) -> None:
     ruled = space.with_rules([rule])
     inside = {g.canonical_key() for g in space.enumerate() if rule.holds(g)}
     assert 0 < len(inside) < space.count()
@@ -146,7 +146,7 @@ _CASES = {
 @pytest.mark.parametrize("acquisition", [LCB(1.0), EI()], ids=["lcb", "ei"])
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("case", _CASES)
-def test_proofs_under_own_rules_equal_exhaustive_search(
+def test_proofs_under_rules_of_users_equal_exhaustive_search(
     case: str, kernel: str, acquisition: LCB | EI
 ) -> None:
     space = _CASES[case]
@@ -194,7 +194,7 @@ def test_the_mip_refuses_rules_it_cannot_encode() -> None:
         propose(space, fitted(space, "ssp"), method="mip")
 
 
-def test_the_mip_solves_spaces_whose_own_rules_have_rows() -> None:
+def test_the_mip_solves_spaces_with_rules_of_users_that_have_rows() -> None:
     space = GraphSpace(4, rules=[AtMostEdges(4)])
     gp = fitted(space, "ssp")
     proposal = propose(space, gp, method="mip", time_limit=30)
@@ -203,7 +203,7 @@ def test_the_mip_solves_spaces_whose_own_rules_have_rows() -> None:
 
 
 @pytest.mark.parametrize("method", ["exact", "search", "sample", "evolve"])
-def test_every_other_method_proposes_graphs_that_obey(method: Any) -> None:
+def test_every_other_method_proposes_graphs_that_obey_the_rule(method: Any) -> None:
     space = GraphSpace(7, rules=[EvenWithoutTriangle()])
     proposal = propose(space, fitted(space, "ssp"), method=method, time_limit=10)
     assert EvenWithoutTriangle().holds(proposal.graph)

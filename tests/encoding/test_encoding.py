@@ -174,7 +174,7 @@ COUNTS: dict[str, tuple[dict[str, Any], list[int]]] = {
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_the_numbers_of_graphs_are_the_known_ones(name: str) -> None:
+def test_the_numbers_of_graphs_are_those_of_the_oeis(name: str) -> None:
     options, expected = COUNTS[name]
     for n, number in enumerate(expected, start=1):
         assert GraphSpace(n, **options).count() == number

@@ -226,7 +226,7 @@ WITHOUT_DATA = [
 
 
 @pytest.mark.parametrize("estimator", [PathCounts(), GraphGP()], ids=lambda e: type(e).__name__)
-def test_check_estimator_as_far_as_it_goes(estimator: Any) -> None:
+def test_estimators_pass_the_checks_that_apply_to_them(estimator: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results = estimator_checks.check_estimator(estimator, on_skip=None)
