@@ -26,7 +26,7 @@ out_option = click.option(
     help="Folder of the results.",
 )
 jobs_option = click.option(
-    "--jobs", type=click.IntRange(1), default=2, show_default=True, help="Tasks at the same time."
+    "--jobs", type=click.IntRange(1), default=2, show_default=True, help="Tasks run in parallel."
 )
 
 
@@ -67,20 +67,22 @@ def _size(plan: Plan) -> str:
 @main.command()
 @click.argument("experiment")
 @click.option("--short", is_flag=True, help="A few minutes or hours instead of days.")
-@click.option("--problems", metavar="A,B", help="Only these.")
-@click.option("--optimisers", "--methods", "methods", metavar="A,B", help="Only these.")
-@click.option("--replications", type=click.IntRange(1), help="Seeds 0, 1, ...")
+@click.option("--problems", metavar="A,B", help="Only these problems.")
+@click.option("--optimisers", "--methods", "methods", metavar="A,B", help="Only these methods.")
+@click.option("--replications", type=click.IntRange(1), help="Number of seeds 0, 1, ...")
 @click.option("--initial", type=click.IntRange(1), help="Graphs of the initial design.")
-@click.option("--iterations", type=click.IntRange(0), help="Proposals after it.")
+@click.option("--iterations", type=click.IntRange(0), help="Proposals after the initial design.")
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds per proposal.")
 @click.option(
     "--search",
     type=click.Choice(["weak", "local", "thorough", "exact"]),
-    help="How BoGrape looks for a proposal: 2,500, 50,000 or 150,000 evaluations of a "
-    "local search, whatever the load, or a proof within the time limit (the default).",
+    help="How BoGrape looks for a proposal: a local search with 2,500, 50,000 or 150,000 "
+    "evaluations, whatever the load, or a proof within the time limit (the default).",
 )
 @jobs_option
-@click.option("--data", type=click.Path(exists=True, file_okay=False), help="Folder of QM7, QM9.")
+@click.option(
+    "--data", type=click.Path(exists=True, file_okay=False), help="Folder of QM7 and QM9."
+)
 @click.option("--dask", metavar="HOST:PORT", help="Run on the Dask cluster of this scheduler.")
 @out_option
 @explained
@@ -101,7 +103,7 @@ def run(
 ) -> None:
     """Run the missing replications of EXPERIMENT, by default with the paper's protocol.
 
-    All replications of one seed run before the next seed begins, so that what is there is balanced
+    All replications of one seed run before the next seed begins, so that the results are balanced
     at any time. Each runs in a process of its own, with its share of the cores.
     """
     from .experiments import get_experiment
@@ -133,7 +135,7 @@ def _names(text: str | None) -> tuple[str, ...] | None:
 def run_missing(
     experiment: Experiment, plan: Plan, out: Path, jobs: int, dask: str | None = None
 ) -> int:
-    """Run what is missing and say how it goes; returns the number of failures."""
+    """Run the missing replications and print progress; returns the number of failures."""
     from .parallel import Failure, do_all
     from .records import appending, conflicts, key
 
@@ -149,12 +151,12 @@ def run_missing(
                     f"another {', '.join(differing)}; ask for the same, or give another --out"
                 )
         missing = [task for task in tasks if task.key not in done]
-        click.echo(f"{experiment.name}: {len(tasks) - len(missing)} of {len(tasks)} are there")
+        click.echo(f"{experiment.name}: {len(tasks) - len(missing)} of {len(tasks)} are done")
         start = time.monotonic()
         for number, result in enumerate(do_all(missing, jobs, dask), 1):
             if isinstance(result, Failure):
                 failures += 1
-                if result.refused and failures == number:  # the others would say the same
+                if result.refused and failures == number:  # the others would be refused, too
                     raise InvalidInputError(result.reason)
                 head, text = result.task.record, f"failed: {result.reason}"
             else:
@@ -177,7 +179,7 @@ def _ended(record: dict[str, Any]) -> str:
 @main.command()
 @click.argument("experiment")
 @out_option
-@click.option("--figure", type=click.Path(path_type=Path), help="Also draw it into this file.")
+@click.option("--figure", type=click.Path(path_type=Path), help="Also draw the figure here.")
 @explained
 def show(experiment: str, out: Path, figure: Path | None) -> None:
     """Print the tables of EXPERIMENT as Markdown."""
@@ -186,7 +188,7 @@ def show(experiment: str, out: Path, figure: Path | None) -> None:
     found = get_experiment(experiment)
     click.echo(tables_of(found, out))
     if figure is not None and not _draw(found, out, figure):
-        raise InvalidInputError(f"{experiment} has no figure; its tables say it all")
+        raise InvalidInputError(f"{experiment} has tables but no figure; omit --figure")
 
 
 @main.command()
@@ -196,9 +198,9 @@ def show(experiment: str, out: Path, figure: Path | None) -> None:
 def fill(document: Path, out: Path) -> None:
     """Update the tables between the marks of a Markdown DOCUMENT, and draw its figures.
 
-    A pair of marks is <!-- bench NAME --> and <!-- end -->, each on a line of its own; all between
-    them is replaced. NAME is that of an experiment, or of a table of `benchmarks.plain_tables`.
-    Figures go into the folder of the results, as PNG.
+    A pair of marks is <!-- bench NAME --> and <!-- end -->, each on a line of its own; everything
+    between them is replaced. NAME is that of an experiment, or of a table of
+    `benchmarks.plain_tables`. Figures are written into the folder of the results, as PNG.
     """
     from .experiments import get_experiment
     from .fill_document import filled
@@ -253,7 +255,7 @@ def quick(jobs: int, out: Path | None) -> None:
 
 
 def missing_extra(plan: Plan) -> str | None:
-    """What to install before the problems of a plan can be run; None if nothing is missing."""
+    """Message that names the extra a plan's problems lack; None if nothing is missing."""
     from bogrape.errors import MissingExtraError
     from bogrape.problems import get_problem, problem_names
 

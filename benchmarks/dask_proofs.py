@@ -1,11 +1,11 @@
-"""One proof on one Dask worker and on two, and on two of which one is killed in the midst.
+"""Time of a proof on one Dask worker, on two, and on two of which one is killed halfway.
 
     python -m benchmarks.dask_proofs [--kernel ssp] [--nodes 15] [--seeds 0 1] [--out docs/results]
 
 The instances are those of `benchmarks.engine` with random values. Every worker is a process with
-one thread, kept by a nanny, and starts before the clock does. Runs that the results have already
-are left out. Other programs take processor time, too: measure on a quiet machine, or compare the
-processor seconds of the busiest worker, which are kept as well.
+one thread, kept by a nanny, and starts before the clock does. Runs that are already in the results
+are skipped. Other programs take processor time, too: measure on a quiet machine, or compare the
+processor seconds of the busiest worker, which are recorded as well.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .dask_tables import FILE, KINDS, table
 from .engine import instance
 from .records import Record, appending, provenance
 
-KILL_AFTER = 10.0  # seconds of the proof
+KILL_AFTER = 10.0  # seconds after the proof began
 LIMIT = 200.0
 _STARTING = 60.0
 
@@ -36,7 +36,7 @@ def run(kind: str, kernel: str, n: int, seed: int, limit: float) -> Record:
     kernel_name: Any = kernel
     space, gp, graphs = instance(kernel_name, n, seed, False)
     n_workers = 1 if kind == "one worker" else 2
-    make: Any = LocalCluster  # has no types
+    make: Any = LocalCluster  # untyped
     connect: Any = Client
     with (
         make(n_workers=n_workers, threads_per_worker=1, dashboard_address=None) as cluster,
@@ -95,7 +95,7 @@ def _warm_up(client: Any) -> None:
 
 
 def main() -> None:
-    """Run what the results lack, and print the table."""
+    """Run the proofs missing from the results, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--kernel", default="ssp")
     parser.add_argument("--nodes", type=int, default=15)

@@ -1,4 +1,4 @@
-"""The table of proofs on Dask (`benchmarks.dask_proofs`), from results that are kept."""
+"""The table of proofs on Dask, from the results of `benchmarks.dask_proofs`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KINDS = ("one worker", "two workers", "two, one killed")
 
 
 def table(records: Sequence[Record]) -> str:
-    """One row per instance, then the median of the speed-ups."""
+    """One row per instance, then the median speed-up."""
     found = {(r["problem"], r["seed"], r["limit"], r["method"]): r for r in records}
     rows, speedups, cpu = [], [], []
     for problem, seed, limit in sorted({(r["problem"], r["seed"], r["limit"]) for r in records}):

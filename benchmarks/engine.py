@@ -1,4 +1,4 @@
-"""Time per proof: the exact engine over kernels and sizes (``make bench-engine``).
+"""Time per proof of the exact engine, by kernel and size (``make bench-engine``).
 
 Three kinds of instances:
 
@@ -6,18 +6,19 @@ Three kinds of instances:
   of it with standard normal values, and ``LCB(1.0)``. The observed graphs are excluded.
 * *Random molecules*: the QM7 space with N heavy atoms and 20 random molecules with the values of
   the QM7 oracle.
-* *Trajectories*: what studies observed (`benchmarks.trajectories`), with LCB and EI; run by the
-  experiment ``trajectory-proofs``.
+* *Trajectories*: the observations of studies (`benchmarks.trajectories`), with LCB and EI; run by
+  the experiment ``trajectory-proofs``.
 
-Each instance runs in a process of its own, so that its peak memory (workers included) can be told.
-Results are appended to ``engine.jsonl`` and ``trajectory-proofs.jsonl``, one line per solve; a
-stopped run continues there. ``python -m benchmarks fill docs/benchmarks.md`` makes the tables.
+Each instance runs in a process of its own, so that its peak memory (workers included) can be
+measured. Results are appended to ``engine.jsonl`` and ``trajectory-proofs.jsonl``, one line per
+solve; a stopped run continues where it ended. ``python -m benchmarks fill docs/benchmarks.md``
+makes the tables.
 
 Columns of the tables: seconds (median and worst) until the proposal is returned, share proved
 optimal, gap when the time limit came first (median and worst, in standard deviations of the
-observed values), how often local search alone found the best value known within two seconds and
-how far off it was at worst, and peak memory. Another table has the instances on which SCIP was
-given the published formulation and the weight-space one, with the same limit.
+observed values), how often local search alone found the best known value within two seconds and
+its worst error, and peak memory. Another table has the instances that SCIP solved too, with the
+published formulation and the weight-space one, within the same limit.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ N_MOLECULES = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """Some seeds of one kind of instance."""
+    """Instances of one kind, one per seed."""
 
     kernel: KernelName
     n: int
@@ -113,7 +114,7 @@ def measure(
 ) -> dict[str, Any]:
     """Run one instance in this process."""
     space, gp, graphs = instance(kernel, n, seed, molecules)
-    # the first search also warms up; two seconds are the promise it is held to
+    # this search also warms up the process; the documents promise its result in two seconds
     searched = propose(space, gp, LCB(1.0), "search", 2.0, graphs, seed=seed)
     proved = propose(space, gp, LCB(1.0), "exact", limit, graphs, seed=seed)
     out: dict[str, Any] = {
@@ -146,7 +147,7 @@ def measure(
 
 
 def run(cases: Iterable[Case], path: Path) -> list[Record]:
-    """Run the instances that the file does not have yet; returns all that it has then."""
+    """Run the instances missing from the file; returns all records of the file."""
     with appending(path) as file:
         done = {
             (r["kernel"], r["n"], r["seed"], r["limit"], "scip" in r, r["molecules"])
@@ -184,7 +185,7 @@ def _line(record: Record) -> str:
 def chosen(
     cases: Iterable[Case], kernels: Collection[str], sizes: Collection[int], molecules: bool | None
 ) -> list[Case]:
-    """The cases of these kernels and sizes, or of all if none are named."""
+    """The cases with these kernels and sizes; an empty collection admits all."""
     return [
         case
         for case in cases
@@ -195,7 +196,7 @@ def chosen(
 
 
 def prove_trajectories(options: argparse.Namespace) -> None:
-    """The solves on trajectories that the results lack."""
+    """Run the solves on trajectories that are missing from the results."""
     experiment = get_experiment("trajectory-proofs")
     plan = experiment.quick if options.quick else experiment.plan
     methods = plan.methods
@@ -213,7 +214,7 @@ def prove_trajectories(options: argparse.Namespace) -> None:
 
 def main() -> None:
     """Run the benchmark, or one instance of it."""
-    parser = argparse.ArgumentParser(description="How long a proof takes.")
+    parser = argparse.ArgumentParser(description="Measure how long proofs take.")
     parser.add_argument("--quick", action="store_true", help="a minute instead of hours")
     parser.add_argument("--only", nargs="*", help="kernels and sizes to run, e.g. ssp 10 12")
     parser.add_argument("--seeds", type=int, help="at most this many seeds per case")
@@ -252,7 +253,7 @@ def main() -> None:
         ]
         records = run(cases, options.out / "engine.jsonl")
         print(f"\nRandom values\n\n{random_table(records)}")
-        print(f"\nBeside SCIP\n\n{scip_table(records)}")
+        print(f"\nCompared with SCIP\n\n{scip_table(records)}")
         print(f"\nRandom molecules (QM7)\n\n{molecule_table(records)}")
     if options.trajectories is not False and not options.molecules:
         prove_trajectories(options)

@@ -1,4 +1,4 @@
-"""The tables of the engine benchmark, made from the lines that `benchmarks.engine` writes."""
+"""Tables of the engine benchmark, from the records that `benchmarks.engine` writes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def random_table(records: Sequence[Record]) -> str:
 
 
 def molecule_table(records: Sequence[Record]) -> str:
-    """Random molecules with the values of an oracle; values and bounds too, which are small."""
+    """Random molecules with values of an oracle; also shows median values and bounds."""
     header = ["kernel", "N", "limit (s)", "seeds", "median (s)", "proved", "value", "bound"]
     header += ["gap at the limit (sd)", "search alone"]
     rows = []
@@ -56,7 +56,7 @@ def molecule_table(records: Sequence[Record]) -> str:
 
 
 def scip_table(records: Sequence[Record]) -> str:
-    """SCIP against the exact engine, one row per instance."""
+    """SCIP compared with the exact engine, one row per instance."""
     header = ["kernel", "N", "seed", "limit (s)", "exact (s)"]
     header += ["SCIP, published form", "SCIP, weight space"]
     rows = []
@@ -93,7 +93,7 @@ def gap_words(records: Sequence[Record]) -> str:
 
 
 def _cases(records: Sequence[Record]) -> list[list[Record]]:
-    """The records of each size, kernel and limit."""
+    """Records grouped by size, kernel and limit."""
     keys = sorted({(r["n"], r["kernel"], r["limit"]) for r in records})
     return [[r for r in records if (r["n"], r["kernel"], r["limit"]) == key] for key in keys]
 
@@ -107,7 +107,7 @@ def _proved(own: Sequence[Record]) -> str:
 
 
 def _search_words(own: Sequence[Record]) -> str:
-    """Number of values found by local search alone, and its largest error."""
+    """How often local search alone found the best value, and its largest error."""
     off = [(r["search_value"] - r["value"]) / r["scale"] for r in own]
     hits = f"{sum(x <= 1e-6 for x in off)}/{len(own)}"
     return hits if max(off) <= 1e-6 else f"{hits}, worst {max(off):.2g} sd off"

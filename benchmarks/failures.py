@@ -1,11 +1,11 @@
-"""What a study gains by learning which graphs fail.
+"""Benefit of learning which graphs fail.
 
-Graphs with 8 nodes and two labels; an evaluation fails by a rule that the study is not told: too
-many triangles, which no kernel of the package counts. Of random graphs about 40 % fail. The value
-is a sum of 30 random waves over numbers of labelled pairs at each distance and of triangles, so it
-is often best where evaluations fail. Every study has 10 graphs to begin with and 70 evaluations in
-all, once with failures learnt from and once ignored; local search proposes, by counts of
-evaluations and no clock.
+Graphs have 8 nodes and two labels. An evaluation fails if a graph has too many triangles, a rule
+that the study does not know and that no kernel of the package counts; about 40 % of random graphs
+fail. The value is a sum of 30 random waves over numbers of labelled pairs at each distance and of
+triangles, so it is often best where evaluations fail. Every study has 10 initial graphs and 70
+evaluations in all, once learning from failures and once ignoring them. Local search proposes, with
+a budget of evaluations rather than of time.
 
     python -m benchmarks.failures             # adds the runs that are missing to the results
     python -m benchmarks.failures --summary   # the table of the documentation
@@ -43,12 +43,12 @@ def triangles(graph: Graph) -> float:
 
 
 def succeeds(graph: Graph) -> bool:
-    """The hidden rule."""
+    """True if a graph obeys the hidden rule."""
     return triangles(graph) <= MOST_TRIANGLES
 
 
 def _numbers(graphs: list[Graph]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """What values depend on: pairs of labels at small distances, and triangles."""
+    """Numbers that values depend on: pairs of labels at small distances, and triangles."""
     counts = count(graphs, SPACE.n_labels, pairs=True)
     assert counts.pairs is not None
     pairs = np.zeros((len(graphs), _DISTANCES, SPACE.n_labels**2))
@@ -59,7 +59,7 @@ def _numbers(graphs: list[Graph]) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def objective(seed: int) -> Callable[[Graph], float]:
-    """Random waves, the same for the same seed."""
+    """A sum of random waves, the same for the same seed."""
     rng = np.random.default_rng([seed, 9])
     some = _numbers(SPACE.sample(500, seed=5))
     middle, spread = some.mean(axis=0), some.std(axis=0)
@@ -108,7 +108,7 @@ def run(seed: int, failures: Mode) -> dict[str, Any]:
 
 
 def recorded() -> list[Record]:
-    """The runs in the results."""
+    """All runs in the file of results."""
     return read(RESULTS)
 
 
@@ -146,14 +146,14 @@ def table(runs: Sequence[Record]) -> str:
     random = np.mean([not succeeds(graph) for graph in SPACE.sample(500, seed=5)])
     lines += [
         "",
-        f"{100 * random:.0f} % of random graphs fail. The best value is no worse with failures "
-        f"learnt from in {good} of {len(seeds)} seeds.",
+        f"{100 * random:.0f} % of random graphs fail. With learning from failures, the best value "
+        f"is no worse in {good} of {len(seeds)} seeds.",
     ]
     return "\n".join(lines)
 
 
 def main() -> None:
-    """Add what is missing, or sum up."""
+    """Run the missing studies, unless only the summary is wanted, and print the table."""
     if "--summary" not in sys.argv:
         done = {(found["seed"], found["failures"]) for found in recorded()}
         for seed in SEEDS:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _INK, _MUTED, _LINE = "#1F2937", "#6B7280", "#E5E7EB"
-# Okabe and Ito's colours, told apart with every kind of colour vision; ours are solid lines.
+# Okabe and Ito's colours, distinct for every kind of colour vision; ours are solid lines.
 _COLOURS = {
     "ssp": "#0072B2",
     "sp": "#009E73",
@@ -51,7 +51,7 @@ def look(method: str) -> dict[str, Any]:
 
 
 def distinct_looks(methods: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """A look for each method; where two would look the same, colours in turn."""
+    """Looks of all methods; if two would be the same, colours are assigned in turn."""
     looks = {method: look(method) for method in methods}
     if len({str(sorted(style.items(), key=str)) for style in looks.values()}) == len(looks):
         return looks
@@ -62,7 +62,7 @@ def distinct_looks(methods: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def clean(axes: Axes) -> None:
-    """No frame, faint lines, small muted numbers."""
+    """Remove the frame, and make lines faint and numbers small."""
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -120,8 +120,8 @@ def draw_curves(
     """Draw the curves of one problem; returns a handle for each method.
 
     Replications differ in their networks and designs, which all methods share; that would make
-    bands so wide that they hide the methods. So the mean over methods of a replication is taken out
-    before deviations are computed (Cousineau 2005). All runs have the same seeds.
+    bands so wide that they hide the methods. So the mean over methods is subtracted from each
+    replication before deviations are computed (Cousineau 2005). All runs have the same seeds.
     """
     handles = {}
     shared = np.mean([run.best[:, run.n_initial - 1 :] for run in runs.values()], axis=0)

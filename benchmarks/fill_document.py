@@ -30,7 +30,7 @@ def filled(text: str, section: Callable[[str], str]) -> str:
         )
     if len(_START.findall(text)) != len(_SECTION.findall(text)):
         raise InvalidInputError(
-            "expected a line <!-- end --> after each line <!-- bench NAME -->, each alone on it"
+            "expected a line <!-- end --> after each line <!-- bench NAME -->, with no other text"
         )
     return _SECTION.sub(
         lambda found: f"<!-- bench {found['name']} -->\n{section(found['name'])}\n<!-- end -->",

@@ -1,8 +1,8 @@
 """Sentences with numbers for the documents, computed from the stored results.
 
-Each function makes one list item from the records of an experiment, or nothing where there are
-none. ``<!-- bench findings -->`` and ``<!-- bench losses -->`` in a document hold all of them, and
-a test compares the documents with the data, so that no number outlives its data.
+Each function makes one list item from the records of an experiment, or None if it has no records.
+``<!-- bench findings -->`` and ``<!-- bench losses -->`` in a document hold all of them, and a test
+compares the documents with the data, so that no number outlives its data.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _TOP = 3  # ranks that count as found
 
 
 def findings(out: Path) -> str:
-    """Numbers of "What it shows"."""
+    """Items of the section "What it shows"."""
     return _items(
         out, (_shares_of_molecules, _cost_of_a_run, _proved, _gaps, _more_samples, _kappa)
     )
 
 
 def losses(out: Path) -> str:
-    """Numbers of "Where BoGrape does not win"."""
+    """Items of the section "Where BoGrape does not win"."""
     return _items(out, (_against_evolution, _extreme, _architectures))
 
 
@@ -150,7 +150,7 @@ def _more_samples(out: Path) -> str | None:
         return None
     return (
         f"With 100 random molecules to choose from instead of 20 ({_seeds(list(runs.values()))} "
-        f"replication per method) the mean final value went for {_listed(texts)}."
+        f"replication per method) the mean final value changed for {_listed(texts)}."
     )
 
 
@@ -168,7 +168,7 @@ def _kappa(out: Path) -> str | None:
     if not apart:
         return None
     each = [f"{value:.1f} % for {m} on {p}" for (p, m), value in apart.items()]
-    return f"Final values with different κ are apart by {_listed(each)}."
+    return f"Final values with different κ differ by {_listed(each)}."
 
 
 def _against_evolution(out: Path) -> str | None:
@@ -214,7 +214,7 @@ def _architectures(out: Path) -> str | None:
         own[record["problem"], record["seed"]] = int(record["rank"])
     if not ranks:
         return None
-    # one that has only been run on some of the data sets would take the others away
+    # leave out methods that ran on few data sets: only runs that all methods have are compared
     most = max(len({problem for problem, _ in found}) for found in ranks.values())
     ranks = {method: found for method, found in ranks.items() if len(found) >= most - 1}
     shared = sorted(set.intersection(*(set(found) for found in ranks.values())))

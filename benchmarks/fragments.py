@@ -1,6 +1,6 @@
 """Counts of fragments: the features of the Tanimoto process and the random forest.
 
-Of a molecule, Morgan's fragments of radius up to 3; of any other graph, labels and, for each pair
+For a molecule, Morgan's fragments of radius up to 3; for any other graph, labels and, for each pair
 of labels and each distance, the number of pairs of nodes.
 """
 
@@ -20,7 +20,7 @@ _FOLDED = 1024  # columns of a table for the forest
 
 
 def fragments(space: GraphSpace, graphs: Sequence[Graph]) -> list[Fragments]:
-    """The counts of each graph, by a number for each fragment."""
+    """The counts of each graph, keyed by fragment; every fragment has a number."""
     if space.domain is not None and space.domain.name == "molecules":
         from bogrape.molecules.fingerprints import morgan_counts
 
@@ -28,7 +28,7 @@ def fragments(space: GraphSpace, graphs: Sequence[Graph]) -> list[Fragments]:
     counted = count(list(graphs), space.n_labels, pairs=True)
     assert counted.pairs is not None
     table = counted.pairs.reshape(len(graphs), -1)
-    # a number for a length and two labels that does not depend on how many lengths occur here
+    # the number of a length and two labels does not depend on how many lengths occur here
     return [{int(at): int(own[at]) for at in np.flatnonzero(own)} for own in table]
 
 

@@ -1,10 +1,10 @@
 """Time and memory of proposals in large spaces: ``python -m benchmarks.large_spaces``.
 
-A proposal has a time limit. It should return within two seconds after it and take no more than two
-gigabytes, for every space of up to 100 nodes and 20 labels; its status, or an error, says whether
-it was finished. Each case runs in a process of its own. The memory is that of this
-process and all it started, over what it had before the proposal, sampled every 20 ms. Give parts of
-names to run only some of the cases.
+A proposal should return within two seconds after its time limit and use no more than two gigabytes,
+for every space of up to 100 nodes and 20 labels; its status, or an error, says whether it finished.
+Each case runs in a process of its own. The memory is that of this process and its descendants,
+less the memory before the proposal, sampled every 20 ms. Give parts of names to run only some of
+the cases.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from .checkout import ROOT
 MOST_SECONDS_OVER = 2.0
 MOST_BYTES = 2 * 10**9
 _N_OBSERVATIONS = 12
-_GIVEN_UP_AFTER = 60.0  # seconds: those who have not answered by then never honoured the limit
-_MOST_ADDRESSES = 8 * 10**9  # bytes a process may have, so that a mistake does not stop the machine
+_GIVEN_UP_AFTER = 60.0  # seconds past the limit
+_MOST_ADDRESSES = 8 * 10**9  # bytes per process, so that a mistake does not bring the machine down
 _LOOK_EVERY = 0.02
 
 
@@ -60,7 +60,7 @@ def _plain(n: int | tuple[int, int] = 100, labels: int = 20, **rest: Any) -> Gra
 
 
 def _hard(labels: int = 20) -> GraphSpace:
-    """Random graphs hardly ever are in this space, and no walk finds it soon."""
+    """A space that contains hardly any random graph, and that no walk finds quickly."""
     return _plain(labels=labels, rules=[DegreeRange(maximum=3), DiameterRange(maximum=7)])
 
 
@@ -164,7 +164,7 @@ def cases() -> Iterator[Case]:
 
 
 def observations(space: GraphSpace, seed: int = 0) -> tuple[list[Graph], list[float]]:
-    """Graphs of the space's kind, inside or not: sampling may be what takes too long."""
+    """Graphs of the right shape, in the space or not: sampling the space may take too long."""
     rng = np.random.default_rng(seed)
     graphs = []
     for n in np.linspace(space.n_min, space.n_max, _N_OBSERVATIONS).astype(int).tolist():
@@ -184,7 +184,7 @@ def observations(space: GraphSpace, seed: int = 0) -> tuple[list[Graph], list[fl
 
 
 def _import_the_rest() -> None:
-    """Late imports, once in each process, have nothing to do with the size of a space."""
+    """Do all late imports, so that they are not measured: they do not depend on the space."""
     GraphSpace(3).enumerate(1)
     small = GraphSpace(4)
     graphs = small.sample(3, distinct=True)
@@ -192,7 +192,7 @@ def _import_the_rest() -> None:
 
 
 def run(case: Case) -> None:
-    """Do what the case asks for; prints the memory before it, then what came out, as JSON."""
+    """Run a case; prints the memory before it, then its result, as JSON."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (_MOST_ADDRESSES, _MOST_ADDRESSES))
@@ -233,13 +233,13 @@ def run(case: Case) -> None:
 class Outcome:
     """Measurement of one case."""
 
-    seconds_over: float  # the limit; infinite if it was given up
+    seconds_over: float  # past the limit; infinite if it was given up
     n_bytes: int
     ended: str  # the status of the proposal, or the error
 
     @property
     def kept(self) -> bool:
-        """True if the case kept its time and its memory."""
+        """True if the case stayed within its time and memory."""
         known = self.ended not in ("given up", "died", "MemoryError")
         return known and self.seconds_over <= MOST_SECONDS_OVER and self.n_bytes <= MOST_BYTES
 
@@ -281,7 +281,7 @@ def _watch(pid: int, peak: list[int], done: threading.Event) -> None:
 
 
 def _family(pid: int) -> list[int]:
-    """The process and all that descend from it (Linux)."""
+    """The process and its descendants (Linux)."""
     out = [pid]
     for parent in out:
         try:
@@ -293,7 +293,7 @@ def _family(pid: int) -> list[int]:
 
 
 def _resident(process: Path) -> int:
-    """Bytes of memory a process holds; 0 if it has ended."""
+    """Resident memory of a process in bytes; 0 if it has ended."""
     try:
         pages = int((process / "statm").read_text().split()[1])
     except (OSError, IndexError):

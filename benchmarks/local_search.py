@@ -2,12 +2,12 @@
 
     python -m benchmarks.local_search [--evaluations 2500 12000 50000] [--sizes 10 20]
 
-A state is what a run of Bayesian optimisation (kernel ``rbf``, fitted noise, EI) had observed
-after 10 random graphs and 2, 10, 20 or 35 proposals: on random networks with 10 and 20 nodes, two
-seeds of each. They are kept in ``docs/results/local-search-states.jsonl.gz``, so that changes of
-the search are compared on the same ones. What is compared is the expected improvement of the graph
+A state holds the observations of a run of Bayesian optimisation (kernel ``rbf``, fitted noise, EI)
+after 10 random graphs and 2, 10, 20 or 35 proposals, on random networks with 10 and 20 nodes, two
+seeds of each. States are kept in ``docs/results/local-search-states.jsonl.gz``, so that all
+versions of the search are compared on the same ones, by the expected improvement of the graph
 found, as a share of the largest found by any search; ``before`` is the search with many chains and
-large rounds. Lines that ``docs/results/local-search.jsonl`` has are not computed again.
+large rounds. Results in ``docs/results/local-search.jsonl`` are not computed again.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from .records import Record, appending, key, provenance, read
 
 STATES = ROOT / "docs" / "results" / "local-search-states.jsonl.gz"
 RESULTS = ROOT / "docs" / "results" / "local-search.jsonl"
-# by name, what of the search is other than it is now
+# by name, the constants of the search that differ from their present values
 SEARCHES: dict[str, dict[str, int]] = {
     "before": {"_CHAINS": 24, "_CANDIDATES": 4000, "_STUCK_AFTER": 2},
     "now": {},
 }
 EVALUATIONS = (2_500, 12_000, 50_000)
 _SEED = 1
-_FOUND = 0.999  # share of the best value known that counts as having found it
+_FOUND = 0.999  # share of the best known value that counts as having found it
 
 
 class State(NamedTuple):
@@ -58,7 +58,7 @@ class State(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Such as ``gcn-10/1+20``: problem, seed, number of observations after the first ten."""
+        """Problem, seed and number of observations after the first ten, such as gcn-10/1+20."""
         return f"{self.problem}/{self.seed}+{len(self.graphs) - 10}"
 
 
@@ -75,7 +75,7 @@ def states(sizes: Sequence[int], path: Path = STATES) -> Iterator[State]:
 
 
 def measure(state: State, searching: str, n_evaluations: int) -> Record:
-    """The expected improvement that a search finds, in standard deviations, and what it costs."""
+    """The expected improvement that a search finds, in standard deviations, and its cost."""
     space = get_problem(state.problem, state.seed).space
     gp = GraphGP("rbf", "fit", space=space).fit(state.graphs, state.values)
     criterion = Criterion(space, gp.posterior, EI())
@@ -100,7 +100,7 @@ def measure(state: State, searching: str, n_evaluations: int) -> Record:
 
 
 def table(records: Sequence[Record]) -> str:
-    """Mean share of the best value known, how often it was found, and seconds, by budget."""
+    """Mean share of the best known value, how often it was found, and seconds, by budget."""
     best: dict[str, float] = {}
     for record in records:
         name = record["problem"]
@@ -131,7 +131,7 @@ def _size(name: str) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Compute what is missing, then print the table."""
+    """Compute the missing results, then print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--evaluations", nargs="+", type=int, default=EVALUATIONS)
     parser.add_argument("--searches", nargs="+", choices=SEARCHES, default=list(SEARCHES))
@@ -143,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for state in states(options.sizes):
             for budget in options.evaluations:
                 for searching in options.searches:
-                    # the seed of a record tells runs of one method apart: here, the budget does
+                    # records of one method are told apart by their seed: here, by the budget
                     head = {"problem": state.name, "method": searching, "seed": budget}
                     if key(head) not in done:
                         found = measure(state, searching, budget)

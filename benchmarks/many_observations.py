@@ -8,8 +8,8 @@ and in CPU seconds, and kept as JSON lines. Targets: some seconds for the linear
 observations, 10 s for ``rbf`` with 1,000.
 
 The target is 10 s for an ask with a time limit of 5 s, at 10,000 observations. Every case runs in a
-process of its own, whose largest memory is measured. Studies in memory have just been filled;
-studies in SQLite were filled by another process, so their first ask reads all trials.
+process of its own, whose peak memory is measured. Studies in memory have just been filled; studies
+in SQLite were filled by another process, so their first ask reads all trials.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ _GIVE_UP = 200.0  # seconds for two asks
 
 
 def space_of_study() -> GraphSpace:
-    """Ten nodes and five labels: too many graphs to prove much about in a few seconds."""
+    """Ten nodes and five labels: too many graphs for a proof in a few seconds."""
     return GraphSpace(n_nodes=10, labels=5)
 
 
 def observations(n: int, seed: int = 0) -> Iterator[tuple[Graph, float]]:
-    """Different graphs with made-up values: a trend, and what no kernel can explain."""
+    """Different graphs with made-up values: a trend plus noise."""
     rng = np.random.default_rng(seed)
     for graph in space_of_study().sample(n, seed=seed, distinct=True):
         trend = graph.n_edges / 10 + np.cos(graph.labels).sum()
@@ -69,7 +69,7 @@ def fill(url: str | None, kernel: Any, n: int) -> Study:
 
 def measure(study: Study) -> dict[str, float]:
     """Seconds of two asks with a tell in between, and the peak memory of the process in MB."""
-    import resource  # not everywhere
+    import resource  # not on every platform
 
     seconds = []
     for _ in range(2):
@@ -111,18 +111,18 @@ def _child(task: str, kernel: str, n: int, url: str, timeout: float | None) -> s
 
 
 def fit_seconds(kernel: Any, n: int) -> dict[str, float]:
-    """CPU seconds of a fit to n observations with fitted noise, as studies do it."""
+    """CPU seconds of a fit to n observations with fitted noise, as in studies."""
     graphs, y = zip(*observations(n), strict=True)
     space = space_of_study()
     few: Any = {"most_observations": STUDY_OBSERVATIONS, "space": space}
-    GraphGP(kernel, "fit", **few).fit(graphs[:5], y[:5])  # imports, and random graphs of the space
+    GraphGP(kernel, "fit", **few).fit(graphs[:5], y[:5])  # so that imports are not timed
     began = time.process_time()
     gp = GraphGP(kernel, "fit", **few).fit(graphs, y)
     return {"cpu_seconds": round(time.process_time() - began, 3), "n_used": len(gp.used)}
 
 
 def measure_fits(path: Path) -> str:
-    """Measure the fits that the file lacks; a table of all it has."""
+    """Measure the fits missing from the file; returns a table of all that it then contains."""
     with appending(path) as file:
         done = {key(record) for record in file.records}
         for kernel, sizes in FITS.items():
@@ -164,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.fits:
         print(measure_fits(options.out))
         return
-    print(f"one ask with a time limit of {TIME_LIMIT:g} s (target 10 s): the first, and one after")
+    print(f"one ask with a time limit of {TIME_LIMIT:g} s (target 10 s): the first, and the next")
     print(f"  {'observations':>12}  {'kernel':<8}{'storage':<8}{'first':>9}{'next':>9}{'peak':>11}")
     for n in options.sizes:
         for kernel in options.kernels:

@@ -41,7 +41,7 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def short_number(value: float) -> str:
-    """Four significant digits, without an exponent where that is readable; rounding errors: 0."""
+    """Four significant digits, three from 1e5 on; 0 for rounding errors."""
     if abs(value) < 1e-12:
         return "0"
     return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.2e}"
@@ -95,7 +95,7 @@ def optimiser_tables(records: Sequence[Record], references: Sequence[Record] = (
 
 
 def finals_table(runs: Grid, scale: Mapping[tuple[str, int], Scale]) -> str:
-    """Final values; below them what the best value known is, averaged likewise."""
+    """Final values; the last row has the best known value, averaged over the same seeds."""
     table = _table(runs, lambda run: run.final)
     known = []
     for problem in problems_of(runs):
@@ -107,7 +107,7 @@ def finals_table(runs: Grid, scale: Mapping[tuple[str, int], Scale]) -> str:
 
 
 def _table(runs: Grid, measure: Callable[[Runs], FloatArray]) -> str:
-    """Mean and half the deviation of something that is best when small."""
+    """Mean ± 0.5 standard deviation of a measure; the smallest mean is in bold."""
     problems, methods = problems_of(runs), methods_of(runs)
     best = {
         problem: min(float(measure(run).mean()) for key, run in runs.items() if key[0] == problem)
@@ -150,7 +150,7 @@ def shares_table(runs: Grid, scale: Mapping[tuple[str, int], Scale]) -> str:
 
 
 def further_shares(every: Grid, runs: Grid, scale: Mapping[tuple[str, int], Scale]) -> str:
-    """Shares over all replications, where a method has other ones than the table above counts."""
+    """Shares over all replications, for methods of which `shares_table` has only some or none."""
     rows = []
     for (problem, method), run in every.items():
         shared = runs.get((problem, method))

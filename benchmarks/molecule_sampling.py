@@ -2,9 +2,9 @@
 
     python -m benchmarks.molecule_sampling
 
-1000 molecules of QM7 and of QM9, no two of them isomorphic, for each size. Seconds are the best of
-two seeds; similarity is the mean Tanimoto similarity over all pairs (Morgan fingerprints, radius
-2); shared is how many SMILES the samples of the two seeds have in common.
+Draws 1000 molecules of QM7 and of QM9 for each size, no two of them isomorphic. Seconds are the
+best of two seeds; similarity is the mean Tanimoto similarity over all pairs (Morgan fingerprints,
+radius 2); shared is the number of SMILES that the samples of both seeds contain.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Sampling:
 
     seconds: float
     similarity: float
-    n_smiles: int  # different texts; two Kekulé forms of a molecule are two graphs with one
+    n_smiles: int  # distinct ones; two Kekulé forms of a molecule are two graphs with one
     n_shared: int
 
 

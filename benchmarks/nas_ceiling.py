@@ -1,8 +1,8 @@
-"""How predictable the best architectures of NAS-Bench-Graph are, with far more observations.
+"""Predictability of the best architectures of NAS-Bench-Graph, with far more observations.
 
 ``python -m benchmarks.nas_ceiling`` fits SP, with fitted noise and ``cap=3``, to 1,500 random
 architectures of each data set (500 of ``proteins``) and predicts all others. If the best of these
-lies far from the top of the predicted order, no run of 100 evaluations finds it but by luck.
+lies far from the top of the predicted order, a run of 100 evaluations finds it only by luck.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .records import Record, appending, provenance, rounded
 FILE = "nas-ceiling.jsonl"
 OBSERVED = 1500
 OBSERVED_OF_PROTEINS = 500
-CHOSEN = 90  # predictions that are looked at: as many as proposals in a run
+CHOSEN = 90  # best predictions that are examined: as many as a run has proposals
 _CAP = 3.0
 
 
@@ -101,7 +101,7 @@ def table_of(records: Sequence[Record]) -> str:
 @click.command()
 @click.option("--out", type=click.Path(path_type=Path), default=Path("bench-results"))
 def main(out: Path) -> None:
-    """Measure what is missing."""
+    """Measure the missing data sets."""
     with appending(out / FILE) as file:
         done = {record["data_set"] for record in file.records}
         for data_set in DATA_SETS:

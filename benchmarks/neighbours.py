@@ -1,7 +1,7 @@
 """Random neighbours of graphs inside a space, for baselines that mutate.
 
-The moves are those of BoGrape's local search (`bogrape.propose.local.moves`): edges come, go and
-move, labels change and are exchanged. So baselines and BoGrape walk through a space in equal steps.
+The moves are those of BoGrape's local search (`bogrape.propose.local.moves`): edges are added,
+removed and moved, labels are changed and exchanged. So baselines and BoGrape take the same steps.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from bogrape.graph import Graph
 from bogrape.propose.local.moves import MoveTable
 from bogrape.space import GraphSpace
 
-_TRIES = 40  # moves drawn for each neighbour that is wanted, at most
+_TRIES = 40  # moves drawn per requested neighbour and round
 _ROUNDS = 6
-_TRIED_TO_ENTER = 300  # moves of a step towards the space
+_TRIED_TO_ENTER = 300  # moves tried in each step towards the space
 _STEPS_TO_ENTER = 400
 
 
@@ -42,7 +42,7 @@ def neighbours(
 
 
 def brought_inside(space: GraphSpace, graph: Graph, rng: np.random.Generator) -> Graph | None:
-    """A graph of the space near the given one: steps that lessen what is wrong; None if stuck."""
+    """A graph of the space near the given one, by steps that reduce its excess; None if stuck."""
     batch = space.derived(Batch.of([graph]))
     moves = MoveTable.of(space, graph.n_nodes)
     wrong = float(space.excess(batch)[0])

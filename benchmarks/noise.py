@@ -1,11 +1,11 @@
-"""Gross errors set aside, and graphs measured again: what both are worth.
+"""Benefits of setting gross errors aside, and of measuring graphs again.
 
 *Outliers*: of 40 measurements every tenth is off by ten deviations of the values or more. A model
 with ``noise="fit"`` and one with ``noise="robust"`` predict 200 other graphs.
 
 *Replicates*: measurements with noise as large as the deviation of the values. After 40 of them, of
 which the first 10 are the initial design, the graph with the best prediction among those measured
-is taken; its true value is compared with the best of all measured graphs.
+is chosen; its true value is compared with the best of all measured graphs.
 
     python -m benchmarks.noise             # adds the runs that are missing to the results
     python -m benchmarks.noise --summary   # the table of the documentation
@@ -32,7 +32,7 @@ MEASURED, PREDICTED, EVERY, INITIAL = 40, 200, 10, 10
 
 
 def outliers(seed: int) -> dict[str, Any]:
-    """Errors of prediction with gross errors among the observations, and which were named."""
+    """Prediction errors with gross errors among the observations, and the errors recognised."""
     rng, value = np.random.default_rng([seed, 1]), objective(seed)
     graphs = SPACE.sample(MEASURED + PREDICTED, seed=seed, distinct=True)
     true = np.array([value(graph) for graph in graphs])
@@ -85,7 +85,7 @@ def replicates(seed: int) -> dict[str, Any]:
 
 
 def recorded() -> list[Record]:
-    """The runs in the results."""
+    """All runs in the file of results."""
     return read(RESULTS)
 
 
@@ -123,7 +123,7 @@ def table(runs: Sequence[Record]) -> str:
 
 
 def main() -> None:
-    """Add what is missing, or sum up."""
+    """Run the missing seeds, unless only the summary is wanted, and print the tables."""
     if "--summary" not in sys.argv:
         done = {(found["kind"], found["seed"]) for found in recorded()}
         for run in (outliers, replicates):

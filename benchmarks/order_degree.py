@@ -1,10 +1,10 @@
 """``python -m benchmarks.order_degree``: proofs of the order/degree problem for small orders.
 
 The average distance is linear in the numbers of pairs at each distance, so a Gaussian process with
-the kernel ``ssp`` that has seen enough graphs has it for its mean, and the exact engine's bound on
-the mean is one on the average distance. What the mean is off by is computed, not assumed: the
-posterior's weights are compared with those of the average distance, and the largest difference that
-any graph of the order can make is taken off the bound.
+the kernel ``ssp`` that has seen enough graphs has it as its mean, and the exact engine's bound on
+the mean is one on the average distance. The error of the mean is computed, not assumed: the
+posterior's weights are compared with those of the average distance, and the largest difference for
+any graph of the order is subtracted from the bound.
 
 The sum of all distances is a whole number. So once the bound is above the best sum minus one, no
 graph is better, and the best graph, whose distances are computed again, is an optimum.
@@ -39,7 +39,7 @@ _NOISE = 1e-9
 
 
 def brooms(n: int) -> list[Graph]:
-    """A path of every length with the other nodes at its end: their counts span all counts."""
+    """Paths of every length with the other nodes at one end; their counts span all counts."""
     out = []
     for handle in range(1, n):
         adjacency = np.zeros((n, n), dtype=bool)
@@ -52,7 +52,7 @@ def brooms(n: int) -> list[Graph]:
 
 
 def prove(n: int, degree: int, time_limit: float) -> Record:
-    """The smallest sum of distances, and whether it is proved."""
+    """The smallest sum of distances found, and whether it is proved to be the smallest."""
     start = time.monotonic()
     known = [*brooms(n), *order_degree_space(n, n - 1).sample(2 * n, seed=0)]
     gp = GraphGP("ssp", _NOISE).fit(known, average_distance(Batch.of(known)))
@@ -105,7 +105,7 @@ def largest_error(gp: GraphGP, n: int) -> float:
         nodes = posterior.features(path)[0, n_paths:]
         constant += model.y_scale * float(nodes @ posterior.weights[n_paths:])
     lengths = np.arange(1, n_paths)
-    # the D_s add up to n(n-1), so a constant is a multiple of each
+    # the D_s add up to n(n-1), so a constant is an equal share of each
     slopes = per_count[1:] + constant / (n * (n - 1)) - lengths / (n * (n - 1))
     return float(np.abs(slopes).max() * n * (n - 1))
 
@@ -130,7 +130,7 @@ def table(records: Sequence[Record]) -> str:
 
 
 def main() -> None:
-    """Prove what is missing."""
+    """Run the missing proofs."""
     parser = argparse.ArgumentParser(description="proofs of the order/degree problem")
     parser.add_argument("--out", type=Path, default=Path("bench-results"))
     parser.add_argument("--time-limit", type=float, default=300.0)

@@ -1,8 +1,8 @@
 """Tasks in parallel: each in a process of its own, or on a Dask cluster.
 
-A process gets its share of the cores (all that it starts inherits it), so that tasks running side
-by side do not take each other's time, and matrices are multiplied in one thread. A task that fails
-is reported at the end; the others go on.
+A process gets its share of the cores (inherited by all that it starts), so that tasks that run at
+the same time do not slow each other down, and matrices are multiplied in one thread. A task that
+fails yields a `Failure`; the others go on.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _CONNECT_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Failure:
-    """A task that raised, and what."""
+    """A task that raised an exception, and which one."""
 
     task: Task
     reason: str
-    refused: bool = False  # for what it was asked, such as a name that does not exist
+    refused: bool = False  # because of its input, such as an unknown name
 
 
 Result = Record | Failure
@@ -58,7 +58,7 @@ def do(task: Task) -> Result:
 
 
 def do_all(tasks: Sequence[Task], jobs: int = 1, dask: str | None = None) -> Iterator[Result]:
-    """Results in the order in which they are ready."""
+    """Results of all tasks, in the order in which they finish."""
     if jobs < 1:
         raise InvalidInputError(f"jobs must be at least 1, got {jobs}")
     return _on_dask(tasks, dask) if dask is not None else _in_processes(tasks, jobs)
@@ -100,7 +100,7 @@ def _in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
                 process.join()
                 free.append(slot)
                 yield result
-    finally:  # Ctrl-C, or a caller that stops listening
+    finally:  # Ctrl-C, or a caller that stops iterating
         for pipe, (_, _, process) in running.items():
             process.kill()
             process.join()
@@ -108,14 +108,14 @@ def _in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
 
 
 def _load_once() -> None:
-    """Import what tasks need, where it is installed: every process copied from this one has it."""
+    """Import the packages that tasks need, if installed, so that forked processes share them."""
     for name in ("benchmarks.optimisers", "bogrape.molecules", "grakel"):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
 
 
 def _share(slot: int, jobs: int) -> set[int]:
-    """The cores of one of several jobs: disjoint shares, or one core each if they are too many."""
+    """The cores of one job: disjoint shares, or one core each if jobs outnumber the cores."""
     if not hasattr(os, "sched_getaffinity"):
         return set()
     cores = sorted(os.sched_getaffinity(0))
@@ -124,7 +124,7 @@ def _share(slot: int, jobs: int) -> set[int]:
 
 def _work(pipe: Connection, task: Task, cores: set[int], parent: int) -> None:
     die_with_parent()
-    if sys.platform == "linux" and os.getppid() != parent:  # it died before that
+    if sys.platform == "linux" and os.getppid() != parent:  # the parent has died already
         os._exit(1)
     if cores:
         os.sched_setaffinity(0, cores)
@@ -142,7 +142,7 @@ def _on_dask(tasks: Sequence[Task], address: str) -> Iterator[Result]:
         raise UnsupportedError(
             "a Dask cluster needs the package distributed; try pip install 'bogrape[dask]'"
         ) from None
-    connect: Any = distributed.Client  # has no types
+    connect: Any = distributed.Client  # untyped
     place = address.removeprefix("dask://")
     try:
         client: Any = connect(f"tcp://{place}", timeout=_CONNECT_SECONDS)

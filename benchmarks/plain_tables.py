@@ -1,4 +1,4 @@
-"""Tables in documents that are made from kept results, but not by an experiment."""
+"""Tables in documents that are made from stored results, but not by an experiment."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _filled(file: str, table: Callable[[Sequence[Record]], str], out: Path) -> s
     return table(records) if records else NO_RESULTS
 
 
-# the table by the name that it has in a document, made from the results in a folder
+# by its name in documents, a function that makes the table from the results in a folder
 PLAIN_TABLES: Mapping[str, Callable[[Path], str]] = {
     "dask-proofs": partial(_filled, dask_tables.FILE, dask_tables.table),
     "engine-random": partial(_filled, "engine.jsonl", engine_tables.random_table),

@@ -1,8 +1,8 @@
-"""Results as JSON lines: one line a finished replication, written at once or not at all.
+"""Results as JSON lines: one line per finished replication, written completely or not at all.
 
-A run that is stopped loses what was under way and nothing else: lines that are there are skipped
-next time. A last line without its end (the machine went down in the middle of it) counts as not
-written. Numbers are rounded to eight digits, so that the files stay small enough to be kept.
+A run that is stopped loses only the replications in progress: those in the file are skipped next
+time. An incomplete last line (written while the machine went down) is ignored. Numbers are rounded
+to eight digits, so that the files stay small enough to be kept.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ def key(record: Record) -> Key:
 
 
 def read(path: Path) -> list[Record]:
-    """The records of a file, in the order they were written; none if there is no file.
+    """The records of a file, in the order they were written; an empty list if there is no file.
 
-    A line that is not whole, or not JSON, is refused unless it is the last one.
+    A line that is not JSON is refused; an incomplete last line is ignored.
     """
     if not path.exists():
         return []
     lines = path.read_bytes().split(b"\n")
     records = []
-    for number, line in enumerate(lines[:-1], 1):  # what follows the last end of line is torn
+    for number, line in enumerate(lines[:-1], 1):  # text after the last newline is torn
         try:
             records.append(json.loads(line))
         except ValueError as error:
             raise InvalidInputError(
-                f"line {number} of {str(path)!r} is no JSON ({error}); remove it to go on"
+                f"line {number} of {str(path)!r} is not JSON ({error}); remove it to go on"
             ) from None
     return records
 
@@ -65,7 +65,7 @@ class RecordFile:
         self.records = read(path)
 
     def append(self, record: Record) -> None:
-        """Add a line. It is on its way to the disk as one piece when this returns."""
+        """Add a line, in a single write."""
         line = json.dumps(rounded(record), separators=(",", ":"), allow_nan=False) + "\n"
         os.write(self._descriptor, line.encode())
         self.records.append(json.loads(line))
@@ -87,7 +87,7 @@ def appending(path: Path) -> Iterator[RecordFile]:
 def _lock(descriptor: int, path: Path) -> None:
     try:
         import fcntl
-    except ImportError:  # Windows: nobody stops two runs on one file there
+    except ImportError:  # Windows: two runs on one file are not prevented there
         return
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -98,7 +98,7 @@ def _lock(descriptor: int, path: Path) -> None:
 
 
 def _cut_torn_line(descriptor: int) -> None:
-    """Remove what follows the last end of line."""
+    """Remove any text after the last newline."""
     size = os.fstat(descriptor).st_size
     os.lseek(descriptor, 0, os.SEEK_SET)
     data = b""
@@ -108,7 +108,7 @@ def _cut_torn_line(descriptor: int) -> None:
 
 
 def rounded(item: Any) -> Any:
-    """The same with floats of eight digits; what is not finite becomes ``None``."""
+    """Copy with floats rounded to eight digits; those that are not finite become ``None``."""
     if isinstance(item, float):
         return float(f"{item:.{_DIGITS}g}") if math.isfinite(item) else None
     if isinstance(item, dict):
@@ -138,7 +138,7 @@ def versions() -> dict[str, str]:
 
 @cache
 def commit() -> str | None:
-    """The commit this code is at, with a plus if it was changed since; ``None`` if unknown.
+    """The commit of this code, with a plus if it has been changed since; ``None`` if unknown.
 
     It is unknown outside of git, and if ``bogrape`` was not imported from this checkout.
     """
@@ -162,7 +162,7 @@ def _git(*arguments: str) -> str | None:
 
 
 def machine() -> dict[str, float]:
-    """Number of cores, gigabytes of memory, and processes that want to run on average now."""
+    """Number of cores, current load average, and gigabytes of memory."""
     found: dict[str, float] = {"cores": os.cpu_count() or 1}
     with contextlib.suppress(OSError, AttributeError):
         found["load"] = round(os.getloadavg()[0], 1)
@@ -173,7 +173,7 @@ def machine() -> dict[str, float]:
 
 
 def conflicts(records: Sequence[Record], key: Key, settings: Record) -> list[str]:
-    """Settings in which a record there is differs from what is asked for now."""
+    """Names of the settings in which the recorded result of this key differs from ``settings``."""
     for record in records:
         if (record["problem"], record["method"], record["seed"]) == key:
             wanted = rounded(settings)

@@ -1,13 +1,13 @@
-"""The best value known of a problem, and what random graphs give: the two ends of the scale.
+"""Best known value of a problem, and mean value of random graphs: the two ends of the scale.
 
 ``best_known`` enumerates a space that is small enough and otherwise searches the objective itself,
 which no optimiser under test may do: simulated annealing of many graphs at once, then descent over
-all elementary moves, again and again with the best graphs kept. The search is seeded and bounded by
-a number of evaluations; its answer is an upper bound on the optimum, not the optimum.
+all elementary moves, repeatedly and keeping the best graphs. The search is seeded and bounded by a
+number of evaluations; its answer is an upper bound on the optimum, not the optimum.
 
 ``python -m benchmarks.reference gcn-10 --seeds 0..9`` prints one JSON line per seed. With
-``--known FILE``, lines printed before, the search goes on from their graphs under another seed, so
-that values only get better.
+``--known FILE``, which contains lines printed before, the search continues from their graphs with
+another seed, so that values only get better.
 """
 
 from __future__ import annotations
@@ -38,12 +38,13 @@ _HEAT = (0.3, 1e-3)  # first and last temperature, in standard deviations of ran
 
 @dataclass(frozen=True)
 class Reference:
-    """The smallest value known.
+    """The best known graph of a problem.
 
     Attributes:
-        value: of the objective.
-        graph: that has it.
-        how: ``enumeration`` if no graph of the space is better, ``long search`` if none was found.
+        value: its objective.
+        graph: the graph.
+        how: ``enumeration`` if no graph of the space is better, ``long search`` if none was found
+            that is.
         n_evaluations: objective values computed.
     """
 
@@ -60,13 +61,13 @@ def best_known(
     seed: int = 0,
     starts: Sequence[Graph] = (),
 ) -> Reference:
-    """Enumerate if the problem says that its optimum is known so, else search.
+    """Enumerate the space if the optimum of the problem is known, else search.
 
     Args:
         problem: what to minimise.
         n_evaluations: of the objective, for the search.
         seed: of the search.
-        starts: good graphs known before; the answer is at least as good.
+        starts: good graphs known already; the answer is at least as good.
     """
     if problem.optimum is not None:
         graphs = problem.space.enumerate()
@@ -90,19 +91,19 @@ def long_search(
     seed: int = 0,
     starts: Sequence[Graph] = (),
 ) -> Reference:
-    """The best graph that annealing and descent find in about that many evaluations."""
+    """The best graph that annealing and descent find in about ``n_evaluations`` evaluations."""
     if n_evaluations < 1:
         raise InvalidInputError(f"n_evaluations must be at least 1, got {n_evaluations}")
     found = []
     sizes = list(problem.space.sizes)
-    with threadpool_limits(1):  # threads slow matrices this small
+    with threadpool_limits(1):  # threads slow down matrices this small
         for n in sizes:
             alike = [graph for graph in starts if graph.n_nodes == n]
             search = _Search(problem, n, np.random.default_rng([seed, n]), alike)
             found.append(search.run(n_evaluations // len(sizes)))
     best = min(found, key=lambda reference: reference.value)
     spent = sum(reference.n_evaluations for reference in found)
-    # once more, alone: a batch may differ from a single evaluation in the last bit
+    # evaluated again by itself: a batch may differ from a single evaluation in the last bit
     return Reference(problem.objective(best.graph), best.graph, "long search", spent)
 
 
@@ -135,7 +136,7 @@ class _Search:
         values = self._values(current)
         spread = float(np.std(values[len(old) :])) or 1.0
         best, best_values = current, values
-        n_steps = max(1, (until - self.n_evaluations) * 3 // (4 * _CHAINS))  # rest for the descent
+        n_steps = max(1, (until - self.n_evaluations) * 3 // (4 * _CHAINS))  # rest: the descent
         for temperature in spread * np.geomspace(*_HEAT, n_steps):
             candidates = self._neighbours(current)
             inside = self._problem.space.excess(candidates) == 0
@@ -163,7 +164,7 @@ class _Search:
         return batch
 
     def _descend(self, until: int) -> None:
-        """From each of the best graphs, the best of all moves as long as it helps."""
+        """From each of the best graphs, make the best of all moves as long as it helps."""
         for value, graph in list(self._best):
             while self.n_evaluations < until:
                 everywhere = Batch.of([graph]).select(np.zeros(len(self._moves), dtype=np.int64))
@@ -249,13 +250,13 @@ def lines(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry of ``python -m benchmarks.reference``."""
+    """Entry point of ``python -m benchmarks.reference``."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("problems", nargs="+", metavar="PROBLEM")
     parser.add_argument("--seeds", type=_seeds, default=range(1), help="3 or 0..9")
     parser.add_argument("--evaluations", type=int, default=500_000)
-    parser.add_argument("--random", type=int, default=1000, help="graphs of the random mean")
-    parser.add_argument("--known", type=Path, help="lines printed before, to go on from")
+    parser.add_argument("--random", type=int, default=1000, help="random graphs for their mean")
+    parser.add_argument("--known", type=Path, help="lines printed before, to continue from")
     given = parser.parse_args(arguments)
     texts = given.known.read_text().splitlines() if given.known else []
     known = [json.loads(text) for text in texts]

@@ -1,9 +1,9 @@
-"""One replication of Bayesian optimisation: an initial design, then proposals, all of it timed.
+"""One replication of Bayesian optimisation: an initial design, then proposals that are timed.
 
-A replication has one seed. It draws the random parts of the problem (the weights of a random
-network; the oracles of molecules have none), the initial design and all that the optimiser draws.
-All optimisers start from the same design, so that they can be compared in pairs; and since the
-network changes with the seed, no result hangs on one network.
+A replication has one seed. It determines the random parts of the problem (the weights of a random
+network; the oracles of molecules have none), the initial design and all random choices of the
+optimiser. All optimisers start from the same design, so that they can be compared in pairs; and
+since the network changes with the seed, no result depends on a single network.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bogrape.problems import Problem, get_problem
 from .optimisers import get_optimiser
 
 GROWING = "growing"  # the schedule of kappa that grows with the number of proposals
-# What is recorded of a `Choice`, and under which name: "values" are those of the objective.
+# Recorded attributes of a `Choice` and their names in a record, whose "values" are objectives.
 _COLUMNS = {
     "status": "status",
     "value": "acquisition",
@@ -43,7 +43,7 @@ def replicate(
     n_candidates: int = 20,
     n_evaluations: int | None = None,
 ) -> dict[str, Any]:
-    """Run it; the values in order and, for each proposal, what is known about it.
+    """Run a replication; returns the values in order and the recorded data of each proposal.
 
     Args:
         problem: name of a problem.
@@ -108,10 +108,10 @@ def _outcome(problem: Problem, graph: Graph) -> float | None:
 
 
 def _filled(outcomes: Sequence[float | None]) -> list[float]:
-    """Values with the worst one observed in place of those that are missing.
+    """Values, with the worst one observed in place of those that are missing.
 
-    All optimisers are told the same, so that a failure costs all of them an evaluation and teaches
-    all of them not to go there.
+    All optimisers get the same values, so that a failure costs each of them an evaluation and
+    teaches each of them to avoid such graphs.
     """
     worst = max(value for value in outcomes if value is not None)
     return [worst if value is None else value for value in outcomes]
@@ -123,7 +123,7 @@ def initial_design(problem: Problem, n: int, seed: int) -> list[Graph]:
 
 
 def stream(seed: int, step: int) -> int:
-    """A seed of its own for the design (step 0) and for each proposal."""
+    """A separate seed for the design (step 0) and for each proposal."""
     return int(np.random.default_rng([seed, step]).integers(2**31))
 
 

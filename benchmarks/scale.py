@@ -1,14 +1,14 @@
-"""Many observations, large spaces and large batches: time, memory and what is found.
+"""Many observations, large spaces and large batches: time, memory and quality.
 
     python -m benchmarks.scale [--kinds ask subset space batch] [--out docs/results]
 
 - *ask*: two asks of a study with 1,000 or 10,000 observations, with the peak memory of the process.
-- *subset*: errors of a model of 1,000 among 2,000 observations, and of one of all of them, for
-  1,000 graphs that neither has seen.
-- *space*: a proposal in a space of 50 or 100 nodes, beside random sampling for the same time.
-- *batch*: a hundred graphs at once, beside a hundred random ones.
+- *subset*: errors of a model fitted to 1,000 of 2,000 observations, and of one fitted to all of
+  them, for 1,000 graphs that neither has seen.
+- *space*: a proposal in a space of 50 or 100 nodes, and random sampling for the same time.
+- *batch*: a hundred graphs at once, and a hundred random ones.
 
-Every case is a process of its own. Cases that the results have already are left out.
+Every case runs in a process of its own. Cases that are already in the results are skipped.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def ask(kernel: Any, n: int) -> Record:
 
 
 def subset(kernel: Any, n: int) -> Record:
-    """Errors for unseen graphs: of a model of some observations, and of one of all."""
+    """Errors for unseen graphs of a model fitted to some observations, and of one fitted to all."""
     graphs, y = zip(*observations(n + _N_HELD_OUT), strict=True)
     unseen, truth = list(graphs[n:]), np.array(y[n:])
     low = truth <= np.quantile(truth, 0.1)
@@ -99,7 +99,7 @@ def _fitted(kernel: Any, space: GraphSpace) -> tuple[GraphGP, list[Graph]]:
 
 
 def in_space(kernel: Any, n: int, labels: int) -> Record:
-    """One proposal, and the best of the random graphs that the same time is enough for."""
+    """One proposal, and the best of the random graphs drawn in the same time."""
     space = GraphSpace(n, labels=labels)
     gp, graphs = _fitted(kernel, space)
     acquisition = EI() if kernel == "rbf" else LCB(1.0)
@@ -119,7 +119,7 @@ def in_space(kernel: Any, n: int, labels: int) -> Record:
         "seconds": seconds,
         "status": found.status,
         "n_evaluations": found.n_evaluations,
-        "value": objective.of_graph(found.graph),  # standardised; of EI, minus the logarithm
+        "value": objective.of_graph(found.graph),  # standardised; minus log EI
         "random": best,
         "n_random": n_random,
     }
@@ -187,7 +187,7 @@ def observations_table(records: Sequence[Record]) -> str:
 
 
 def subset_table(records: Sequence[Record]) -> str:
-    """Errors of models of some and of all observations."""
+    """Errors of models fitted to some and to all observations."""
     rows = [
         [
             r["problem"],
@@ -206,7 +206,7 @@ def subset_table(records: Sequence[Record]) -> str:
 
 
 def space_table(records: Sequence[Record]) -> str:
-    """Proposals in large spaces beside random sampling."""
+    """Proposals in large spaces compared with random sampling."""
     rows = [
         [
             r["problem"],
@@ -243,7 +243,7 @@ def batch_table(records: Sequence[Record]) -> str:
 
 
 def main() -> None:
-    """Run the cases that the results lack."""
+    """Run the cases missing from the results."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--kinds", nargs="*", choices=CASES, default=list(CASES))
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results")

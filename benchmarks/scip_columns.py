@@ -1,7 +1,7 @@
 """SCIP on the paper's program, for the table of engines: published form and weight space.
 
-Both are given the same start and the same time. What SCIP claims stands beside the recomputed
-value: with the published form they differ where K⁻¹ amplifies SCIP's tolerance.
+Both get the same start and the same time. The value that SCIP claims is compared with the
+recomputed one: with the published form they differ where K⁻¹ amplifies SCIP's tolerance.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def scip_columns(
     """One entry per form, ``scip published`` and ``scip weight``, of one instance.
 
     Each holds ``seconds``, ``status``, ``value``, ``bound``, ``standard_gap``, ``claimed`` and
-    ``off``, which is ``claimed - value``; or ``status`` alone, with the reason why there is nothing
-    else. Exponential kernels have no weight space.
+    ``off``, which is ``claimed - value``; or only ``status``, which then says why there is no
+    result. Exponential kernels have no weight space.
     """
     columns: dict[str, dict[str, Any]] = {}
     for form in FORMS:

@@ -3,10 +3,10 @@
     python -m benchmarks.smiles_round_trip --qm9 qm9.csv.gz --output docs/results/smiles.json
 
 10,000 rows of QM9, spread evenly over the file, and 2,000 drug-like molecules of the NCI set that
-RDKit brings along, with aromatic rings or charges; each as Kekulé form and with aromatic bonds. A
-text is *refused* with a reason, or must come back as RDKit's canonical SMILES of what went in.
-Counts are given for all of them, and for the *plain* ones, of H, C, N, O, F, P, S, Cl, Br without
-stereo marks.
+comes with RDKit, with aromatic rings or charges; each in Kekulé form and with aromatic bonds. A
+text is *refused* with a reason, or must come back as RDKit's canonical SMILES of the input. Counts
+are given for all of them, and for the *plain* ones, of H, C, N, O, F, P, S, Cl, Br without stereo
+marks.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def druglike(n: int = N_DRUGLIKE) -> list[str]:
 
 
 def round_trips(texts: Iterable[str], *, aromatic: bool) -> dict[str, Any]:
-    """Results: counts, reasons, and every SMILES that came back as another."""
+    """Counts, reasons of refusals, and every SMILES that came back changed."""
     from rdkit import Chem
 
     from bogrape.errors import InvalidInputError
@@ -83,16 +83,16 @@ def round_trips(texts: Iterable[str], *, aromatic: bool) -> dict[str, Any]:
 
 
 def _kind(message: str) -> str:
-    """The reason of a refusal without what is particular to one molecule."""
+    """The reason of a refusal, without the particulars of one molecule."""
     reason = message.partition(": got ")[2].partition("; try")[0].partition(" besides")[0]
     return re.sub(r" \(atom \d+\)| at atom \d+", "", reason)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print the counts, and write them."""
+    """Print the counts and write them to a file."""
     from rdkit import rdBase
 
-    parser = argparse.ArgumentParser(description="SMILES in and out.")
+    parser = argparse.ArgumentParser(description="Round trips of SMILES through graphs.")
     parser.add_argument("--qm9", type=Path, required=True, help="qm9.csv.gz")
     parser.add_argument("--output", type=Path, required=True, help="a JSON file to write")
     given = parser.parse_args(arguments)

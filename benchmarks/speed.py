@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def table(records: Sequence[Record]) -> str:
-    """The rows that were kept, as Markdown."""
+    """The stored rows, as Markdown."""
     header = ["what", "here", "other", "ratio"]
     return markdown(header, [[record[name] or "-" for name in header] for record in records])
 
@@ -75,7 +75,7 @@ def gram_rows(n_graphs: int = 1000, n_nodes: int = 30) -> Iterator[Row]:
     except ImportError:
         yield what, f"{seconds:.3f} s", "no GraKel", "-"
         return
-    # GraKel's objects are built outside the clock; it caches nothing on them before a fit.
+    # Building GraKel's objects is not timed; it caches nothing on them before a fit.
     theirs = [
         grakel.Graph(g.adjacency.astype(int), node_labels=dict(enumerate(g.labels.tolist())))
         for g in graphs
@@ -85,7 +85,7 @@ def gram_rows(n_graphs: int = 1000, n_nodes: int = 30) -> Iterator[Row]:
     # GraKel leaves out the pairs u = v, which add the product of the label counts.
     loops = count(graphs).features
     if not np.array_equal(np.rint(gram * n_nodes**4) - loops @ loops.T, their_gram):
-        raise AssertionError("the two Gram matrices differ: the comparison means nothing")
+        raise AssertionError("the two Gram matrices differ, so the comparison is meaningless")
     ratio = their_seconds / seconds
     yield what, f"{seconds:.3f} s", f"{their_seconds:.3f} s", f"{ratio:.0f}x"
     yield _verdict("  target: 20 times faster", ratio >= _GRAKEL_TARGET)
@@ -107,7 +107,7 @@ def search_rows(sizes: Sequence[int] = (10, 20, 30), n_evaluations: int = 40_000
             values = [float(np.mean(g.distances())) + float(np.mean(g.labels)) for g in graphs]
             gp = GraphGP(name, n_labels=_N_LABELS).fit(graphs, values)
             objective = Criterion(space, gp.posterior, LCB())
-            search(objective, n_evaluations=1000)  # late imports happen outside the clock
+            search(objective, n_evaluations=1000)  # late imports are not timed
             start = time.perf_counter()
             elite = search(objective, n_evaluations=n_evaluations, starts=graphs[:5])
             rate = elite.n_evaluations / (time.perf_counter() - start)

@@ -5,7 +5,7 @@ initial design. All values are minimised.
 
 * best so far :math:`b_{rt} = \min_{s \le t} y_{rs}`, final value :math:`b_{rT}`;
 * area :math:`a_r = \frac{1}{T - n_0} \sum_{t > n_0} b_{rt}`: the mean height of the curve, which
-  tells who is good early;
+  rewards methods that are good early;
 * share of the way :math:`(\bar b - b_{rT}) / (\bar b - y^\star)` from :math:`\bar b`, what random
   sampling reaches on average with T evaluations, to :math:`y^\star`, the best value known;
 * paired comparison: Wilcoxon's signed-rank test, two-sided, of the differences between two methods
@@ -69,7 +69,7 @@ class Runs:
         return [record.get(name, []) for record in self.records]
 
     def of_seeds(self, seeds: Iterable[int]) -> Runs:
-        """Only those replications, in that order."""
+        """The replications with these seeds, in this order."""
         at = [self.seeds.index(seed) for seed in seeds]
         chosen = tuple(self.records[i] for i in at)
         return Runs(
@@ -96,8 +96,8 @@ def group(records: Sequence[Record]) -> dict[tuple[str, str], Runs]:
         rows = sorted(group_, key=lambda record: int(record["seed"]))
         if len({(len(record["values"]), record["n_initial"]) for record in rows}) > 1:
             raise InvalidInputError(
-                f"the replications of {method} on {problem} have different budgets; give runs with "
-                "another budget a folder of their own"
+                f"the replications of {method} on {problem} have different budgets; keep runs "
+                "with different budgets in different folders"
             )
         seeds = tuple(int(record["seed"]) for record in rows)
         values = np.array([record["values"] for record in rows], dtype=float)
@@ -119,10 +119,10 @@ def methods_of(runs: Mapping[tuple[str, str], Runs]) -> list[str]:
 
 
 def common(runs: Mapping[tuple[str, str], Runs]) -> dict[tuple[str, str], Runs]:
-    """Only the seeds that all methods of a problem have, so that their means can be compared.
+    """Runs restricted to the seeds that all methods of a problem have, so that means compare.
 
-    A method with fewer than three quarters of the replications that half of the methods have, and
-    two or more behind, is left out: it is still being run, and would take the others' away.
+    A method with fewer than three quarters of the median number of replications, and at least two
+    fewer, is left out: it is still being run, and would leave few seeds to share.
     """
     out: dict[tuple[str, str], Runs] = {}
     for problem in problems_of(runs):
@@ -141,7 +141,7 @@ def common(runs: Mapping[tuple[str, str], Runs]) -> dict[tuple[str, str], Runs]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Number of wins of one method over another, and its probability by chance."""
+    """Wins, ties and losses of one method against another, and the p-value of the differences."""
 
     wins: int
     ties: int
@@ -194,7 +194,7 @@ class Scale:
 
 
 def joined(best: Sequence[Record], random: Sequence[Record]) -> list[Record]:
-    """References: records of the best values known and of random sampling, where both are there.
+    """References: records of best known values joined with those of random sampling.
 
     The first are what ``python -m benchmarks.reference`` prints, the second those of the
     experiment ``random-sampling``.
@@ -208,7 +208,7 @@ def joined(best: Sequence[Record], random: Sequence[Record]) -> list[Record]:
 
 
 def scales(records: Sequence[Record], references: Sequence[Record]) -> dict[tuple[str, int], Scale]:
-    """Scales by problem and seed; a better value met in any record replaces the reference's."""
+    """Scales by problem and seed; a better value found in any record replaces the reference's."""
     met: dict[tuple[str, int], float] = {}
     for record in records:
         key = record["problem"], int(record["seed"])
@@ -230,8 +230,8 @@ def scales(records: Sequence[Record], references: Sequence[Record]) -> dict[tupl
 def shares(runs: Runs, scale: Mapping[tuple[str, int], Scale]) -> FloatArray | None:
     """Share of the way of each replication.
 
-    ``None`` without references for all of them, or if random sampling gets to the best value known
-    (there is no way to go).
+    ``None`` without references for all of them, or if random sampling reaches the best known value
+    (the share is then undefined).
     """
     found = [scale.get((runs.problem, seed)) for seed in runs.seeds]
     if any(item is None for item in found):

@@ -1,11 +1,11 @@
-"""Does the regret bound hold, and how many evaluations does stopping by it save?
+"""Validity of the regret bound, and the evaluations that stopping by it saves.
 
 Sixty runs over spaces small enough to list, so that the optimum is known. The objective is a
 random weighted sum of edges, labels, distances and size, which the kernel SSP sees, and in every
 other run also of triangles, which it does not see. After every evaluation past the initial design
-the bound at 95 % is compared with the true regret of the graph it speaks of. A run "stops" when the
-bound is at most 5 % of the range of the objective; the study then goes on to the end of its budget
-all the same, to see what stopping would have cost.
+the bound at 95 % is compared with the true regret of the graph that it refers to. A run "stops"
+when the bound is at most 5 % of the range of the objective; the study nevertheless continues to the
+end of its budget, to show what stopping would have cost.
 
     python -m benchmarks.stopping             # adds the runs that are missing to the results
     python -m benchmarks.stopping --summary   # the table of the documentation
@@ -35,7 +35,7 @@ SPACES = (GraphSpace(6), GraphSpace(5, labels=2), GraphSpace((3, 5), labels=2))
 
 
 def values_of(graphs: list[Graph], seed: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """A random objective, for each of the graphs."""
+    """Values of a random objective for all graphs."""
     weights = np.random.default_rng([seed, 7]).normal(size=5)
     weights[4] *= seed % 2
     seen = np.array(
@@ -118,7 +118,7 @@ def summary() -> str:
 
 
 def _of_kind(title: str, runs: list[dict[str, Any]]) -> str:
-    """The same of some runs."""
+    """Summary of some of the runs."""
     trusted = [step for found in runs for step in found["steps"] if step["calibrated"]]
     last = [found["steps"][-1] for found in runs if found["steps"][-1]["calibrated"]]
     ended = [found for found in runs if found["stopped"] is not None]
@@ -141,7 +141,7 @@ def _of_kind(title: str, runs: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    """Add what is missing, or sum up."""
+    """Run the missing seeds, unless only the summary is wanted, and print the summary."""
     if "--summary" not in sys.argv:
         done = set()
         if RESULTS.exists():

@@ -3,7 +3,7 @@
     python -m benchmarks.study_overhead
 
 The target is 20 ms for an ask and a tell together. A storage on disk waits for the disk twice (each
-is a committed transaction), so the time of a flush of this disk is printed beside it.
+is a committed transaction), so the time of a flush of this disk is printed as well.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def flush_ms(directory: Path, n: int = 20) -> float:
 
 @contextmanager
 def _free_proposals(graphs: Iterator[Graph]) -> Iterator[None]:
-    """Proposals that take no time: what is left is the study's and the storage's own."""
+    """Proposals that take no time, so that only study and storage are measured."""
 
     def next_plan(self: Planner, *_: object) -> Plan:  # noqa: ARG001
         return Plan(next(graphs), "proposal")

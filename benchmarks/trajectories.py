@@ -1,17 +1,18 @@
-"""Instances taken from trajectories: what an optimiser has observed after a number of proposals.
+"""Instances taken from trajectories: the observations of a study after a number of proposals.
 
-Random graphs with random values are easy to prove things about: values tell nothing, so the
-posterior is wide everywhere. A study sees something else. Its proposals crowd around good graphs,
-its values follow from the graphs, and the acquisition is nearly flat where the next proposal lies.
+Proofs are easy with random values of random graphs: such values carry no information, so the
+posterior is wide everywhere. A study is different. Its proposals crowd around good graphs, its
+values follow from the graphs, and the acquisition is nearly flat where the next proposal lies.
 
 ``data/trajectories.jsonl`` holds one trajectory per line: 10 random graphs of a problem and 50
 proposals, each the graph with the best expected improvement under the kernel ``rbf`` with fitted
 noise that local search finds in `N_EVALUATIONS` evaluations. The first 10 + 5, 10 + 20 and 10 + 50
 observations of each are the instances.
 
-``python -m benchmarks.trajectories`` makes what the file lacks, and can be stopped at any time. The
-budget is counted, so it makes the same trajectories on every machine with the same versions; other
-versions may propose other graphs, which is why the file is kept.
+``python -m benchmarks.trajectories`` makes the trajectories missing from the file, and can be
+stopped at any time. The budget is a number of evaluations, so every machine makes the same
+trajectories with the same versions; other versions may propose other graphs, which is why the file
+is kept.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ N_EVALUATIONS = 40_000  # acquisition values per proposal
 
 
 class Instance(NamedTuple):
-    """A space and what has been observed of it."""
+    """A space and observations of its graphs."""
 
     name: str  # such as gcn-10+20/1: problem, number of proposals, seed
     space: GraphSpace
@@ -92,7 +93,7 @@ def instance(problem: str, seed: int) -> Instance:
 
 
 def make(problem: str, seed: int) -> Record:
-    """A trajectory, as the file holds it."""
+    """Make a trajectory, as a record of the file."""
     posed = get_problem(problem, seed)
     graphs = initial_design(posed, N_INITIAL, seed)
     values = [posed.objective(graph) for graph in graphs]
@@ -123,7 +124,7 @@ def make(problem: str, seed: int) -> Record:
 
 
 def main() -> None:
-    """Make the trajectories that the file lacks."""
+    """Make the trajectories missing from the file."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("problems", nargs="*", default=PROBLEMS, metavar="PROBLEM")
     parser.add_argument("--seeds", type=int, default=N_SEEDS, help="seeds 0, 1, ...")

@@ -1,6 +1,6 @@
 """Which method found the best values on which problem: the table of ``docs/which-method.md``.
 
-A row compares, over the seeds that all of a problem's methods have, the mean final value of the
+A row compares, over the seeds that all methods of a problem have, the mean final value of the
 default (``rbf``), of the best baseline and of the best of all, and counts in how many seeds the
 default ended at or below the best baseline. Values are minimised.
 """

@@ -1,7 +1,7 @@
-"""Programs for the tests of survival, run as ``python chaos.py COMMAND JSON``; they print JSON.
+"""Programs for tests with kills, crowds and full disks: ``python chaos.py COMMAND JSON``.
 
-They fork, which is safe because each of them is a fresh process with one thread, and quick because
-the children find everything imported.
+They print JSON. They fork, which is safe because each of them is a fresh process with one thread,
+and fast because the children find everything imported.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PHASES = {ASKING: "asking", SOLVING: "solving", TELLING: "telling"}
 
 
 def objective(graph: Graph) -> float:
-    """Anything that depends on the graph only."""
+    """Any function that depends only on the graph."""
     return graph.n_edges + 0.1 * float(graph.labels.sum()) + graph.n_nodes / 7
 
 
@@ -37,8 +37,9 @@ def open_study(url: str, name: str, seed: int, n_initial: int = 3) -> Study:
 def kills(url: str, n_studies: int, n_kills: int, seed: int) -> dict[str, Any]:
     """Kill a worker ``n_kills`` times in each of ``n_studies`` studies, in every phase of its work.
 
-    After each kill a new worker opens the study and goes on. Acknowledged values must be there, no
-    graph twice, at most one trial unfinished, and the graphs those of a study never interrupted.
+    After each kill a new worker opens the study and continues. No acknowledged value may be lost,
+    no graph may occur twice, at most one trial may be unfinished, and the graphs must be those of
+    an uninterrupted study.
     """
     rng = random.Random(seed)
     shared = mmap.mmap(-1, 16)
@@ -64,7 +65,7 @@ def kills(url: str, n_studies: int, n_kills: int, seed: int) -> dict[str, Any]:
             os.kill(pid, signal.SIGKILL)
             _, status = os.waitpid(pid, 0)
             text = _read_all(reader)
-            lines = text.split("\n")[:-1]  # a line cut off was not acknowledged
+            lines = text.split("\n")[:-1]  # an incomplete line was not acknowledged
             if any(line.startswith("error") for line in lines):
                 return {"error": text}
             if not os.WIFSIGNALED(status):
@@ -81,7 +82,7 @@ def kills(url: str, n_studies: int, n_kills: int, seed: int) -> dict[str, Any]:
                 "error": f"{name}: lost {lost}, {len(trials)} trials of {len(keys)} graphs, "
                 f"{unfinished} unfinished, as uninterrupted: {same}"
             }
-        study = Study.load(url, name)  # and it goes on
+        study = Study.load(url, name)  # the study can continue
         trial = study.ask(worker="worker")
         study.tell(trial, objective(trial.graph))
         n_acknowledged += len(acknowledged)
@@ -164,7 +165,7 @@ def crowd(url: str, n_processes: int, n_each: int, seed: int) -> dict[str, Any]:
 
 
 def full_disk(url: str, path: str, seed: int) -> dict[str, Any]:
-    """Work until the disk is full (a limit on the size of files), then with room again."""
+    """Work until the disk is full (a limit on the size of files), then continue with more room."""
     study = open_study(url, "full", seed)
     study.storage.close()  # type: ignore[attr-defined]
     acknowledged: dict[int, float] = {}
@@ -184,7 +185,7 @@ def full_disk(url: str, path: str, seed: int) -> dict[str, Any]:
             errors.append(str(error))
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        trial = study.ask(worker="worker")  # the same object goes on once there is room
+        trial = study.ask(worker="worker")  # the same object continues once there is room
         study.tell(trial, objective(trial.graph))
         acknowledged[trial.id] = objective(trial.graph)
         study.storage.close()  # type: ignore[attr-defined]

@@ -11,15 +11,15 @@ from bogrape import Graph
 
 
 class Recorded:
-    """Counts edges and notes, in a directory, which process did so."""
+    """Counts edges and notes in a directory which process did so."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = str(directory)
 
     def note(self) -> int:
-        """Leave a file that names this process; returns how many runs there were before."""
+        """Write a file that names this process; returns the number of earlier runs."""
         for before in count():
-            try:  # exclusive: two workers that start at the same moment are a first and a second
+            try:  # exclusive: of two workers that start at the same moment, one is the first
                 with open(Path(self.directory, str(before)), "x", encoding="ascii") as file:
                     file.write(str(os.getpid()))
                 return before
@@ -33,7 +33,7 @@ class Recorded:
 
 
 class HangsOnce(Recorded):
-    """The first evaluation of all hangs, so that its worker can be killed."""
+    """The very first evaluation hangs, so that its worker can be killed."""
 
     def __call__(self, graph: Graph) -> float:
         if self.note() == 0:
@@ -50,5 +50,5 @@ class Deadly(Recorded):
 
 
 def broken(graph: Graph) -> float:
-    """Raises."""
+    """Raises an error."""
     raise ValueError(f"{graph.n_nodes} nodes are no good")

@@ -10,7 +10,7 @@ from hypothesis import settings
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# So does nohup with the end of a terminal.
+# Likewise, nohup starts programs with SIGHUP ignored.
 if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
@@ -19,12 +19,12 @@ settings.register_profile("bogrape", deadline=None, derandomize=True, database=N
 settings.load_profile("bogrape")
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what -m says
+@pytest.hookimpl(tryfirst=True)  # before pytest deselects tests by -m
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of tests marked ``thinned(k)``, all instances but one in k are deep.
+    """Mark all but one in k instances of a test marked ``thinned(k)`` as deep.
 
-    Those that stay are spread like the queens of a Latin square: each value of each parameter that
-    has at most k values is among them.
+    The remaining ones are spread as in a Latin square: they have each value of each parameter that
+    has at most k values.
     """
     for item in items:
         mark = item.get_closest_marker("thinned")
@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Caches of tests are not those of the user, and begin empty."""
+    """An empty cache folder for all tests, so that they do not use that of the user."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BOGRAPE_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
@@ -51,7 +51,7 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     directory = tmp_path_factory.mktemp("postgresql")
     for part in (directory, *directory.parents[:3]):
         if part.name.startswith(("pytest", "popen", "postgresql")):
-            part.chmod(0o755)  # as root the server runs as another user, who must get here
+            part.chmod(0o755)  # under root the server runs as another user, who needs access
     server = package.get_server(directory / "data", cleanup_mode="delete")
     yield server.get_uri()
     server.cleanup()
@@ -59,7 +59,7 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def postgresql_schema(postgresql: str, request: pytest.FixtureRequest) -> str:
-    """URL of an empty part of that server, for one test."""
+    """URL of an empty schema of that server, for one test."""
     import hashlib
 
     import sqlalchemy

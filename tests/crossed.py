@@ -1,4 +1,4 @@
-"""Combinations of parameters, of which an even part runs every time and the rest in deep runs."""
+"""Combinations of parameters, of which an even part always runs, the rest only in deep runs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 
 def crossed(*values: Sequence[Any], one_in: int) -> list[Any]:
-    """All combinations as parameters of a test; one in a few is no deep test.
+    """All combinations as parameters of a test; all but one in ``one_in`` are deep tests.
 
-    These are spread as in a Latin square: each value of each list is among them, and so are most
+    The others are spread as in a Latin square: they contain each value of each list, and most
     pairs of values.
     """
     out = []

@@ -1,4 +1,4 @@
-"""Seeded ways to damage a database of studies, for the tests of what becomes of it."""
+"""Seeded ways to damage a database of studies, for tests of how damage is handled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TABLES = ("bogrape_trials", "bogrape_studies")
 
 
 def flip_bits(path: Path, rng: random.Random) -> str:
-    """One to three bits."""
+    """Flip one to three bits."""
     content = bytearray(path.read_bytes())
     places = [rng.randrange(8 * len(content)) for _ in range(rng.choice((1, 1, 1, 2, 3)))]
     for place in places:
@@ -23,7 +23,7 @@ def flip_bits(path: Path, rng: random.Random) -> str:
 
 
 def flip_bit_of_schema(path: Path, rng: random.Random) -> str:
-    """One bit of the first page, which holds the header and the text of the schema."""
+    """Flip one bit of the first page, which holds the header and the text of the schema."""
     content = bytearray(path.read_bytes())
     place = rng.randrange(8 * _page_size(content))
     content[place // 8] ^= 1 << place % 8
@@ -32,7 +32,7 @@ def flip_bit_of_schema(path: Path, rng: random.Random) -> str:
 
 
 def overwrite(path: Path, rng: random.Random) -> str:
-    """A stretch of noise."""
+    """Overwrite a stretch with noise."""
     content = bytearray(path.read_bytes())
     length = rng.choice((4, 64, 512))
     place = rng.randrange(len(content) - length)
@@ -42,7 +42,7 @@ def overwrite(path: Path, rng: random.Random) -> str:
 
 
 def truncate(path: Path, rng: random.Random) -> str:
-    """Anything from nothing to almost everything is left."""
+    """Cut the end off, from a byte to the whole file."""
     content = path.read_bytes()
     pages = len(content) // _page_size(content)
     by_page = rng.randrange(pages) * _page_size(content)
@@ -52,7 +52,7 @@ def truncate(path: Path, rng: random.Random) -> str:
 
 
 def swap_pages(path: Path, rng: random.Random) -> str:
-    """Two pages change places."""
+    """Swap two pages."""
     content = bytearray(path.read_bytes())
     size = _page_size(content)
     a, b = rng.sample(range(len(content) // size), 2)
@@ -63,7 +63,7 @@ def swap_pages(path: Path, rng: random.Random) -> str:
 
 
 def zero_page(path: Path, rng: random.Random) -> str:
-    """A page, or a sector of one, is empty."""
+    """Zero a page, or a sector of one."""
     content = bytearray(path.read_bytes())
     size = rng.choice((_page_size(content), 512))
     place = rng.randrange(len(content) // size) * size
@@ -73,7 +73,7 @@ def zero_page(path: Path, rng: random.Random) -> str:
 
 
 def stale_page(path: Path, rng: random.Random) -> str:
-    """A page is as it was before the last changes: a write that never reached the disk."""
+    """Undo the last changes of a page, like a write that never reached the disk."""
     older = path.with_suffix(".older").read_bytes()
     content = bytearray(path.read_bytes())
     size = _page_size(content)
@@ -89,7 +89,7 @@ def stale_page(path: Path, rng: random.Random) -> str:
 
 
 def tamper(path: Path, rng: random.Random) -> str:
-    """Somebody changes the tables with SQL and keeps the file sound."""
+    """Change the tables with SQL, so that the file itself is sound."""
     connection = sqlite3.connect(path)
     numbers = [n for (n,) in connection.execute("SELECT number FROM bogrape_trials")]
     a, b = rng.sample(numbers, 2)

@@ -1,4 +1,4 @@
-"""Every graph of a small space, by brute force, and what the exact engine must answer there."""
+"""Every graph of a small space, by brute force, and the answers that the exact engine must give."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _numbered(n: int, node_kinds: int, edge_kinds: int, directed: bool) -> np.nd
 
 
 def _reach(matrices: np.ndarray, directed: bool) -> np.ndarray:
-    """Which nodes reach which, by repeated squaring."""
+    """Reachability between nodes, by repeated squaring."""
     n = matrices.shape[1]
     out = (matrices > 0) | np.eye(n, dtype=bool)
     if not directed:
@@ -57,7 +57,7 @@ def _connected(matrices: np.ndarray, how: bool | str) -> np.ndarray:
 
 
 def _one_each(matrices: np.ndarray) -> np.ndarray:
-    """One matrix of each class: those with the smallest code over all renumberings."""
+    """One matrix of each class: that with the smallest code over all renumberings."""
     n = matrices.shape[1]
     base = int(matrices.max(initial=0)) + 1
     assert base ** (n * n) < 2**62
@@ -104,7 +104,7 @@ def classes(
 
 
 def numberings(graph: Graph) -> Batch:
-    """The graph under all names of its nodes."""
+    """The graph under all numberings of its nodes."""
     return Batch.of([graph.permuted(p) for p in itertools.permutations(range(graph.n_nodes))])
 
 
@@ -135,7 +135,7 @@ DATASETS = ("random", "few", "sizes", "constant", "outlier", "one label", "repea
 
 
 def dataset(space: GraphSpace, kind: str, seed: int) -> tuple[list[Graph], np.ndarray]:
-    """Observations that need not lie in the space: of its kind, but any rules and sizes."""
+    """Observations of the space's kind, which may break its rules and have other sizes."""
     rng = np.random.default_rng([seed, DATASETS.index(kind)])
     n_data = 2 if kind == "few" else int(rng.integers(4, 12))
     sizes = list(space.sizes)
@@ -178,7 +178,7 @@ def random_graph(
 def fitted(
     space: GraphSpace, kernel: str, kind: str = "random", seed: int = 0, **options: Any
 ) -> GraphGP:
-    """A GP fitted to such data."""
+    """A GP fitted to a `dataset`."""
     graphs, values = dataset(space, kind, seed)
     options.setdefault("restarts", 1)
     return GraphGP(kernel, n_labels=space.n_labels, **options).fit(graphs, values)
@@ -212,7 +212,7 @@ def true_values(gp: GraphGP, acquisition: LCB | EI, graphs: Sequence[Graph]) -> 
 
 
 def tolerance(gp: GraphGP, acquisition: LCB | EI, value: float) -> float:
-    """1e-6 standard deviations of the data, relative for large values, and a few last digits."""
+    """1e-6 standard deviations of the data, relative for large values, plus rounding errors."""
     model = gp.posterior.model
     offset = 0.0 if isinstance(acquisition, EI) else model.y_mean
     standard = (value - offset) / model.y_scale
@@ -228,7 +228,7 @@ def assert_optimal(
     exclude: Sequence[Graph] = (),
     **options: Any,
 ) -> Proposal:
-    """The engine's answer is the exhaustive optimum, proved, with a bound that is one."""
+    """Assert that the engine proves the exhaustive optimum, with a valid bound; returns it."""
     acquisition = acquisition or LCB(1.0)
     taken = {graph.canonical_key() for graph in exclude}
     candidates = [graph for graph in everything(space) if graph.canonical_key() not in taken]

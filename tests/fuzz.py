@@ -56,7 +56,7 @@ def odd(rng: random.Random) -> Any:
 
 
 def some(rng: random.Random, names: Sequence[str], sound: dict[str, Any] | None = None) -> Any:
-    """Arguments of which one or two are odd."""
+    """Arguments of which one to three are odd."""
     out = dict(sound or {})
     for name in rng.sample(list(names), min(len(names), rng.choice((1, 1, 1, 2, 3)))):
         out[name] = odd(rng)
@@ -64,7 +64,7 @@ def some(rng: random.Random, names: Sequence[str], sound: dict[str, Any] | None 
 
 
 def plain(rng: random.Random, depth: int = 2) -> Any:
-    """Something JSON or TOML can hold."""
+    """A value that JSON or TOML can hold."""
     if depth and rng.random() < 0.3:
         items = [plain(rng, depth - 1) for _ in range(rng.randrange(4))]
         if rng.random() < 0.5:
@@ -177,7 +177,7 @@ class Entries:
         if isinstance(given.get("n"), int):
             given["n"] = min(given["n"], 2)
         if isinstance(given.get("acquisition"), (type, type(len))):
-            del given["acquisition"]  # what a function of the caller raises is the caller's
+            del given["acquisition"]  # errors in functions of the caller are not ours
         return propose(**given)
 
     # -- studies ------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ class Entries:
         if isinstance(given["n"], int):
             given["n"] = min(given["n"], 2)
         if callable(given.get("stop")):
-            del given["stop"]  # what a function of the caller raises is the caller's
+            del given["stop"]  # errors in functions of the caller are not ours
         study = Study(SPACE, n_initial=2, method="sample")
         return study.ask(**given)
 
@@ -308,7 +308,7 @@ class Entries:
 
 
 def toml(value: Any) -> str:
-    """The value as TOML writes it, or something TOML refuses."""
+    """The value in TOML, or a text that is not TOML."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{json.dumps(k)} = {toml(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):

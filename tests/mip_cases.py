@@ -1,4 +1,4 @@
-"""What the tests of the mixed-integer formulation share: instances, all graphs, integer points."""
+"""Shared by tests of the mixed-integer formulation: instances, all graphs, integer points."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from oracles import all_graphs, is_connected, rule_holds
 
 @lru_cache(maxsize=50)
 def atlas(n: int, n_labels: int = 1, connected: bool = True) -> list[Graph]:
-    """Undirected graphs on n nodes: networkx's atlas, one of each, with every colouring."""
+    """Undirected graphs on n nodes: one of each from networkx's atlas, with every labelling."""
     chosen = [g for g in nx.graph_atlas_g() if g.number_of_nodes() == n]
     chosen = [g for g in chosen if not connected or nx.is_connected(g)]
     return [
@@ -34,7 +34,7 @@ def atlas(n: int, n_labels: int = 1, connected: bool = True) -> list[Graph]:
 
 
 def members(space: GraphSpace) -> list[Graph]:
-    """Every numbered graph of a small space without features, as networkx reads the rules."""
+    """Every numbered graph of a small space without features, by networkx and brute force."""
     return [
         graph
         for n in space.sizes
@@ -71,7 +71,7 @@ def decoded(encoded: AcquisitionProgram, solution: Solution) -> Graph:
 
 
 def integer_points(program: Program) -> list[dict[str, float]]:
-    """Every point of a program of whole numbers, by CP-SAT; real variables are taken as whole."""
+    """All integer points of a program, by CP-SAT; real variables are treated as integers."""
     if program.contradictions():
         return []
     model = cp_model.CpModel()

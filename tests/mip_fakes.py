@@ -12,7 +12,7 @@ from bogrape.propose.mip.solution import Failure, Found, Solution, SolverFailed
 
 
 def solve(program: Any, _limits: Any, _start: Any, report: Any) -> Solution:
-    """Do what the name of the program's first variable says."""
+    """Misbehave in the way that the name of the program's first variable says."""
     what = program.variables[0].name
     if what == "print":
         print("garbage on standard output", flush=True)

@@ -1,4 +1,4 @@
-"""Independent truth: slow, literal or somebody else's code, sharing nothing with ``src``."""
+"""Independent references: slow, literal or somebody else's code, sharing nothing with ``src``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bogrape.graph import Graph
 
 
 def networkx_graph(graph: Graph) -> Any:
-    """Built edge by edge, without `Graph.to_networkx`; all a node or edge carries is ``mark``."""
+    """Converted edge by edge, without `Graph.to_networkx`; the only attribute is ``mark``."""
     out = nx.DiGraph() if graph.directed else nx.Graph()
     for v in range(graph.n_nodes):
         out.add_node(v, mark=(int(graph.labels[v]), tuple(graph.features[v].tolist())))
@@ -32,7 +32,7 @@ def networkx_graph(graph: Graph) -> Any:
 
 
 def are_isomorphic(left: Graph, right: Graph) -> bool:
-    """Equal up to the names of nodes, by networkx's VF2."""
+    """True if the graphs are equal up to their numbering, by networkx's VF2."""
 
     def kind(graph: Graph) -> tuple[object, ...]:
         return (graph.directed, graph.n_features, graph.edge_labels is None)
@@ -62,7 +62,7 @@ def path_counts(graph: Graph) -> Counter[tuple[int, int, int]]:
 
 
 def quadruple_sum(left: Graph, right: Graph, *, labelled: bool) -> float:
-    """Eq. (SP), or (SSP) when not labelled: over u1, v1 of one graph and u2, v2 of the other."""
+    """Eq. (SP), or (SSP) if not labelled: a sum over u1, v1 of one graph, u2, v2 of the other."""
     here, there = distances(left), distances(right)
     total = 0
     for (u1, v1), s1 in here.items():
@@ -163,7 +163,7 @@ def textbook_posterior(
 
 
 def exact_standardisation(values: Sequence[float]) -> tuple[np.ndarray, Fraction, float]:
-    """Values minus their mean over their deviation, the mean, the deviation: in fractions."""
+    """Standardised values, their mean and their deviation, computed with fractions."""
     exact = [Fraction(float(value)) for value in values]
     mean = sum(exact, Fraction(0)) / len(exact)
     largest = max(abs(value - mean) for value in exact)
@@ -178,7 +178,7 @@ def exact_standardisation(values: Sequence[float]) -> tuple[np.ndarray, Fraction
 
 
 def rule_holds(rule: Any, graph: Graph) -> bool:
-    """The meaning of a rule, read off its documentation and decided by networkx."""
+    """The meaning of a rule by its documentation, decided by networkx."""
     return bool(_RULES[type(rule).__name__](rule, graph, _facts(graph)[0]))
 
 
@@ -240,7 +240,7 @@ def _total_cost(rule: Any, graph: Graph, g: Any) -> Fraction:
 
 
 def _edits(rule: Any, graph: Graph, g: Any) -> float:
-    """Edges that one of the graphs lacks or marks otherwise, labels and bits that differ."""
+    """Number of edges, labels and bits that differ, marks of edges included."""
     given = rule.graph
     if given.n_nodes != graph.n_nodes:
         return np.inf
@@ -299,7 +299,7 @@ def is_connected(graph: Graph, how: bool | str) -> bool:
 
 
 def rows_hold(rows: Sequence[Any], graph: Graph) -> bool:
-    """True if some values of the helpers satisfy all rows, the other atoms being the graph's."""
+    """True if the graph and some values of the helpers satisfy all rows."""
     g, length = _facts(graph)
     atoms = {atom for row in rows for atom, _ in (*row.terms, *row.when)}
     helpers = sorted((atom for atom in atoms if type(atom).__name__ == "Aux"), key=str)
@@ -359,7 +359,7 @@ def all_graphs(n: int, *, n_labels: int = 1, directed: bool = False) -> list[Gra
 
 
 def log_expected_improvement(mean: float, std: float, goal: float) -> float:
-    """Logarithm of the expected improvement below a goal, from the floats as they are."""
+    """Logarithm of the expected improvement below a goal, for the exact values of the floats."""
     with localcontext() as context:
         context.prec, context.Emin = 500, MIN_EMIN
         gain, spread = Decimal(goal) - Decimal(mean), Decimal(std)
@@ -367,7 +367,7 @@ def log_expected_improvement(mean: float, std: float, goal: float) -> float:
 
 
 def _h(u: Decimal) -> Decimal:
-    """``phi(u) + u Phi(u)``: its power series, or its asymptotic one where that is exact enough."""
+    """``phi(u) + u Phi(u)``, by its power series, or by its asymptotic one for u < -30."""
     if u > 0:
         return u + _h(-u)
     pi = Decimal(

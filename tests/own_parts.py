@@ -1,4 +1,4 @@
-"""Kernels, surrogates and acquisitions as users write them, and brute force to hold them against.
+"""Kernels, surrogates and acquisitions as users write them, and brute force to check them.
 
 In a module of its own, so that worker processes can import it.
 """
@@ -129,7 +129,7 @@ class Distances(Kernel):
 
 
 class Laplacian(Kernel):
-    """Laplacian over shares of pairs by length: no labels of paths, but those of nodes."""
+    """Laplacian over shares of pairs by length, without labels of paths but with those of nodes."""
 
     name = "laplacian"
     labelled = False
@@ -150,7 +150,7 @@ class Laplacian(Kernel):
 
 
 class Edges(Kernel):
-    """A kernel on one number, the share of pairs that are edges; it tells no largest value."""
+    """A kernel on one number, the share of pairs that are edges, without a largest value."""
 
     name = "edges"
     labelled = False
@@ -181,7 +181,7 @@ def describe(graphs: Sequence[Graph]) -> np.ndarray:
 
 @dataclass
 class Neighbours:
-    """The mean of the three nearest observations; their spread, and the distance to them."""
+    """The mean of the nearest observations; the deviation is their spread plus distance."""
 
     k: int = 3
     _rows: np.ndarray | None = field(default=None, repr=False, init=False)
@@ -202,7 +202,7 @@ class Neighbours:
 
 
 class Constant:
-    """Predicts whatever it is told to, for error messages."""
+    """Returns a given answer as its prediction, for tests of error messages."""
 
     def __init__(self, answer: Any) -> None:
         self.answer = answer
@@ -218,7 +218,7 @@ class Constant:
 
 
 class ProbabilityOfImprovement:
-    """Minus the probability of an improvement by ``margin``; falls with the mean."""
+    """Minus the probability of improvement, which grows with the mean."""
 
     def __call__(self, mean: np.ndarray, std: np.ndarray, best: float) -> np.ndarray:
         return -ndtr((best - mean) / np.maximum(std, 1e-12))
@@ -236,12 +236,12 @@ class Optimist:
 
 
 def uncertain_middle(mean: np.ndarray, std: np.ndarray, best: float) -> np.ndarray:
-    """Wants a mean near one above the best, and any deviation near a half: not monotone."""
+    """Prefers means one above the best and deviations of one half: not monotone."""
     return np.asarray((mean - best - 1.0) ** 2 + (std - 0.5) ** 2)
 
 
 class FalselyMonotone:
-    """Prefers small deviations and says otherwise."""
+    """Prefers small deviations but claims to be monotone."""
 
     monotone = True
 
@@ -260,9 +260,9 @@ def assert_best_of_all(
     exclude: Sequence[Graph] = (),
     seed: int = 0,
 ) -> Proposal:
-    """The engine's answer is proved, and is the best of all graphs by the public `predict`.
+    """Assert that the engine proves the best of all graphs, by the public `predict`.
 
-    There is hardly any local search, so that the proof has work to do.
+    There is hardly any local search, so that the proof has work to do. Returns the proposal.
     """
     criterion: AnyCriterion
     if isinstance(model, GraphGP):

@@ -1,4 +1,4 @@
-"""Where things lie in the checkout, for tests in any folder."""
+"""Paths of the checkout, for tests in any folder."""
 
 from pathlib import Path
 

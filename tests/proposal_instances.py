@@ -2,7 +2,7 @@
 
 Only the public interface is used, so that the same questions can be put to any version of the
 package. The data are drawn here and not by `GraphSpace.sample`, which a version may change. All
-questions are answered long before their time limit: the clock has no say in any answer.
+questions are answered long before their time limit, so that no answer depends on timing.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ WAYS = ("plain", "excluded", "fitted", "pending", "batch")
 
 @dataclass(frozen=True, kw_only=True)
 class Instance:
-    """One question: which graph of a space to try next, and what is known of it."""
+    """One question: which graph of a space to try next, given some observations."""
 
     number: int  # seed of the data
     space: str
@@ -95,13 +95,13 @@ class Instance:
 
     @property
     def name(self) -> str:
-        """What the answers are filed under."""
+        """Key of the answers in the record."""
         return f"{self.number:02d} {self.space}, {self.kernel}, {self.acquisition}, {self.way}" + (
             "" if self.method == "auto" else f", {self.method}"
         )
 
     def answers(self) -> list[Answer]:
-        """Ask the package that is imported here."""
+        """Answers of the package that is imported here."""
         rng = random.Random(f"proposals {self.number}")
         space = SPACES[self.space]()
         observed = [_graph(space, rng) for _ in range(rng.randint(4, 8))]
@@ -115,7 +115,7 @@ class Instance:
                 space, gp, self.acquisition, self.method, ENOUGH, seed=self.number, **options
             )
 
-        if self.way == "excluded":  # the best, then the best that is left
+        if self.way == "excluded":  # the best, then the best of the others
             first = ask(exclude=observed)
             found = [first, ask(exclude=[*observed, first.graph])]
         elif self.way == "pending":

@@ -10,7 +10,7 @@ question can change the answer to another. The record is made that way, and the 
 asks in one process: answers that depended on the order would differ.
 
 Answers are kept in a file of JSON lines (``--log``) under a digest of the sources that gave them:
-a run that was stopped goes on where it was, and sources that did not change are not asked again.
+a run that was stopped continues where it ended, and unchanged sources are not asked again.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ SOURCE = HERE.parent / "src"
 RECORD = HERE / "data" / "proposals.json"
 
 _LOG = Path(tempfile.gettempdir()) / "bogrape-proposals.jsonl"
-_ONE_SEARCH = 400_000  # evaluations: more are spent only where seconds decide that they are
-_ATTEMPTS = 3  # at questions in which the clock had a say
+_ONE_SEARCH = 400_000  # evaluations: more are spent only if timing decides so
+_ATTEMPTS = 3  # at questions whose answers depended on timing
 _COMPARED = ("value", "bound", "status", "method", "n_evaluations", "identity", "graph")
 
 Row = dict[str, Any]
@@ -45,7 +45,7 @@ Row = dict[str, Any]
 
 
 def digest(source: Path) -> str:
-    """What tells two states of the package, or of the questions, apart."""
+    """Digest of the sources of the package and of the questions."""
     total = hashlib.sha256((HERE / "proposal_instances.py").read_bytes())
     for path in sorted((source / "bogrape").rglob("*")):
         if path.suffix in (".py", ".json", ".npz"):
@@ -65,7 +65,7 @@ def solved(questions: Sequence[str], source: Path, *, fresh: bool) -> Iterator[R
 
 
 def _lines_of(source: Path, *arguments: str) -> Iterator[str]:
-    """What a process prints that imports the package from this folder."""
+    """Lines printed by a process that imports the package from this folder."""
     environment = {**os.environ, "PYTHONPATH": str(source.resolve())}
     environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, str(Path(__file__).resolve()), "--src", str(source), *arguments]
@@ -77,7 +77,7 @@ def _lines_of(source: Path, *arguments: str) -> Iterator[str]:
 
 
 def _as_child(options: argparse.Namespace) -> None:
-    """Answer on standard output, from the sources that were asked for and no others."""
+    """Print the answers of the requested sources, after checking that no others were imported."""
     import bogrape
 
     from proposal_instances import INSTANCES
@@ -98,7 +98,7 @@ def _as_child(options: argparse.Namespace) -> None:
 
 
 def read(log: Path) -> dict[tuple[str, str], Row]:
-    """Answers by digest and question; a line cut off by a kill is as good as absent."""
+    """Answers by digest and question; a line that a kill cut off is ignored."""
     out = {}
     for line in log.read_text(encoding="utf-8").splitlines() if log.exists() else ():
         try:
@@ -110,7 +110,7 @@ def read(log: Path) -> dict[tuple[str, str], Row]:
 
 
 def answered(source: Path, log: Path, *, fresh: bool) -> dict[str, Row]:
-    """All answers of a version: those on file, and the others asked for now and put on file."""
+    """All answers of a version; those missing from the file are computed and added to it."""
     mark, every = digest(source) + fresh * " fresh", names()
     for _ in range(_ATTEMPTS):
         known = {name: row for (made_by, name), row in read(log).items() if made_by == mark}
@@ -126,7 +126,7 @@ def answered(source: Path, log: Path, *, fresh: bool) -> dict[str, Row]:
 def the_clock_had_a_say(answers: Sequence[Row]) -> bool:
     """True if the machine was so busy that a proof took seconds, and a longer search followed.
 
-    What is proved is then the same, but of graphs that are tied it may have met others.
+    The proved value is then the same, but the graph may be another one of those that are tied.
     """
     return any(
         answer["status"] == "time_limit" or answer["n_evaluations"] > _ONE_SEARCH
@@ -143,15 +143,15 @@ def differences(
     near: float = 0.0,
     compared: Sequence[str] = _COMPARED,
 ) -> list[str]:
-    """What is not the same in two lists of answers.
+    """Differences between two lists of answers.
 
     Args:
         before: answers on record.
         after: answers now.
-        compared: what to look at.
+        compared: keys to compare.
         near: how far values and bounds may differ, relative to the value where that is above 1;
-            0 for not in a single bit. The number of evaluations and the numbering of the nodes
-            follow single bits, too, so they are compared only then.
+            0 if every bit must be equal. The number of evaluations and the numbering of the nodes
+            depend on single bits, too, so they are compared only then.
     """
     if len(before) != len(after):
         return [f"{len(before)} answers before, {len(after)} after"]
@@ -170,7 +170,7 @@ def differences(
 
 
 def arithmetic() -> dict[str, Any]:
-    """All that the last bits of a value depend on besides the package."""
+    """Everything except the package that the last bits of a value depend on."""
     import numpy as np
     from threadpoolctl import threadpool_info
 
@@ -196,11 +196,11 @@ def _version(package: str) -> str | None:
 
 
 def record(source: Path, log: Path, path: Path = RECORD) -> None:
-    """Write down what one version of the package answers."""
+    """Write the answers of one version of the package to the record."""
     rows = answered(source, log, fresh=True)
     busy = [name for name, row in rows.items() if the_clock_had_a_say(row["answers"])]
     if busy:
-        raise SystemExit(f"the clock had a say in {busy}; try when the machine is less busy")
+        raise SystemExit(f"answers depended on timing in {busy}; try when the machine is less busy")
     lines = (f"{json.dumps(name)}: {json.dumps(row['answers'])}" for name, row in rows.items())
     parts = f'{{\n"arithmetic": {json.dumps(arithmetic())},\n"answers": {{', ",\n".join(lines), "}}"
     path.write_text("\n".join(parts) + "\n", encoding="utf-8")
@@ -233,7 +233,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description="Compare proposals of two versions of bogrape.")
     parser.add_argument("--src", type=Path, default=SOURCE, help="folder that holds bogrape/")
-    parser.add_argument("--against", type=Path, help="the same, from before the change")
+    parser.add_argument("--against", type=Path, help="such a folder from before the change")
     parser.add_argument("--record", action="store_true", help=f"write {RECORD.name}")
     parser.add_argument(
         "--log", type=Path, default=_LOG, help="answers so far (default: %(default)s)"

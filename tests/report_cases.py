@@ -1,4 +1,4 @@
-"""Studies of every kind a report must do justice to, made without waiting for a solver."""
+"""Studies of every kind that a report must handle, made without waiting for a solver."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def bonds() -> Study:
 
 
 def under_way() -> Study:
-    """Pending, queued and added trials beside complete ones."""
+    """A study with complete, queued and pending trials."""
     study = Study(SPACE, n_initial=4, method="sample", seed=2)
     for graph in SPACE.sample(3, seed=5, distinct=True):
         study.add(graph, value_of(graph))

@@ -1,4 +1,4 @@
-"""Workers that run some code before anything else, as if their interpreter did."""
+"""Workers that run some code before anything else, as if their interpreter ran it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bogrape.propose.jobs import worker
 
 
 def start_workers_with(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
-    """Workers that are started from here on run this code first."""
+    """Make workers that are started from now on run this code first."""
     command = worker.command
 
     def changed(module: str) -> list[str]:

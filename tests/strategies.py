@@ -1,4 +1,4 @@
-"""Hypothesis strategies: what a graph, a space or a dataset can be, in small."""
+"""Hypothesis strategies for small graphs, datasets and rules."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def any_graphs(n_nodes: int | tuple[int, int] = (1, 7)) -> st.SearchStrategy[Gra
 
 @st.composite
 def relabelled(draw: st.DrawFn, graph: Graph) -> Graph:
-    """The same graph with its nodes renamed."""
+    """The same graph with its nodes renumbered."""
     return graph.permuted(draw(st.permutations(range(graph.n_nodes))))
 
 
@@ -59,7 +59,7 @@ def relabelled(draw: st.DrawFn, graph: Graph) -> Graph:
 def graph_lists(
     draw: st.DrawFn, *, min_size: int = 1, max_size: int = 6, **options: Any
 ) -> list[Graph]:
-    """Graphs that may stand in one dataset: one direction, one number of features, any sizes."""
+    """Graphs of one dataset: all directed or none, one number of features, any sizes."""
     options.setdefault("directed", draw(st.booleans()))
     options.setdefault("n_features", draw(st.integers(0, 2)))
     return draw(st.lists(graphs(**options), min_size=min_size, max_size=max_size))

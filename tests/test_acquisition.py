@@ -1,4 +1,4 @@
-"""Acquisition functions against their definitions."""
+"""Acquisition functions compared with their definitions."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_ei_of_a_certain_point_is_its_plain_improvement() -> None:
     assert value(EI(), mean=3.0, std=0.0, best=1.0) == 0.0
 
 
-def test_ei_far_from_hope_is_tiny_and_still_ordered() -> None:
+def test_ei_of_hopeless_points_is_tiny_and_still_ordered() -> None:
     far = [value(EI(), mean, 1.0) for mean in (5.0, 10.0, 20.0, 30.0)]
     assert far == sorted(far)
     assert all(-1e-6 < found < 0 for found in far)
@@ -75,7 +75,7 @@ FAR = [sign * 10.0**power for sign in (-1, 1) for power in np.arange(-3, 8.01, 0
 
 
 @pytest.mark.parametrize("gain", [0.0, *FAR])
-def test_log_ei_is_right_to_ten_digits_however_far_from_hope(gain: float) -> None:
+def test_log_ei_is_right_to_ten_digits_however_hopeless_the_point(gain: float) -> None:
     for std in (1e-9, 0.37, 1.0, 250.0):
         expected = oracles.log_expected_improvement(-gain * std, std, 0.0)
         found = float(EI().log(np.array([-gain * std]), np.array([std]), 0.0)[0])
@@ -94,7 +94,7 @@ def test_log_ei_agrees_with_hundreds_of_digits(gain: float, power: float, xi: fl
 
 
 @given(st.floats(-1e8, 45), st.floats(1e-12, 1e-3))
-def test_log_ei_rises_with_the_gain_where_branches_meet_too(gain: float, step: float) -> None:
+def test_log_ei_increases_with_the_gain_even_where_branches_meet(gain: float, step: float) -> None:
     here = np.array([gain, -1.0, -100.0, 40.0])
     found = EI().log(-here, np.ones(4), 0.0)
     higher = EI().log(-(here + step * np.maximum(1.0, abs(here))), np.ones(4), 0.0)
@@ -108,7 +108,7 @@ def test_log_ei_of_a_certain_point_is_that_of_its_gain() -> None:
     assert EI().log(mean, std, 3.0).tolist() == [math.log(2.0), -math.inf, -math.inf]
 
 
-def test_acquisitions_take_whole_batches() -> None:
+def test_acquisitions_accept_whole_batches() -> None:
     mean, std = np.zeros((3,)), np.ones((3,))
     assert LCB()(mean, std, 0.0).shape == EI()(mean, std, 0.0).shape == (3,)
 
@@ -132,6 +132,6 @@ def test_an_impossible_step_is_refused(step: Any) -> None:
 
 
 @pytest.mark.parametrize(("frozen", "name"), [(LCB(), "kappa"), (EI(), "xi")])
-def test_acquisitions_cannot_be_changed(frozen: Any, name: str) -> None:
+def test_acquisitions_are_immutable(frozen: Any, name: str) -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(frozen, name, 2.0)

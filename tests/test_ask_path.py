@@ -1,4 +1,4 @@
-"""docs/ask-path.md shows the way of one ask() as it is."""
+"""docs/ask-path.md shows the actual path of one ask() through the package."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ def test_every_file_but_the_first_is_reached_from_one_that_was_reached_before() 
 
 
 @pytest.mark.deep
-def test_an_ask_goes_the_way_that_is_drawn() -> None:
+def test_an_ask_takes_the_path_that_is_drawn() -> None:
     now = SCRIPT["hops"](SCRIPT["traced"](ROOT / "src"))
     assert set(now) == set(SCRIPT["hops"](saved("after"))), REMEDY

@@ -1,4 +1,4 @@
-"""Numbers of a caller: taken in every form there is, and refused in words that help."""
+"""Checks of numbers: all numeric types are accepted, and errors help."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_NUMBERS: list[Any] = [True, np.bool_(False), "2", None, math.nan, 10**400, 1j
 
 
 @given(st.integers(0, 2**62))
-def test_integers_of_numpy_are_integers_and_come_back_as_python_s(value: int) -> None:
+def test_integers_of_numpy_are_accepted_and_become_those_of_python(value: int) -> None:
     for given_as in (value, np.int64(value), np.uint64(value)):
         found = whole(given_as, "k", 0)
         assert type(found) is int
@@ -59,7 +59,7 @@ def test_exactly_the_numbers_above_zero_are_positive(value: float) -> None:
     assert positive(math.inf, "x", finite=False) == math.inf
 
 
-def test_a_duration_may_be_infinite_or_longer_than_a_float_can_say() -> None:
+def test_a_duration_may_be_infinite_or_too_long_for_a_float() -> None:
     assert seconds(0.5, "t") == 0.5
     assert seconds(math.inf, "t") == seconds(10**400, "t") == math.inf
     for wrong in (0, -1.0, math.nan, True, "5", None, -(10**400)):

@@ -1,4 +1,4 @@
-"""Counts of one graph, of lists and of batches, against networkx."""
+"""Counts of one graph, of lists and of batches, compared with networkx."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_counts_of_long_paths_are_true() -> None:
 
 
 @given(st.data(), graphs(n_features=1))
-def test_counts_ignore_the_names_of_nodes(data: st.DataObject, graph: Graph) -> None:
+def test_counts_ignore_the_numbering_of_nodes(data: st.DataObject, graph: Graph) -> None:
     twins = count([graph, data.draw(relabelled(graph))])
     assert twins.pairs is not None
     for array in (twins.lengths, twins.pairs, twins.features):
@@ -83,7 +83,7 @@ def test_counts_of_one_graph_obey_their_identities(graph: Graph) -> None:
         assert (found.pairs == found.pairs.swapaxes(2, 3)).all()
 
 
-def test_pairs_are_left_out_when_not_asked_for() -> None:
+def test_pairs_are_left_out_unless_requested() -> None:
     assert count([PATH], pairs=False).pairs is None
     assert count([PATH], pairs=False).lengths.tolist() == count([PATH]).lengths.tolist()
 
@@ -180,7 +180,7 @@ def test_a_batch_of_different_sizes_is_refused() -> None:
 
 
 @given(st.data(), st.booleans())
-def test_a_batch_gives_back_the_graphs_it_was_made_of(data: st.DataObject, bonded: bool) -> None:
+def test_a_batch_returns_the_graphs_it_was_made_from(data: st.DataObject, bonded: bool) -> None:
     graph_list = data.draw(graph_lists(n_nodes=3, edge_labels=bonded))
     batch = Batch.of(graph_list)
     assert [batch.graph(i) for i in range(len(batch))] == graph_list

@@ -46,7 +46,7 @@ def broken(*_: object) -> Any:
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> dict[str, Domain]:
-    """The domains made in a test are forgotten after it."""
+    """The known domains; those made in a test are forgotten after it."""
     known: dict[str, Domain] = dict(domains._known)
     monkeypatch.setattr(domains, "_known", known)
     return known
@@ -70,7 +70,7 @@ def a_study(space: GraphSpace, n: int = 4) -> Study:
     return study
 
 
-# -- what a domain is -------------------------------------------------------------------------
+# -- parts of a domain ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def a_study(space: GraphSpace, n: int = 4) -> Study:
         ({"name": "a:b", "text": "json"}, "TextFormat"),
     ],
 )
-def test_a_domain_that_makes_no_sense_is_refused_with_the_reason(
+def test_an_invalid_domain_is_refused_with_the_reason(
     parts: dict[str, Any], reason: str, known: dict[str, Domain]
 ) -> None:
     before = dict(known)
@@ -114,7 +114,7 @@ def test_nouns_and_formats_are_checked() -> None:
         ("bogrape.molecules.domain:MOLECULES", "found 'molecules' there"),
     ],
 )
-def test_a_domain_that_is_not_there_is_named_in_one_line(name: str, reason: str) -> None:
+def test_a_domain_that_cannot_be_found_is_explained_in_one_line(name: str, reason: str) -> None:
     with pytest.raises(InvalidInputError) as caught:
         find_domain(name)
     assert reason in str(caught.value)
@@ -150,7 +150,7 @@ def test_labels_that_the_domain_does_not_know_are_refused(tiles: Domain) -> None
         GraphSpace(3, labels=("rde", "blue"), domain=tiles)
 
 
-def test_a_domain_changes_no_space_and_may_be_given_to_a_study_later(tiles: Domain) -> None:
+def test_a_domain_does_not_change_a_space_and_may_be_added_to_a_study_later(tiles: Domain) -> None:
     plain = GraphSpace(3, labels=("red", "blue"))
     told = GraphSpace(3, labels=("red", "blue"), domain=tiles)
     assert plain == told
@@ -162,9 +162,9 @@ def test_a_domain_changes_no_space_and_may_be_given_to_a_study_later(tiles: Doma
     assert study.space.domain is tiles
 
 
-def test_a_space_travels_without_the_functions_of_its_domain(tiles: Domain) -> None:
+def test_a_space_is_pickled_without_the_functions_of_its_domain(tiles: Domain) -> None:
     space = GraphSpace(3, labels=("red", "blue"), domain=tiles)
-    sent = pickle.dumps(space)  # although the domain reads by a lambda
+    sent = pickle.dumps(space)  # although the domain has a lambda
     assert pickle.loads(sent).domain is tiles
     del domains._known[tiles.name]  # as in another process
     arrived = pickle.loads(sent)
@@ -183,7 +183,7 @@ def test_a_space_travels_without_the_functions_of_its_domain(tiles: Domain) -> N
 
 @given(any_graphs())
 @settings(max_examples=60)
-def test_names_change_nothing_about_a_graph_and_survive_every_way_out(graph: Graph) -> None:
+def test_names_do_not_change_a_graph_and_survive_every_conversion(graph: Graph) -> None:
     names = [f"kind {i}" for i in range(int(graph.labels.max()) + 2)]
     named = graph.with_names(names, "tiling:TILES")
     assert named == graph
@@ -205,7 +205,7 @@ def test_names_change_nothing_about_a_graph_and_survive_every_way_out(graph: Gra
     assert Graph.from_json(named.to_json()).label_names is None
 
 
-def test_names_pass_through_files_of_networkx(tmp_path: Path) -> None:
+def test_names_survive_files_of_networkx(tmp_path: Path) -> None:
     graph = Graph([[0, 1], [1, 0]], labels=[0, 1]).with_names(["C", "O"], "molecules")
     nx.write_graphml(graph.to_networkx(), tmp_path / "graph.xml")
     read = Graph.from_networkx(nx.read_graphml(tmp_path / "graph.xml"))
@@ -213,7 +213,7 @@ def test_names_pass_through_files_of_networkx(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [7, "[]", "{", '{"label_names": ["C"]}', '{"x": 1}'])
-def test_names_that_make_no_sense_are_refused(text: object) -> None:
+def test_invalid_names_are_refused(text: object) -> None:
     graph = nx.Graph([(0, 1)], bogrape_names=text)
     nx.set_node_attributes(graph, {0: 0, 1: 1}, "label")
     with pytest.raises(InvalidGraphError, match="names"):
@@ -221,7 +221,7 @@ def test_names_that_make_no_sense_are_refused(text: object) -> None:
 
 
 @pytest.mark.parametrize("method", ["exact", "search", "sample", "evolve", "mip"])
-def test_graphs_of_a_space_say_the_names_of_their_labels(method: Any, tiles: Domain) -> None:
+def test_graphs_of_a_space_have_the_names_of_their_labels(method: Any, tiles: Domain) -> None:
     space = GraphSpace(4, labels=("red", "blue"), domain=tiles)
     found = [*space.sample(3), *space.enumerate(limit=3)]
     gp = GraphGP("sp", n_labels=2).fit(found[:3], [1.0, 2.0, 1.5])
@@ -231,7 +231,7 @@ def test_graphs_of_a_space_say_the_names_of_their_labels(method: Any, tiles: Dom
         assert (graph.label_names, graph.domain) == (("red", "blue"), "tiling:TILES")
 
 
-def test_trials_say_the_names_also_after_storage(tiles: Domain, tmp_path: Path) -> None:
+def test_trials_have_the_names_even_after_storage(tiles: Domain, tmp_path: Path) -> None:
     space = GraphSpace(3, labels=("red", "blue"), domain=tiles)
     url = f"sqlite:///{tmp_path / 'study.db'}"
     study = Study(space, storage=url, n_initial=2, seed=0)
@@ -259,7 +259,7 @@ def test_an_objective_gets_graphs_with_names_wherever_it_runs(executor: Any) -> 
     assert outcome.value == 1.0, outcome.reason
 
 
-def test_a_graph_whose_labels_mean_something_else_is_not_learnt_from() -> None:
+def test_a_graph_with_other_names_of_labels_is_not_learnt_from() -> None:
     space = GraphSpace(2, labels=("red", "blue"))
     other = GraphSpace(2, labels=("red", "green")).named(Graph([[0, 1], [1, 0]], labels=[0, 1]))
     with pytest.raises(InvalidInputError, match="a label called 'blue', got 'green'"):
@@ -277,7 +277,7 @@ def test_every_built_in_rule_describes_itself_in_words() -> None:
     assert [k for k in kinds if k.describe is constraints.Rule.describe] == []
 
 
-def test_rules_speak_with_the_nouns_of_the_space(tiles: Domain) -> None:
+def test_rules_use_the_nouns_of_the_space(tiles: Domain) -> None:
     rules = [
         constraints.NumberOfEdges(maximum=1),
         constraints.DegreeRange(2, 2, label="red"),
@@ -293,13 +293,13 @@ def test_rules_speak_with_the_nouns_of_the_space(tiles: Domain) -> None:
     ]
 
 
-def test_contradictions_are_said_in_words_too(tiles: Domain) -> None:
+def test_contradictions_are_described_in_words_too(tiles: Domain) -> None:
     rules = [constraints.NumberOfEdges(maximum=2), constraints.NumberOfEdges(minimum=4)]
     with pytest.raises(InvalidSpaceError, match="Every floor has at most 2 edges"):
         GraphSpace(4, rules=rules, domain=tiles)
 
 
-def test_a_wrong_name_of_a_rule_is_answered_with_those_of_its_package() -> None:
+def test_the_error_for_an_unknown_rule_lists_those_of_its_package() -> None:
     molecules = pytest.importorskip("bogrape.molecules")
     with pytest.raises(InvalidSpaceError) as caught:
         constraints.rule_from_dict({"rule": "molecules.SmalestRing", "minimum": 5})
@@ -312,7 +312,7 @@ def test_a_wrong_name_of_a_rule_is_answered_with_those_of_its_package() -> None:
 # -- reports ----------------------------------------------------------------------------------
 
 
-def test_a_report_speaks_of_what_the_graphs_stand_for(tiles: Domain) -> None:
+def test_a_report_uses_the_nouns_of_the_domain(tiles: Domain) -> None:
     study = a_study(GraphSpace(4, labels=("red", "<b>"), domain=tiles))
     page = report_html(study)
     ET.fromstring(page.split("\n", 1)[1])  # all of it is well-formed
@@ -393,7 +393,7 @@ def test_a_graph_alone_is_drawn_by_its_domain(tiles: Domain) -> None:
 # -- molecules --------------------------------------------------------------------------------
 
 
-def test_molecules_of_any_space_need_no_second_argument(tmp_path: Path) -> None:
+def test_to_smiles_needs_no_second_argument_for_graphs_of_any_space(tmp_path: Path) -> None:
     molecules = pytest.importorskip("bogrape.molecules")
     Chem = pytest.importorskip("rdkit.Chem")
     for elements in ("qm9", ("Cl", "C"), ("S", "O", "C")):
@@ -430,13 +430,13 @@ def test_a_graph_with_other_element_names_is_refused() -> None:
         molecules.to_smiles(graph, ("C", "F"))
 
 
-OLD = (  # as studies stored it before there were domains
+OLD = (  # a space as studies stored it before there were domains
     '{"n_nodes":3,"labels":["C","N","O","F"],"features":11,"directed":false,"connected":true,'
     '"rules":[{"rule":"molecules.Valence","valences":[4,3,2,1]}],"edge_labels":3}'
 )
 
 
-def test_spaces_stored_before_there_were_domains_are_of_molecules() -> None:
+def test_spaces_of_molecules_stored_before_there_were_domains_get_theirs() -> None:
     molecules = pytest.importorskip("bogrape.molecules")
     space = molecules.molecule_space("qm9", n_atoms=3, bounds=False)
     assert space.to_json() == OLD
@@ -463,7 +463,7 @@ def test_the_page_shows_the_files_of_the_example() -> None:
         assert f"```{language}\n{code}```" in page
 
 
-def test_the_command_line_speaks_the_text_format_of_a_domain(
+def test_the_command_line_uses_the_text_format_of_a_domain(
     tmp_path: Path, known: dict[str, Domain], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))

@@ -1,4 +1,4 @@
-"""The likelihood out of a `Spectrum` against the dense formulas, and against itself."""
+"""The likelihood of a `Spectrum`, compared with dense formulas and finite differences."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_without_the_feature_kernel_beta_does_not_matter(name: str, n: int) -> N
 
 
 def with_fifty_digits(name: str, counts: Counts, y: np.ndarray, at: tuple[float, ...]) -> float:
-    """The likelihood by a Cholesky factor in decimal numbers, from whole numbers on."""
+    """The likelihood by a Cholesky factor in decimal numbers, from the integer counts."""
     alpha, beta, noise = map(Decimal, at)
     raw = (counts.pairs if KERNELS[name].labelled else counts.lengths).reshape(len(y), -1)
     sizes, m = [Decimal(int(n)) for n in counts.sizes], counts.features.shape[1]
@@ -120,11 +120,11 @@ def test_in_weight_space_even_the_corners_of_the_box_are_exact(
     assert value == pytest.approx(expected, rel=1e-12)
 
 
-# -- what it costs ----------------------------------------------------------------------------
+# -- cost -------------------------------------------------------------------------------------
 
 
 @linear
-def test_many_observations_of_a_linear_kernel_leave_as_many_numbers_as_coordinates(
+def test_many_observations_of_a_linear_kernel_are_reduced_to_one_number_per_coordinate(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     factorised = []
@@ -145,6 +145,6 @@ def test_many_observations_of_a_linear_kernel_leave_as_many_numbers_as_coordinat
 
 
 @names
-def test_with_few_observations_no_matrix_is_larger_than_they_are_many(name: str) -> None:
+def test_with_few_observations_no_matrix_is_larger_than_their_number(name: str) -> None:
     counts, y = observed(6)
     assert len(Spectrum.of(KERNELS[name], counts, y).y) == 6

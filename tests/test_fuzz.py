@@ -1,4 +1,4 @@
-"""Whatever comes in, what goes out is an answer or an error of ours with a sentence."""
+"""Any input gives an answer, or an error of the package with a sentence."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAMES = sorted(name.removeprefix("call_") for name in dir(Entries) if name.start
 
 
 def leaks(entries: Entries, name: str, seeds: range) -> list[str]:
-    """Calls that ended with an error that is not ours, or with one that says nothing."""
+    """Calls that raised an error from outside the package, or one with hardly any message."""
     found = []
     for seed in seeds:
         try:

@@ -1,4 +1,4 @@
-"""The glossary speaks of names that exist."""
+"""All names in the glossary exist."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOTATION = Path(__file__).parents[1] / "docs" / "notation.md"
 
 
 def glossary() -> dict[str, list[str]]:
-    """The names in code of each term."""
+    """Names in the code, for each term."""
     text = NOTATION.read_text(encoding="utf-8").split("## Glossary")[1].split("\n## ")[0]
     rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| ")][1:]
     return {term.strip(): re.findall(r"`([^`]+)`", code) for term, _, code in rows}

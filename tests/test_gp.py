@@ -1,4 +1,4 @@
-"""`GraphGP` against scikit-learn, the textbook formulas and itself in its other form."""
+"""`GraphGP` compared with scikit-learn, the textbook formulas and its other form."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def naive_predictions(gp: GraphGP, data: Any, values: Any, queries: Any) -> Any:
     )
 
 
-# -- against scikit-learn ---------------------------------------------------------------------
+# -- compared with scikit-learn ---------------------------------------------------------------
 
 
 @names
@@ -182,7 +182,7 @@ def test_fitted_noise_is_large_for_noise_and_small_for_a_clean_function() -> Non
 
 
 @pytest.mark.parametrize("name", ["ssp", "esp", "rbf"])
-def test_with_fitted_noise_the_value_to_beat_is_the_lowest_mean_and_not_the_luckiest(
+def test_with_fitted_noise_the_value_to_beat_is_the_lowest_mean_and_not_the_lowest_value(
     name: str,
 ) -> None:
     graphs, y = problem(30)
@@ -321,7 +321,7 @@ def test_predictions_follow_the_units_of_the_objective(
     np.testing.assert_allclose(other_std, abs(factor) * std, rtol=1e-6, atol=tolerance)
 
 
-def test_observations_are_interpolated_and_the_far_is_uncertain() -> None:
+def test_observations_are_interpolated_and_nearly_certain() -> None:
     graphs, _ = problem(25, seed=2)
     values = [float(g.labels.mean()) for g in graphs]
     mean, std = fitted(graphs[:20], values[:20]).predict(graphs)
@@ -337,7 +337,7 @@ def test_without_the_feature_kernel_labels_do_not_matter_to_ssp() -> None:
     np.testing.assert_allclose(gp.predict(graphs), gp.predict(bare), rtol=1e-12)
 
 
-def test_means_alone_can_be_asked_for() -> None:
+def test_means_alone_can_be_requested() -> None:
     graphs, values = problem(10)
     gp = fitted(graphs, values)
     assert np.array_equal(gp.predict(graphs, return_std=False), gp.predict(graphs)[0])
@@ -365,7 +365,7 @@ def test_believing_a_mean_keeps_means_and_lowers_deviations(name: str, data: st.
 @pytest.mark.parametrize("name", ["ssp", "sp", "essp", "esp", "rbf"])
 @settings(max_examples=10)
 @given(data=st.data())
-def test_what_is_believed_is_added_as_if_it_had_always_been_there(
+def test_adding_believed_graphs_equals_a_posterior_from_scratch(
     name: str, own_noise: bool, data: st.DataObject
 ) -> None:
     options: dict[str, Any] = {"directed": False, "n_features": 1}

@@ -1,4 +1,4 @@
-"""`Graph`: what it accepts, what it refuses, and when two are the same."""
+"""`Graph`: what it accepts, what it refuses, and when two are equal or isomorphic."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def is_inf_or_equal(graph: Graph) -> bool:
     )
 
 
-# -- what it is -------------------------------------------------------------------------------
+# -- contents ---------------------------------------------------------------------------------
 
 
-def test_a_graph_tells_what_it_was_built_from() -> None:
+def test_a_graph_returns_the_parts_it_was_built_from() -> None:
     assert (MOLECULE.n_nodes, MOLECULE.n_edges, MOLECULE.n_features) == (3, 2, 2)
     assert MOLECULE.adjacency.tolist() == np.array(PATH, dtype=bool).tolist()
     assert MOLECULE.labels.tolist() == [0, 1, 2]
@@ -68,14 +68,14 @@ def test_distances_equal_those_of_networkx(graph: Graph) -> None:
     assert is_inf_or_equal(graph)
 
 
-def test_distances_hold_for_more_nodes_than_a_machine_word_has_bits() -> None:
+def test_distances_are_right_for_more_nodes_than_a_machine_word_has_bits() -> None:
     path = np.eye(70, k=1, dtype=int)
     assert Graph(path, directed=True).distances()[0, 69] == 69
     assert Graph(path, directed=True).distances()[69, 0] == np.inf
     assert Graph(path + path.T).distances()[69, 0] == 69
 
 
-def test_a_missing_path_is_infinite_and_no_length() -> None:
+def test_the_distance_between_nodes_without_a_path_is_infinite() -> None:
     assert np.isinf(Graph([[0, 0], [0, 0]]).distances()[0, 1])
 
 
@@ -138,7 +138,7 @@ def test_copies_and_pickles_are_equal_and_just_as_frozen(graph: Graph) -> None:
             twin._labels = 5
 
 
-def test_names_of_labels_are_kept_but_do_not_tell_graphs_apart() -> None:
+def test_names_of_labels_are_kept_but_do_not_distinguish_graphs() -> None:
     plain = Graph([[0, 1], [1, 0]], labels=[0, 2])
     named = Graph([[0, 1], [1, 0]], labels=[0, 2], label_names=["C", "N", "O"])
     assert plain == named
@@ -187,7 +187,7 @@ def test_the_key_finds_every_class_among_all_matrices(n: int, directed: bool, cl
 
 
 @given(st.data(), any_graphs())
-def test_the_key_ignores_the_names_of_nodes(data: st.DataObject, graph: Graph) -> None:
+def test_the_key_ignores_the_numbering_of_nodes(data: st.DataObject, graph: Graph) -> None:
     twin = data.draw(relabelled(graph))
     assert twin.canonical_key() == graph.canonical_key()
     assert twin.canonical() == graph.canonical()
@@ -234,7 +234,7 @@ def test_one_change_alters_the_key_unless_the_graph_stays_isomorphic(
     assert same == oracles.are_isomorphic(graph, other)
 
 
-def test_the_key_keeps_kinds_of_graphs_apart() -> None:
+def test_the_key_distinguishes_kinds_of_graphs() -> None:
     bond = [[0, 1], [1, 0]]
     kinds = [
         Graph(EDGE),
@@ -261,7 +261,7 @@ def test_permuting_by_anything_but_a_permutation_is_refused(order: list[int]) ->
         Graph(PATH).permuted(order)
 
 
-# -- in and out -------------------------------------------------------------------------------
+# -- conversions ------------------------------------------------------------------------------
 
 
 @given(any_graphs())
@@ -294,10 +294,10 @@ def test_networkx_attributes_that_a_graph_cannot_keep_are_refused_by_name() -> N
         Graph.from_networkx(g, ignore="pos")
 
 
-def test_a_networkx_weight_of_1_on_every_edge_says_nothing() -> None:
+def test_a_networkx_weight_of_1_on_every_edge_is_ignored() -> None:
     g = nx.Graph([(0, 1, {"weight": 1}), (1, 2, {"weight": 1.0})])
     assert Graph.from_networkx(g).edges() == [(0, 1), (1, 2)]
-    g.add_edge(0, 2)  # no weight here, so that the others say something
+    g.add_edge(0, 2)  # no weight here, so that the others mean something
     with pytest.raises(InvalidGraphError, match="'weight' would be lost"):
         Graph.from_networkx(g)
 
@@ -398,7 +398,7 @@ def test_malformed_edge_labels_are_refused_with_the_reason(edge_labels: Any, mes
 
 
 @pytest.mark.parametrize("directed", [None, 1, "yes"])
-def test_a_direction_that_is_no_truth_value_is_refused(directed: Any) -> None:
+def test_a_direction_that_is_not_true_or_false_is_refused(directed: Any) -> None:
     with pytest.raises(InvalidGraphError, match=f"True or False, got {directed!r}"):
         Graph(EDGE, directed=directed)
 
@@ -472,6 +472,6 @@ def test_a_networkx_graph_that_does_not_fit_is_refused(graph: Any, message: str)
         ({"n_nodes": 2, "edges": [[0, 1]], "edge_labels": [10**30]}, "integers .* got 10000"),
     ],
 )
-def test_json_that_is_no_graph_is_refused_with_the_reason(text: Any, message: str) -> None:
+def test_json_that_is_not_a_graph_is_refused_with_the_reason(text: Any, message: str) -> None:
     with pytest.raises(InvalidGraphError, match=message):
         Graph.from_json(json.dumps(text) if isinstance(text, dict) else text)

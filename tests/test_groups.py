@@ -1,4 +1,4 @@
-"""Groups of counts against sums over pairs of nodes, and their distances against plain vectors."""
+"""Groups of counts compared with sums over pairs, and distances with those of plain vectors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Sparse = dict[tuple[object, ...], float]
 
 
 def described(graph: Graph) -> dict[str, Sparse]:
-    """The coordinates of each group, by their definition and from distances of networkx."""
+    """The coordinates of each group by their definition, from distances of networkx."""
     n, labels = graph.n_nodes, graph.labels.tolist()
     out: dict[str, Counter[tuple[object, ...]]] = {group: Counter() for group in GROUPS}
     for (u, v), length in oracles.distances(graph).items():
@@ -113,7 +113,7 @@ def test_typical_squares_are_means_over_all_pairs(graphs: list[Graph]) -> None:
         assert value > 0
 
 
-def test_features_and_edge_labels_are_groups_only_where_there_are_any() -> None:
+def test_features_and_edge_labels_are_groups_only_if_there_are_any() -> None:
     edge = [[0, 1], [1, 0]]
     plain, bonded = Graph(edge), Graph(edge, edge_labels=edge)
     featured = Graph(edge, features=[[1], [0]])
@@ -148,12 +148,12 @@ def test_edges_are_counted_alike_in_lists_batches_parts_and_rows(graphs: list[Gr
     assert count(graphs).edges is None
 
 
-def test_edge_labels_beyond_all_measure_are_refused() -> None:
+def test_edge_labels_that_are_too_large_are_refused() -> None:
     label = MOST_EDGE_LABELS + 1
     graph = Graph([[0, 1], [1, 0]], edge_labels=[[0, label], [label, 0]])
     with pytest.raises(InvalidInputError, match=f"at most 100, got {label}"):
         count([graph], edges=True)
-    assert isinstance(count([graph]), Counts)  # kernels that do not read them do not mind
+    assert isinstance(count([graph]), Counts)  # fine for kernels that do not read them
 
 
 def test_groups_say_which_counts_they_need() -> None:
@@ -164,14 +164,14 @@ def test_groups_say_which_counts_they_need() -> None:
         group_counts(count(graphs, pairs=False, edges=True), GROUPS)
 
 
-def test_what_is_kept_with_counts_changes_no_value_and_does_not_travel() -> None:
+def test_what_counts_remember_changes_no_value_and_is_not_pickled() -> None:
     def path(n: int) -> Graph:
         return Graph(np.eye(n, k=1) + np.eye(n, k=-1))
 
     near, far = count([path(3), path(4)], edges=True), count([path(9)], edges=True)
     first = squared_distances(near, far, GROUPS)
     assert far.memo
-    again = squared_distances(near, far, GROUPS)  # from what was kept
+    again = squared_distances(near, far, GROUPS)  # from what was remembered
     turned = squared_distances(far, near, GROUPS)
     for group in GROUPS:
         np.testing.assert_array_equal(first[group], again[group])

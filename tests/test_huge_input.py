@@ -1,4 +1,4 @@
-"""Input beyond all measure is refused at once, before anything is made of it."""
+"""Enormous input is refused at once, before anything is built from it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ HUGE: tuple[dict[str, Any], ...] = (
 
 @contextmanager
 def assert_at_once() -> Iterator[None]:
-    """Within half a second and 50 MB."""
+    """Assert that a block takes at most half a second and 50 MB."""
     tracemalloc.start()
     start = time.process_time()
     try:
@@ -65,7 +65,7 @@ def from_json(data: dict[str, Any], _: Path) -> object:
 
 
 def from_settings(data: dict[str, Any], _: Path) -> object:
-    """As from the database of somebody else."""
+    """As if read from somebody else's database."""
     settings = StudySettings(space=GraphSpace(5)).to_dict()
     return StudySettings.from_dict({**settings, "space": data})
 
@@ -86,7 +86,7 @@ def test_a_huge_space_is_refused_at_once(
         way(data, tmp_path)
 
 
-def test_the_largest_spaces_are_made() -> None:
+def test_the_largest_spaces_can_be_made() -> None:
     space = GraphSpace(MAX_NODES, labels=MAX_LABELS, features=3, edge_labels=MAX_EDGE_LABELS)
     assert space.n_max == MAX_NODES
     named = GraphSpace(nodes=[f"site {i}" for i in range(MAX_NODES)])
@@ -105,7 +105,7 @@ def test_the_largest_spaces_are_made() -> None:
     ids=lambda a: str(a)[:60],
 )
 def test_large_spaces_are_made_quickly(arguments: dict[str, Any]) -> None:
-    """(5, 300) took a second and (5, 3000) 38 before rows were left out that decide nothing."""
+    """With rows that decide nothing, (5, 300) took a second and (5, 3000) took 38."""
     start = time.process_time()
     GraphSpace(**arguments)
     assert time.process_time() - start < 2.0
@@ -125,7 +125,7 @@ def ruled_spaces(draw: st.DrawFn) -> GraphSpace:
 
 @given(ruled_spaces())
 def test_rows_left_out_of_the_propagation_would_have_decided_nothing(space: GraphSpace) -> None:
-    """Against all rows: the same conflict, and the same edges and labels."""
+    """With all rows, the conflict, the edges and the labels are the same."""
     shape, structure = space.shape(space.n_max), propagation._structure
     atoms = {Edge(u, v) for u, v in shape.pairs()} | _all_paths(shape)
     atoms |= {HasLabel(v, k) for v in range(shape.n_nodes) for k in range(shape.n_labels)}

@@ -1,4 +1,4 @@
-"""What ``import bogrape`` brings along. How long it takes is measured by ``make bench``."""
+"""Modules that ``import bogrape`` loads. The time it takes is measured by ``make bench``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels against the literal sums of the paper and against GraKel."""
+"""Kernels compared with the literal sums of the paper and with GraKel."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_feature_kernel_equals_its_sum_over_pairs_of_nodes(graph_list: list[
 
 @names
 @given(st.data())
-def test_batches_with_other_sizes_and_labels_meet_where_they_overlap(
+def test_batches_with_different_sizes_and_labels_are_compared_where_they_overlap(
     name: str, data: st.DataObject
 ) -> None:
     options: dict[str, Any] = {"directed": False, "n_features": 1, "max_size": 3}
@@ -78,7 +78,7 @@ def test_raw_sp_is_grakels_shortest_path_plus_the_pairs_it_leaves_out(n: int) ->
 
 @names
 @given(st.data(), graph_lists(min_size=2, max_size=4))
-def test_kernels_ignore_the_names_of_nodes(
+def test_kernels_ignore_the_numbering_of_nodes(
     name: str, data: st.DataObject, graph_list: list[Graph]
 ) -> None:
     before, after = count(graph_list), count([data.draw(relabelled(g)) for g in graph_list])
@@ -121,7 +121,7 @@ def test_kernels_are_found_by_name_in_any_case() -> None:
     }
 
 
-def test_boxes_are_the_papers_and_its_image_for_the_ratio() -> None:
+def test_amplitude_bounds_are_the_papers_and_those_they_imply_for_the_ratio() -> None:
     assert [KERNELS[k].amplitude_bounds for k in ("ssp", "sp")] == [(1e-2, 1e2)] * 2
     assert [KERNELS[k].amplitude_bounds for k in ("essp", "esp")] == [(1e-4, 1e4)] * 2
 

@@ -1,4 +1,4 @@
-"""Noise of single observations: the model against scikit-learn, dense formulas and itself."""
+"""Noise of single observations: compared with scikit-learn, dense formulas and other forms."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_predictions_equal_those_of_scikit_learn(name: str) -> None:
 def test_repeated_measurements_count_as_their_mean_with_a_share_of_the_noise(
     name: str, times: int, variance: float, seed: int
 ) -> None:
-    """The noise that all observations share is part of what is averaged."""
+    """The noise that all observations share is averaged as well."""
     graphs, y, noise = observed(8, seed)
     gp = GraphGP(name, noise=1e-4, restarts=1, n_labels=2).fit(graphs, y, noise=noise)
     once = gp.posterior.model
@@ -118,7 +118,7 @@ def test_repeated_measurements_count_as_their_mean_with_a_share_of_the_noise(
 
 
 @every
-def test_equal_variances_are_one_noise_of_the_model(name: str) -> None:
+def test_equal_variances_equal_a_noise_of_the_model(name: str) -> None:
     graphs, y, _ = observed(20)
     share = 0.03
     own = np.full(20, share * y.var())
@@ -169,8 +169,8 @@ def test_the_likelihood_and_its_gradient_equal_the_dense_ones(
 
 
 @names
-def test_fitted_noise_is_what_the_known_variances_leave(name: str) -> None:
-    """Whatever is fitted, its likelihood is at least that of other values nearby."""
+def test_noise_is_fitted_in_addition_to_the_known_variances(name: str) -> None:
+    """The fitted values are at least as probable as others nearby."""
     graphs, y, own = observed(40)
     gp = GraphGP(name, noise="fit", n_labels=2).fit(graphs, y, noise=own)
     model = gp.posterior.model
@@ -189,7 +189,7 @@ def test_fitted_noise_is_what_the_known_variances_leave(name: str) -> None:
     assert gp.log_likelihood == pytest.approx(value, rel=1e-6, abs=1e-6)
 
 
-def test_more_observations_than_noise_is_fitted_to_all_count() -> None:
+def test_all_observations_count_if_there_are_more_than_noise_is_fitted_to() -> None:
     n = MOST_FITTED + 40
     graphs, y, own = observed(n)
     gp = GraphGP("ssp", noise="fit", n_labels=2, restarts=1).fit(graphs, y, noise=own)
@@ -292,7 +292,7 @@ def test_noisy_values_are_standardised_whatever_their_unit(
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=20), st.floats(0, 1e6))
-def test_equal_noise_leaves_every_bit_of_the_standardised_values(
+def test_equal_noise_changes_no_bit_of_the_standardised_values(
     values: list[float], noise: float
 ) -> None:
     one = standardise(np.array(values))
@@ -317,7 +317,7 @@ def test_values_that_are_not_variances_are_refused(noise: Any, message: str) -> 
         GraphGP().fit(graphs, [1.0, 2.0, 3.0], noise=noise)
 
 
-def test_the_description_says_what_noise_was_given() -> None:
+def test_the_description_mentions_the_noise_that_was_given() -> None:
     graphs, y, noise = observed(10)
     noise[5:] = math.nan
     gp = GraphGP("ssp", restarts=1).fit(graphs, y, noise=noise)

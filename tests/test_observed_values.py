@@ -1,4 +1,4 @@
-"""Standardised observations against exact fractions, and what is clipped."""
+"""Standardised observations compared with exact fractions; clipping and capping."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_scaling_by_a_power_of_two_changes_no_bit(values: list[float], power: in
 
 
 @pytest.mark.parametrize("factor", [1e-15, 1e-6, 0.1, 3.0, 1e9, 1e15])
-def test_other_factors_leave_nearly_every_bit(factor: float) -> None:
+def test_other_factors_change_hardly_any_bit(factor: float) -> None:
     rng = np.random.default_rng(0)
     same = [
         (standardise(y).y == standardise(factor * y).y).all()
@@ -52,7 +52,7 @@ def test_other_factors_leave_nearly_every_bit(factor: float) -> None:
 
 
 @pytest.mark.parametrize("offset", [1e3, -1e6, 1e9])
-def test_an_offset_costs_no_more_than_the_values_themselves_lose(offset: float) -> None:
+def test_an_offset_costs_no_more_than_the_rounding_of_the_values(offset: float) -> None:
     y = np.random.default_rng(1).normal(size=20)
     found = standardise(y + offset)
     np.testing.assert_allclose(found.y, standardise(y).y, atol=8 * math.ulp(offset))
@@ -80,7 +80,7 @@ def test_a_slip_counts_as_the_nearest_other_value(
     values = np.array(others, dtype=float)
     nearest = values.max() if slip > 0 else values.min()
     found = standardise(np.insert(values, where, slip), clip=STUDY_CLIP)
-    if values.min() == values.max():  # nothing is known of how far apart values lie
+    if values.min() == values.max():  # the spread of the values is unknown
         assert found.clipped == ()
         return
     assert found.clipped == (where,)
@@ -95,14 +95,14 @@ def test_clipping_does_not_depend_on_units(values: list[float], power: int) -> N
     assert (base.y == other.y).all()
 
 
-def test_few_values_or_half_of_them_are_no_slips() -> None:
+def test_few_values_or_half_of_them_are_not_slips() -> None:
     assert standardise(np.array([1.0, 2.0, 1e155]), clip=STUDY_CLIP).clipped == ()
     assert standardise(np.array([0.0, 1, 2, 3, 1e9, 2e9, 3e9, 4e9]), clip=STUDY_CLIP).clipped == ()
     assert standardise(np.array([0.0, 1, 2, 3, 4, 1e9]), clip=None).clipped == ()
 
 
 def _correlation(slip: float | None, clip: float | None) -> float:
-    """Between predictions and truth, of graphs that were not observed."""
+    """Correlation of predictions and truth, for graphs that were not observed."""
     graphs = GraphSpace(7).sample(60, seed=1, distinct=True)
     truth = np.array([graph.distances().mean() for graph in graphs])
     y = truth[:30].copy()
@@ -121,7 +121,7 @@ def test_one_outlier_does_not_spoil_predictions_of_other_graphs(slip: float) -> 
 
 
 @pytest.mark.parametrize("value", [1e155, -1e155, 1e308, -1.7e308])
-def test_a_study_goes_on_after_an_extreme_value_and_names_it(
+def test_a_study_continues_after_an_extreme_value_and_names_it(
     value: float, caplog: pytest.LogCaptureFixture
 ) -> None:
     study = Study(GraphSpace(5), n_initial=5, time_limit=10)
@@ -135,7 +135,7 @@ def test_a_study_goes_on_after_an_extreme_value_and_names_it(
     assert len(words) == 1  # once, not at every ask
     assert f"{value:g}" in words[0]
     assert f"trial {told[3].id}" in words[0]
-    assert study.trials[3].value == value  # what is stored is what was told
+    assert study.trials[3].value == value  # the stored value is not clipped
     proposed = [t for t in study.trials if t.origin == "proposal"]
     assert len(proposed) == 3
     assert all(math.isfinite(t.certificate["value"]) for t in proposed)
@@ -148,7 +148,7 @@ def test_a_study_goes_on_after_an_extreme_value_and_names_it(
 @given(
     st.lists(st.integers(-1000, 1000), min_size=5, max_size=30), st.sampled_from([0.5, 1.0, 3.0])
 )
-def test_bad_values_count_as_the_cap_and_good_ones_as_they_are(
+def test_bad_values_count_as_the_cap_and_good_ones_are_unchanged(
     whole: list[int], cap: float
 ) -> None:
     values = np.array(whole, dtype=float)
@@ -162,7 +162,7 @@ def test_bad_values_count_as_the_cap_and_good_ones_as_they_are(
     assert (found.mean, found.scale) == (expected.mean, expected.scale)
 
 
-def test_a_long_tail_of_bad_values_no_longer_hides_the_good_ones() -> None:
+def test_with_a_cap_a_long_tail_of_bad_values_does_not_hide_the_good_ones() -> None:
     space = GraphSpace(8, labels=2)
     graphs = space.sample(80, seed=3)
     y = np.array([float(graph.n_edges + 3 * graph.labels.sum()) for graph in graphs])

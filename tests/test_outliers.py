@@ -1,4 +1,4 @@
-"""Suspicious observations are named, and only they; without them the fit is the ordinary one."""
+"""Suspicious observations are named, and hardly any others; without any, the fit is unchanged."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_gross_errors_are_named_and_do_no_harm(wrong: dict[int, float]) -> None:
     assert off < usual
 
 
-def test_without_gross_errors_hardly_any_is_named_and_nothing_changes() -> None:
+def test_without_gross_errors_hardly_any_value_is_named_and_nothing_changes() -> None:
     n_named = 0
     for seed in range(5):
         values = noisy(24, seed, {})
@@ -60,7 +60,7 @@ def test_without_gross_errors_hardly_any_is_named_and_nothing_changes() -> None:
     assert n_named <= 2  # of 120
 
 
-def test_the_rule_is_leave_one_out_as_it_is_said() -> None:
+def test_the_rule_is_leave_one_out_as_documented() -> None:
     values = noisy(20, 3, {7: 12.0})
     model = fitted(values, "fit").posterior.model
     extra = np.zeros(20)
@@ -68,7 +68,7 @@ def test_the_rule_is_leave_one_out_as_it_is_said() -> None:
     with_noise = replace(model, own_noise=extra)
     covariance = with_noise.covariance()
     expected = np.zeros(20)
-    for i in range(20):  # by leaving out each one, as plain algebra
+    for i in range(20):  # leave each one out, in plain algebra
         rest = np.arange(20) != i
         weights = np.linalg.solve(covariance[np.ix_(rest, rest)], covariance[rest, i])
         error = abs(model.y[i] - weights @ model.y[rest])
@@ -79,7 +79,7 @@ def test_the_rule_is_leave_one_out_as_it_is_said() -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40))
-def test_far_values_follow_the_units_and_are_a_fifth_at_most(values: list[float]) -> None:
+def test_far_values_follow_the_units_and_are_at_most_a_fifth(values: list[float]) -> None:
     y = np.round(np.array(values), 3)
     found = far_values(y)
     assert (found > 0).sum() <= 0.2 * len(y)

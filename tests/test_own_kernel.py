@@ -1,4 +1,4 @@
-"""Kernels of your own: fitted as the textbook says, and checked before anything is believed."""
+"""Kernels of users: fitted as in the textbook, and checked before they are used."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def data(n: int = 12, seed: int = 0) -> tuple[list[Any], np.ndarray]:
 
 
 def literal_gaussian(left: list[Any], right: list[Any], scale: float) -> np.ndarray:
-    """From networkx's distances, cell by cell."""
+    """`Gaussian` from networkx's distances, cell by cell."""
     out = np.zeros((len(left), len(right)))
     for i, a in enumerate(left):
         for j, b in enumerate(right):
@@ -72,7 +72,7 @@ def test_predictions_are_those_of_the_textbook(
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(), GaussianWithGradients()])
-def test_a_length_scale_is_fitted_to_the_largest_likelihood(kernel: Gaussian) -> None:
+def test_a_fitted_length_scale_has_the_largest_likelihood(kernel: Gaussian) -> None:
     graphs, y = data(14, 3)
     gp = GraphGP(kernel, noise=1e-2, n_labels=3).fit(graphs, y)
     found = gp.hyperparameters["scale"]
@@ -130,7 +130,7 @@ def test_hyperparameters_of_a_kernel_are_fitted_to_a_part_of_many_observations()
 
 
 class Wrong(Laplacian):
-    """A kernel with one thing wrong."""
+    """A kernel with one mistake."""
 
     def __init__(self, **instead: Any) -> None:
         self.__dict__.update(instead)
@@ -173,7 +173,7 @@ def numbers_of(left: Counts, right: Counts) -> np.ndarray:
         ({"amplitude_bounds": (1.0, 0.5)}, "0 < low < high for the range of amplitude_bounds"),
     ],
 )
-def test_a_kernel_that_is_none_is_refused_with_the_reason(
+def test_an_invalid_kernel_is_refused_with_the_reason(
     instead: dict[str, Any], message: str
 ) -> None:
     graphs, y = data()
@@ -181,8 +181,8 @@ def test_a_kernel_that_is_none_is_refused_with_the_reason(
         GraphGP(Wrong(**instead), n_labels=3).fit(graphs, y)
 
 
-def test_a_kernel_that_is_indefinite_elsewhere_is_found_out_by_a_negative_variance() -> None:
-    """On the observations alone it looks positive."""
+def test_a_kernel_that_is_indefinite_elsewhere_is_detected_by_a_negative_variance() -> None:
+    """On the observations alone it is positive definite."""
 
     class Indefinite(Laplacian):
         def cross(self, left: Counts, right: Counts) -> np.ndarray:
@@ -223,7 +223,7 @@ def test_wrong_gradients_are_refused() -> None:
         GraphGP(Other(), n_labels=3).fit(graphs, y)
 
 
-# -- what it is called, and what it is not --------------------------------------------------------
+# -- names and flags ------------------------------------------------------------------------------
 
 
 def test_a_kernel_can_be_registered_and_chosen_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,12 +245,12 @@ def test_a_kernel_can_be_registered_and_chosen_by_name(monkeypatch: pytest.Monke
         (np.dot, "derives from bogrape.kernels.Kernel, got"),
     ],
 )
-def test_what_cannot_be_registered(thing: Any, message: str) -> None:
+def test_objects_that_cannot_be_registered_are_refused(thing: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         register_kernel(thing)
 
 
-def test_the_paper_s_kernels_cannot_be_replaced() -> None:
+def test_the_papers_kernels_cannot_be_replaced() -> None:
     with pytest.raises(TypeError):
         KERNELS["ssp"] = KERNELS["sp"]  # type: ignore[index]
     with pytest.raises(TypeError, match=r"derive from bogrape\.kernels\.Kernel"):
@@ -258,7 +258,7 @@ def test_the_paper_s_kernels_cannot_be_replaced() -> None:
 
 
 class Pretender(Edges):
-    """Has the flags of SSP, and is not SSP."""
+    """A kernel with the flags of SSP that is not SSP."""
 
     exponential = False
 
@@ -282,7 +282,7 @@ def test_a_kernel_is_abstract_until_it_has_values() -> None:
 
 @dataclass(frozen=True)
 class Believing(GaussianWithGradients):
-    """A kernel that is sure of its length scale, and compares labels by itself."""
+    """A kernel with narrow priors, which compares labels by itself."""
 
     name = "believing"
     includes_features = True
@@ -291,7 +291,7 @@ class Believing(GaussianWithGradients):
         return {"scale": LogNormal(math.log(0.5), 1e-4), "alpha": LogNormal(math.log(2.0), 1e-4)}
 
 
-def test_a_prior_holds_hyperparameters_where_it_is_sure_of_them() -> None:
+def test_narrow_priors_determine_the_hyperparameters() -> None:
     graphs = GraphSpace(6, labels=2).sample(12, seed=1)
     found = GraphGP(Believing()).fit(graphs, [g.n_edges for g in graphs]).hyperparameters
     assert found["scale"] == pytest.approx(0.5, rel=1e-2)
@@ -300,7 +300,7 @@ def test_a_prior_holds_hyperparameters_where_it_is_sure_of_them() -> None:
 
 
 class EdgeLabels(Kernel):
-    """A kernel that sees the mean edge label only."""
+    """A kernel that sees only the mean edge label."""
 
     name = "edge labels"
     labelled = False

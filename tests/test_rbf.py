@@ -1,4 +1,4 @@
-"""The kernel ``rbf`` and its fit: against scikit-learn, finite differences and symmetries."""
+"""The kernel ``rbf`` and its fit: scikit-learn, finite differences and symmetries."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_a_value_does_not_depend_on_the_batch(data: st.DataObject, graphs: list[
     assert (alone[0] == kernel.cross(whole, whole)[i]).all()
 
 
-def test_bond_orders_tell_graphs_apart() -> None:
+def test_bond_orders_distinguish_graphs() -> None:
     path = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
     single, double = Graph(path, edge_labels=path), Graph(path, edge_labels=2 * path)
     counts = count([single, double], edges=True)
@@ -145,7 +145,7 @@ def test_bond_orders_tell_graphs_apart() -> None:
     assert mean == pytest.approx([1.0, 2.0], abs=1e-3)
 
 
-def test_direction_reachability_and_size_tell_graphs_apart() -> None:
+def test_direction_reachability_and_size_distinguish_graphs() -> None:
     chain = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
     star = [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
     pieces = [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
@@ -162,7 +162,7 @@ def test_a_kernel_that_is_not_scaled_says_what_to_do() -> None:
         RBF().cross(counts, counts)
 
 
-def test_the_name_is_taken_and_found() -> None:
+def test_the_kernel_is_found_by_its_name_which_is_reserved() -> None:
     from bogrape.kernels import register_kernel
 
     assert get_kernel("RBF") == RBF()
@@ -210,7 +210,7 @@ def test_the_fit_is_a_maximum_of_the_posterior_density(seed: int) -> None:
         assert log_posterior(gp, drawn) <= top
 
 
-def test_the_derivatives_of_the_loss_are_its_finite_differences(
+def test_the_derivatives_of_the_loss_agree_with_finite_differences(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import bogrape.joint_fitting as joint_fitting
@@ -236,7 +236,7 @@ def test_the_derivatives_of_the_loss_are_its_finite_differences(
 
 
 def test_fitted_noise_of_the_papers_kernels_has_a_prior_too() -> None:
-    """Two observations say nothing about noise, so it stays where its prior is."""
+    """Two observations say nothing about noise, so it stays near its prior."""
     graphs, _ = problem(2)
     for name in ("ssp", "esp"):
         gp = GraphGP(name, noise="fit", alpha=1.0, beta=1.0).fit([graphs[0]] * 2, [1.0, 1.0])
@@ -268,7 +268,7 @@ NAMES = ["alpha", *(f"length_{group}" for group in LENGTHS)]
     ],
     ids=["empty", "of another kernel", "text", "nan", "negative", "huge"],
 )
-def test_a_start_that_makes_no_sense_is_passed_over(start: dict[str, Any]) -> None:
+def test_an_invalid_start_is_ignored(start: dict[str, Any]) -> None:
     graphs, y = problem(10)
     plain = GraphGP("rbf", space=SPACE).fit(graphs, y)
     assert GraphGP("rbf", space=SPACE).fit(graphs, y, start=start).hyperparameters == (
@@ -277,7 +277,7 @@ def test_a_start_that_makes_no_sense_is_passed_over(start: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize(("scale", "shift"), [(1e-9, 0.0), (-3.0, 1e4), (1e12, -5.0)])
-def test_units_of_the_objective_change_nothing_but_units(scale: float, shift: float) -> None:
+def test_predictions_follow_the_units_of_the_objective(scale: float, shift: float) -> None:
     graphs, y = problem(20)
     one = GraphGP("rbf", noise="fit", space=SPACE).fit(graphs, y)
     other = GraphGP("rbf", noise="fit", space=SPACE).fit(graphs, scale * y + shift)
@@ -298,7 +298,7 @@ def test_any_observations_can_be_fitted(data: tuple[list[Graph], list[float]]) -
     assert gp.describe()
 
 
-def test_scales_come_from_the_space_and_not_from_what_was_observed() -> None:
+def test_scales_come_from_the_space_and_not_from_the_observations() -> None:
     graphs, y = problem(30)
     near = [graph for graph in graphs if graph.n_edges < 9]
     assert 2 <= len(near) < 30
@@ -324,7 +324,7 @@ def test_without_enough_random_graphs_the_observed_ones_give_the_scales(
     found = GraphGP("rbf", space=space).fit(graphs, y).posterior.model.kernel
     assert isinstance(found, RBF)
     assert found.scales == RBF().scaled_to(count(graphs, edges=True)).scales
-    scaled_to_space.cache_clear()  # what it remembers is not true of the space
+    scaled_to_space.cache_clear()  # the cached scales are wrong for this space
 
 
 def test_many_observations_fit_length_scales_to_a_part_and_predict_from_all() -> None:
@@ -351,7 +351,7 @@ def test_many_observations_fit_length_scales_to_a_part_and_predict_from_all() ->
 # -- errors, words, copies --------------------------------------------------------------------
 
 
-def test_what_the_kernel_was_not_scaled_to_is_refused() -> None:
+def test_graphs_of_a_kind_the_kernel_was_not_scaled_to_are_refused() -> None:
     graphs, y = problem(6)
     plain, _ = problem(6, GraphSpace(6, labels=3))
     with pytest.raises(InvalidInputError, match="got graphs with features and edge labels"):
@@ -364,14 +364,14 @@ def test_what_the_kernel_was_not_scaled_to_is_refused() -> None:
         gp.predict(plain)
 
 
-def test_there_is_no_feature_kernel_beside_it() -> None:
+def test_there_is_no_additional_feature_kernel() -> None:
     graphs, y = problem(8)
     assert GraphGP("rbf").fit(graphs, y).hyperparameters["beta"] == 0.0
     with pytest.raises(InvalidInputError, match="the kernel 'rbf', which has none"):
         GraphGP("rbf", beta=1.0)
 
 
-def test_it_says_what_matters_most() -> None:
+def test_the_kernel_says_what_matters_most() -> None:
     counts = count(problem(5)[0], edges=True)
     kernel = RBF(length_within_2=0.3, length_edge_labels=0.6).scaled_to(counts)
     (said,) = kernel.in_words(3)

@@ -1,4 +1,4 @@
-"""Long records are made by name, and long calls name what they pass."""
+"""Long records and long calls use keyword arguments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MANY_FIELDS = 5
 MOST_FIELDS_BY_POSITION = 2
 MOST_ARGUMENTS_BY_POSITION = 7
 
-#: What may be made by position all the same, with the reason.
+#: Records that may be made with positional arguments nevertheless, with the reason.
 BY_POSITION = {
     GraphSpace: "public: GraphSpace(6, 2) reads like the call of a function",
     Shape: "public, for authors of rules: the first arguments of GraphSpace",
@@ -37,7 +37,7 @@ BY_POSITION = {
     FittedSurrogate: "public: a model and what it was fitted to, as in fit(graphs, y)",
     Counts: "public, for authors of kernels, and made in inner loops",
 }
-# Columns of a table have no names to pass them by.
+# Columns of a table have no names for keyword arguments.
 MANY_OF_A_KIND = {"Table"}
 
 
@@ -55,7 +55,7 @@ def records(package: ModuleType) -> set[type]:
 
 
 def modules(package: ModuleType) -> Iterator[ModuleType]:
-    """The package and all modules in it but those that need an extra which is not installed."""
+    """The package and its modules, except those that need an extra which is not installed."""
     yield package
     prefix = f"{package.__name__}."
     for entry in pkgutil.walk_packages(package.__path__, prefix, onerror=lambda _: None):
@@ -70,7 +70,7 @@ def too_long_by_position(record: type) -> bool:
 
 
 def long_calls(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Line and callee of each call with more arguments by position than a reader can tell apart."""
+    """Line and callee of each call with too many positional arguments."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and len(node.args) > MOST_ARGUMENTS_BY_POSITION:
             callee = ast.unparse(node.func)
@@ -79,7 +79,7 @@ def long_calls(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("package", [bogrape, benchmarks])
-def test_frozen_records_of_more_than_four_fields_are_made_by_name(package: ModuleType) -> None:
+def test_frozen_records_of_more_than_four_fields_take_keywords(package: ModuleType) -> None:
     found = records(package)
     assert found
     long = {record for record in found if too_long_by_position(record)}
@@ -92,7 +92,7 @@ def test_every_exception_is_still_needed(exception: type) -> None:
 
 
 @pytest.mark.parametrize("package", [bogrape, benchmarks])
-def test_no_call_passes_eight_or_more_arguments_by_position(package: ModuleType) -> None:
+def test_no_call_has_eight_or_more_positional_arguments(package: ModuleType) -> None:
     (folder,) = package.__path__
     files = sorted(Path(folder).rglob("*.py"))
     assert files
@@ -104,7 +104,7 @@ def test_no_call_passes_eight_or_more_arguments_by_position(package: ModuleType)
     assert found == set()
 
 
-def test_the_guards_notice_what_they_forbid() -> None:
+def test_violations_are_noticed() -> None:
     @dataclasses.dataclass(frozen=True)
     class Five:
         a: int

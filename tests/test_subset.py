@@ -1,4 +1,4 @@
-"""Which observations a model is made from when there are too many."""
+"""The observations that a model is fitted to when there are too many."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def counts(n: int) -> Counts:
 
 @settings(max_examples=60)
 @given(st.integers(4, 60), st.integers(5, 200), st.integers(0, 99), st.data())
-def test_the_chosen_ones_include_the_best_the_latest_and_the_best_to_beat(
+def test_chosen_observations_include_the_best_the_latest_and_the_best_to_beat(
     n: int, n_all: int, seed: int, data: st.DataObject
 ) -> None:
     y = values(n_all, seed)
@@ -44,7 +44,7 @@ def test_all_are_taken_when_there_are_few() -> None:
 
 @given(st.integers(0, 99))
 @settings(max_examples=20)
-def test_each_one_that_fills_the_space_is_the_farthest_from_all_before(seed: int) -> None:
+def test_each_point_that_fills_the_space_is_the_farthest_from_all_before(seed: int) -> None:
     rng = np.random.default_rng(seed)
     points = rng.integers(0, 5, (30, 3)).astype(float)
     taken = [points[i] for i in (0, 1)]
@@ -58,7 +58,7 @@ def test_points_that_coincide_are_taken_once_each() -> None:
     assert sorted(_spread(np.zeros((5, 2)), np.zeros((1, 2)), 5)) == [0, 1, 2, 3, 4]
 
 
-def test_those_that_fill_the_space_lie_farther_apart_than_random_ones() -> None:
+def test_chosen_observations_leave_smaller_gaps_than_random_ones() -> None:
     points = _coordinates(counts(200))
     y = values(200, 1)
 

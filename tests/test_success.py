@@ -1,4 +1,4 @@
-"""The model of success against scikit-learn's classifier, and what it must learn."""
+"""The model of success compared with scikit-learn's classifier, and a rule it must learn."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Known(Kernel):  # type: ignore[misc]
 
 
 def outcomes_of(n: int, seed: int) -> tuple[list[Any], Any]:
-    """Graphs, and whether they have a node of label 1 next to no other: a structural rule."""
+    """Graphs, and True for those that obey a structural rule: no edge joins two labels 1."""
     graphs = SPACE.sample(n, seed=seed, distinct=True)
     alone = [not (g.adjacency[np.ix_(g.labels == 1, g.labels == 1)]).any() for g in graphs]
     return graphs, np.array(alone)
@@ -59,7 +59,7 @@ def test_latent_posterior_is_that_of_scikit_learn(kernel: Any) -> None:
     covariance = _all_against_all(latent, counts)
     oracle = GaussianProcessClassifier(Known(covariance), optimizer=None)
     rows = np.arange(len(graphs), dtype=float)[:, None]
-    if abs(latent.y_mean) > 1e-12:  # scikit-learn knows no mean: compare ours without it
+    if abs(latent.y_mean) > 1e-12:  # scikit-learn has no mean: compare ours without it
         model = _without_mean(model, good[:40])
     oracle.fit(rows[:40], good[:40])
     mean, std = model.posterior.mean_std(counts)
@@ -88,7 +88,7 @@ def _without_mean(model: SuccessModel, good: Any) -> SuccessModel:
 
 
 def _latent_of(estimator: Any, rows: Any) -> tuple[Any, Any]:
-    """Algorithm 3.2 of Rasmussen and Williams, from what scikit-learn keeps."""
+    """Algorithm 3.2 of Rasmussen and Williams, from the attributes of scikit-learn's estimator."""
     from scipy.linalg import solve
 
     k = estimator.kernel_(estimator.X_train_, rows)
@@ -109,7 +109,7 @@ def test_probability_is_near_the_integral(mean: float, std: float) -> None:
 
 
 @given(st.integers(0, 2**16), st.integers(4, 12), st.floats(-3, 3), st.floats(0.1, 15))
-def test_the_mode_is_a_mode(seed: int, n: int, mean: float, scale: float) -> None:
+def test_the_mode_satisfies_its_equation(seed: int, n: int, mean: float, scale: float) -> None:
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(n, n))
     covariance = scale * (root @ root.T / n + 1e-3 * np.eye(n))
@@ -120,7 +120,7 @@ def test_the_mode_is_a_mode(seed: int, n: int, mean: float, scale: float) -> Non
 
 
 @given(st.integers(0, 2**16), st.integers(4, 10), st.floats(-1, 1), st.floats(-1, 2))
-def test_slopes_of_the_evidence_are_its_differences(
+def test_slopes_of_the_evidence_agree_with_finite_differences(
     seed: int, n: int, mean: float, log_scale: float
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -156,7 +156,7 @@ def test_it_learns_a_hidden_rule_from_thirty_outcomes() -> None:
     assert np.mean(right) > 0.85
 
 
-def test_what_is_no_outcome_is_refused() -> None:
+def test_invalid_outcomes_are_refused() -> None:
     graphs, good = outcomes_of(6, 0)
     with pytest.raises(InvalidInputError, match="True or False for each of 6"):
         SuccessModel.fit(graphs, good[:5])

@@ -1,4 +1,4 @@
-"""What the wheel holds: the package with its data files, test problems included, no benchmarks."""
+"""Contents of the wheel: the package with its data files and test problems, no benchmarks."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def files(folder: Path) -> set[str]:
-    """Relative names of all files, without those that Python or a search for facts leave behind."""
+    """Relative names of all files, except those left behind by Python or a search for facts."""
     found = (path for path in folder.rglob("*") if path.is_file())
     left_behind = (".pyc", ".tried")
     return {str(path.relative_to(folder)) for path in found if path.suffix not in left_behind}
 
 
-def test_the_wheel_holds_all_files_of_the_package_and_no_benchmarks(wheel: Path) -> None:
+def test_the_wheel_contains_all_files_of_the_package_and_no_benchmarks(wheel: Path) -> None:
     shipped = {name for name in files(wheel) if ".dist-info/" not in name}
     assert shipped == files(ROOT / "src")
     assert {name.split("/")[0] for name in shipped} == {"bogrape", "_bogrape_command.py"}
@@ -63,7 +63,7 @@ def test_the_wheel_holds_all_files_of_the_package_and_no_benchmarks(wheel: Path)
     assert not {name for name in shipped if "benchmark" in name}
 
 
-def test_problems_of_the_wheel_give_the_values_they_give_here(wheel: Path, tmp_path: Path) -> None:
+def test_problems_of_the_wheel_give_the_same_values_as_here(wheel: Path, tmp_path: Path) -> None:
     pytest.importorskip("rdkit")
     done = subprocess.run(
         [sys.executable, "-I", "-c", CODE, str(wheel), *PROBLEMS],

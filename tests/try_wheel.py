@@ -29,7 +29,7 @@ study = minimize(lambda graph: graph.n_edges, space, n_iterations=2, n_initial=3
 assert study.best.value >= 4, study.best.value
 """
 
-# What needs an extra, and the extra that must be named.
+# Code that needs an extra, and the extra that its error must name.
 MISSING = {
     "import bogrape.molecules": "molecules",
     "from bogrape import GraphSpace, Study\n"
@@ -82,7 +82,7 @@ def main(folder: Path) -> None:
             assert done.returncode == 0, done.stdout + done.stderr
             return done.stdout.strip()
 
-        must(python, "-c", IMPORT)  # compiles; the second one counts
+        must(python, "-c", IMPORT)  # compiles, so that the second time counts
         print(must(python, "-c", IMPORT))
         command = away / "venv" / "bin" / "bogrape"
         print(must(command, "--version"))

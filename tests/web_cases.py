@@ -41,13 +41,13 @@ def client(url: str, *, base: str = HOST, **given: Any) -> Iterator[Any]:
 
 
 def mark(browser: Any, path: str = "/") -> str:
-    """What forms of a page carry against forgery."""
+    """The token that forms of a page carry against forgery."""
     found = re.search(r'<meta name="csrf" content="([0-9a-f]+)">', browser.get(path).text)
     assert found is not None
     return found[1]
 
 
 def send(browser: Any, path: str, fields: dict[str, Any], **more: Any) -> Any:
-    """A form filled in on a page."""
+    """Send a form of a page, filled in."""
     page = {"csrf": mark(browser), **fields}
     return browser.post(path, data=page, headers={"accept": "text/html"}, **more)

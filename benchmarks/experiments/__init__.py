@@ -1,8 +1,8 @@
 """The paper's experiments, each in a file of its own that registers itself.
 
-An `Experiment` is a `Plan` (which problems, methods and replications, and with which budget), a
-function that runs one replication in a process of its own, and functions that make tables and a
-figure of the results. Files are read when an experiment is first asked for.
+An `Experiment` is a `Plan` (problems, methods, replications and budget), a function that runs one
+replication in a process of its own, and functions that make tables and a figure from the results.
+The files are imported when an experiment is first requested.
 
 >>> "synthetic" in experiment_names()
 True
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Acquisition values computed for one proposal. Budgets are counted in work and not in seconds, so
-# that results do not depend on what else the machine does; None is a proof by the time limit.
+# that results do not depend on the load of the machine; None is a proof within the time limit.
 SEARCHES: dict[str, int | None] = {
     "weak": 2_500,
     "local": 50_000,
@@ -43,8 +43,8 @@ class Plan:
 
     Attributes:
         problems: names of `get_problem`.
-        methods: what is compared: optimisers, kernels, settings.
-        replications: seeds 0, 1, ...: of the initial design and of the problem's random parts.
+        methods: optimisers, kernels or settings to compare.
+        replications: number of seeds 0, 1, ... (of the initial design and of random objectives).
         n_initial: graphs observed before the first proposal, or that a surrogate is trained on.
         n_iterations: proposals, or graphs a surrogate is tested on.
         time_limit: seconds for one proposal, where proofs are attempted.
@@ -73,7 +73,7 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """One replication of one method on one problem: what becomes a line of results."""
+    """One replication of one method on one problem; its result is one line of a file."""
 
     experiment: str
     problem: str
@@ -88,7 +88,7 @@ class Task:
 
     @property
     def record(self) -> Record:
-        """The head of its line."""
+        """The first entries of its line."""
         head = {"problem": self.problem, "method": self.method, "seed": self.seed}
         return {"experiment": self.experiment, **head, **self.settings}
 
@@ -102,12 +102,12 @@ class Experiment:
         title: a one-line description.
         source: its place in the paper.
         plan: the paper's protocol.
-        short: minutes instead of days; the results name the reductions.
-        quick: seconds, to check that everything works.
-        settings: what a task of a method needs to know besides its key.
-        run: does a task; what it returns is added to the task's record.
+        short: a plan of minutes instead of days; the results name its reductions.
+        quick: a plan of seconds, to check that everything works.
+        settings: budget and limits of a task, for a plan and a method.
+        run: runs a task; its result is added to the task's record.
         tables: Markdown from its records and references (`benchmarks.statistics.joined`).
-        figure: a picture from the same, where there is one.
+        figure: a figure from the same, if it has one.
         page: the document in ``docs`` that shows them.
     """
 
@@ -143,7 +143,7 @@ _EXPERIMENTS: dict[str, Experiment] = {}
 
 
 def register(experiment: Experiment) -> Experiment:
-    """Make an experiment known."""
+    """Add an experiment, which `get_experiment` then finds by its name."""
     if experiment.name in _EXPERIMENTS:
         raise InvalidInputError(f"an experiment named {experiment.name!r} already exists")
     _EXPERIMENTS[experiment.name] = experiment

@@ -12,7 +12,7 @@ from . import SEARCHES, Plan, Task
 
 
 def budget(plan: Plan, method: str) -> dict[str, Any]:
-    """The budget of a plan; that of a proposal only for the methods that look at it."""
+    """Budget of a run; that of a single proposal only for the methods that use it."""
     own = _of_a_proposal(plan.search, plan) if is_bogrape(method) else {}
     return {"n_initial": plan.n_initial, "n_iterations": plan.n_iterations, **own}
 
@@ -26,13 +26,13 @@ def _of_a_proposal(search: str, plan: Plan) -> dict[str, Any]:
 
 
 def run_optimiser(task: Task) -> dict[str, Any]:
-    """A replication of the optimiser that the method names, up to a colon."""
+    """Run the optimiser that the method names before its colon, if it has one."""
     optimiser = task.method.partition(":")[0]
     return replicate(task.problem, optimiser, task.seed, **task.settings)
 
 
 def after_colon(method: str, what: str) -> float:
-    """The number in a method such as ``ssp:60``; ``what`` says what it stands for."""
+    """The number in a method such as ``ssp:60``; ``what`` describes it in the error."""
     try:
         return float(method.partition(":")[2])
     except ValueError:

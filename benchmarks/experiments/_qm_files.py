@@ -27,7 +27,7 @@ def load(name: str, limit: int | None = None) -> Dataset:
     folder = os.environ.get(FOLDER)
     if not folder:
         raise InvalidInputError(
-            f"this experiment draws molecules from the file of {name}; say where it is with "
+            f"this experiment draws molecules from the file of {name}; name its folder with "
             f"--data FOLDER (files {', '.join(_FILES[name])})"
         )
     for file in _FILES[name]:

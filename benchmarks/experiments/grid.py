@@ -26,7 +26,7 @@ _REACHED = 0.01  # kW
 
 
 def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:  # noqa: ARG001
-    """Losses in kW of every seed, and after how many evaluations the optimum was reached."""
+    """Losses in kW per seed, and the number of evaluations that reached the optimum."""
     runs = group(records)
     seeds = sorted({seed for run in runs.values() for seed in run.seeds})
     rows = []
@@ -65,7 +65,7 @@ def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:
 
 
 def first_reached(values: Sequence[float]) -> int | None:
-    """The number of the first evaluation with the published optimum; None if there is none."""
+    """Number of the first evaluation that reached the published optimum, or None."""
     for number, value in enumerate(values, 1):
         if math.exp(value) <= PUBLISHED_KW + _REACHED:
             return number

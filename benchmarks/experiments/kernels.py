@@ -1,4 +1,4 @@
-r"""Accuracy of Gaussian processes: RMSE and MNLL of every kernel over sizes of molecules.
+r"""Accuracy of Gaussian processes: RMSE and MNLL of every kernel, by size of molecules.
 
 The paper's two tables: 20 random molecules of N atoms to train on, 100 to test on, values by the
 network trained on QM7. With predictions :math:`m_i` and deviations :math:`s_i` of observations,
@@ -86,7 +86,7 @@ def run(task: Task) -> dict[str, Any]:
 
 
 def scores(y: FloatArray, mean: FloatArray, std: FloatArray) -> dict[str, float]:
-    """RMSE, MNLL, and the spread of the true values to compare the RMSE with."""
+    """RMSE, MNLL, and the standard deviation of the true values, to compare the RMSE with."""
     error = (y - mean) ** 2
     return {
         "rmse": float(np.sqrt(error.mean())),
@@ -96,7 +96,7 @@ def scores(y: FloatArray, mean: FloatArray, std: FloatArray) -> dict[str, float]
 
 
 def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:  # noqa: ARG001
-    """RMSE and MNLL, ours beside the paper's."""
+    """RMSE and MNLL, next to the paper's."""
     problems = list(dict.fromkeys(record["problem"] for record in records))
     number = Counter((record["problem"], record["method"]) for record in records)
     most = {
@@ -111,13 +111,13 @@ def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:
         "Replications: "
         + ", ".join(f"{problem} {n}" for problem, n in most.items())
         + (f" (fewer: {', '.join(fewer)})" if fewer else "").replace("*", "\\*")
-        + ". Cells are mean (standard deviation) over them; behind the stroke, the paper's mean. "
-        "A star adds the feature term to a kernel of the literature; ssp, sp, essp and esp have "
-        "it, and lack it with a minus.",
+        + ". Cells are mean (standard deviation) over them; after the slash, the paper's mean. "
+        "A star adds the feature term to a kernel of the literature; ssp, sp, essp and esp "
+        "include it, and a minus removes it.",
         f"RMSE. Standard deviation of the true values: {spread}.",
         _table(records, problems, "rmse", PAPER_RMSE),
         "MNLL, median over replications instead of the mean, which a single overconfident fit "
-        "decides; in brackets the mean.",
+        "dominates; in brackets the mean.",
         _table(records, problems, "mnll", PAPER_MNLL),
     ]
     return "\n\n".join(parts)

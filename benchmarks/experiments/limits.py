@@ -1,4 +1,4 @@
-"""Ablation of the time limit of a proposal, with the gap it leaves (Figures 5 and 6)."""
+"""Ablation of the time limit of a proposal, with the remaining gaps (Figures 5 and 6)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def gaps(runs: Runs) -> FloatArray:
     """The gap of every proposal (`Proposal.gap`); infinite where there is no bound.
 
     Gaps are in standard deviations of the values observed until then. Records made before gaps had
-    this unit hold none, but all that it takes to compute them.
+    this unit contain no gaps, but everything needed to compute them.
     """
     return np.array([gap for record in runs.records for gap in _gaps(record)])
 
@@ -77,7 +77,7 @@ def gap_table(records: Sequence[Record]) -> str:
 
 
 def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:
-    """The gap at each limit, then what it means for the optimisation."""
+    """The gap at each limit, then the results of the optimisation."""
     words = (
         "Gap between value and bound over all proposals, in standard deviations (sd) of the values "
         "observed until then."

@@ -2,8 +2,8 @@
 
 Problems are ``qm7-10``, for example: 30 random molecules of 10 heavy atoms with standard normal
 values and noise 1e-6; or instances of `benchmarks.trajectories`, such as ``qm7-10+20``, with fitted
-noise. A proof at 10 or 12 atoms begins with the list of skeletons. It is made before the clock of
-the solve starts, as it is kept in files from then on; `skeleton_seconds` is what that took.
+noise. A proof at 10 or 12 atoms begins with the list of skeletons. The list is made before the
+solve is timed, since it is stored in files from then on; `skeleton_seconds` is the time it took.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def settings(plan: Plan, method: str) -> dict[str, Any]:
 
 
 def instance(problem: str, seed: int) -> Instance:
-    """An instance of a trajectory, or random molecules with random values."""
+    """Instance of a trajectory, or random molecules with random values."""
     if "+" in problem:
         return of_trajectory(problem, seed)
     data, _, size = problem.partition("-")
@@ -63,7 +63,7 @@ def instance(problem: str, seed: int) -> Instance:
 
 
 def fit(case: Instance, problem: str, kernel: KernelName) -> GraphGP:
-    """The Gaussian process of an instance: noise is fitted where there is any to speak of."""
+    """The Gaussian process of an instance; its noise is fitted on trajectories only."""
     if "+" in problem:
         return fitted(case, kernel)
     return GraphGP(kernel, space=case.space).fit(case.graphs, case.values)
@@ -103,7 +103,7 @@ def _processor_seconds() -> float:
 
 
 def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:  # noqa: ARG001
-    """A row per set of molecules, kind of values, kernel and acquisition."""
+    """One row per set of molecules, kind of values, kernel and acquisition."""
     header = ["molecules", "observations", "kernel", "acquisition", "proved", "median (s)"]
     header += ["worst (s)", "processor, median (s)", "worst (s)", "median gap", "worst gap"]
     rows = []

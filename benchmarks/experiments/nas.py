@@ -29,7 +29,7 @@ PLAN = Plan(
 
 
 def run(task: Task) -> dict[str, Any]:
-    """A replication, with the rank of its best architecture among all of the table."""
+    """Run a replication; adds the rank of its best architecture in the table."""
     from bogrape.problems.nas_bench_graph import rank
 
     found = run_optimiser(task)
@@ -82,7 +82,7 @@ def ranks_table(runs: dict[tuple[str, str], Runs]) -> str:
 
 
 def performance_table(runs: dict[tuple[str, str], Runs]) -> str:
-    """The same with performances, the larger the better."""
+    """The same for the test performance; larger is better."""
     methods = methods_of(runs)
     rows = []
     for problem in problems_of(runs):
@@ -95,7 +95,7 @@ def performance_table(runs: dict[tuple[str, str], Runs]) -> str:
 
 
 def in_top_three(records: Sequence[Record], method: str = "rbf") -> int:
-    """On how many data sets the median rank of a method is 3 or less."""
+    """Number of data sets on which the median rank of a method is 3 or less."""
     assert is_bogrape(method)
     runs = group(records)
     return sum(

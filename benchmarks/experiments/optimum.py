@@ -1,7 +1,7 @@
-"""The worth of the optimum: one surrogate, its acquisition searched more and more thoroughly.
+"""Benefit of the optimum: one surrogate, with searches of increasing strength.
 
 Not in the paper. All methods of a replication have the same problem, initial design and seeds; they
-differ in how good a graph they find for the same acquisition function.
+differ in how well they optimise the same acquisition function.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Two properties of molecules at once: QED and synthetic accessibility (not in the paper).
 
 A Pareto search is compared with random sampling and with evolution of a weighted sum, from the same
-initial molecules and with the same number of evaluations. What counts is the hypervolume of the
-front: QED counts from 0, accessibility from 6, beyond which molecules are hard to make.
+initial molecules and with the same number of evaluations. They are compared by the hypervolume of
+the front: QED counts from 0, accessibility from 6, above which molecules are hard to make.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ REFERENCE = {"qed": 0.0, "sa": 6.0}
 GOALS = Goals({"qed": "maximize", "sa": "minimize"}, "pareto", REFERENCE)
 METHODS = ("bogrape", "evolution of a sum", "random")
 _PARENTS = 5  # of the best molecules so far, one is mutated
-_CHILDREN = 50  # mutants of a parent that are looked at for one that is new
+_CHILDREN = 50  # mutants made of a parent at once, to find one that is new
 Values = dict[str, float]
 
 PLAN = Plan(
@@ -65,7 +65,7 @@ def evaluate(graph: Graph) -> Values:
 
 
 def settings(plan: Plan, method: str) -> dict[str, Any]:
-    """Budgets; of the search for a proposal, where there is one."""
+    """Budgets; that of the search for a proposal only where there is one."""
     if method not in METHODS:
         raise InvalidInputError(f"expected one of {', '.join(METHODS)}, got {method!r}")
     out: dict[str, Any] = {"n_initial": plan.n_initial, "n_iterations": plan.n_iterations}
@@ -75,7 +75,7 @@ def settings(plan: Plan, method: str) -> dict[str, Any]:
 
 
 def run(task: Task) -> dict[str, Any]:
-    """One run: the values of all molecules in their order, and their SMILES."""
+    """One run: the values of all molecules, in order, and their SMILES."""
     from bogrape.molecules import to_smiles
 
     began = time.monotonic()
@@ -150,7 +150,7 @@ def _mutant(
 
 
 def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:  # noqa: ARG001
-    """Hypervolumes at the end, and how often the search had the best front."""
+    """Final hypervolumes, and how often that of BoGrape was larger than a method's."""
     found: dict[tuple[str, str], dict[int, Record]] = defaultdict(dict)
     for record in records:
         found[record["problem"], record["method"]][record["seed"]] = record

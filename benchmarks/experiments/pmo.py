@@ -27,7 +27,7 @@ PLAN = Plan(
 
 
 def run(task: Task) -> dict[str, Any]:
-    """A replication, with PMO's area under the curve of the ten best scores."""
+    """Run a replication; adds PMO's area under the curve of the ten best scores."""
     from bogrape.molecules.guacamol import top_auc
 
     found = run_optimiser(task)

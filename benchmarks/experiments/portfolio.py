@@ -1,8 +1,8 @@
-"""``auto`` against every single method, with the same time on real trajectories (not in the paper).
+"""``auto`` compared with each method, in the same time on real trajectories (not in the paper).
 
-Methods are a method of `propose`, a kernel and an acquisition, such as ``search:rbf-ei``. ``exact``
-is another name of ``auto`` and not run. What counts is the value of the proposal: a proof is worth
-little if another method finds a better graph.
+Methods name a method of `propose`, a kernel and an acquisition, such as ``search:rbf-ei``.
+``exact`` is another name for ``auto`` and not run. Methods are compared by the value of their
+proposals: a proof is worth little if another method finds a better graph.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from .trajectory_proofs import PLAN as PROOFS
 from .trajectory_proofs import certificate, fitted, parts_of
 
 WAYS: tuple[Method, ...] = ("auto", "search", "evolve", "sample", "mip")
-_WITH_MIP = ("ssp-lcb", "sp-lcb")  # what the program of the paper is for
-_LOST = 1e-6  # standard deviations: less is rounding
+_WITH_MIP = ("ssp-lcb", "sp-lcb")  # criteria of the paper's program
+_LOST = 1e-6  # standard deviations; anything smaller is rounding
 
 PLAN = replace(
     PROOFS,
@@ -73,7 +73,7 @@ def run(task: Task) -> dict[str, Any]:
 
 
 def _warm_up() -> None:
-    """Load the solver and start a worker, which the first proposal of a process pays for."""
+    """Load the solver and start a worker, so that the measured proposal need not."""
     space = GraphSpace(4)
     graphs = space.sample(3, seed=0, distinct=True)
     propose(space, GraphGP("ssp").fit(graphs, [0.0, 1.0, 2.0]), method="exact", exclude=graphs)
@@ -108,7 +108,7 @@ def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:
 
 
 def _misses(ways: Mapping[str, Record]) -> dict[str, float]:
-    """By how much each method missed the best value, in standard deviations."""
+    """Distance of each method from the best value, in standard deviations."""
     best = min(record["value"] for record in ways.values())
     return {way: (r["value"] - best) / r["scale"] for way, r in ways.items()}
 
@@ -116,7 +116,7 @@ def _misses(ways: Mapping[str, Record]) -> dict[str, float]:
 register(
     Experiment(
         name="portfolio",
-        title="auto beside every single method, in the same time",
+        title="auto compared with each method, in the same time",
         source="not in the paper",
         page="benchmarks.md",
         plan=PLAN,

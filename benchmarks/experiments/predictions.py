@@ -44,7 +44,7 @@ def run(task: Task) -> dict[str, Any]:
 
 
 def molecules(source: str, n: int, seed: int) -> tuple[list[Graph], FloatArray]:
-    """Random molecules: ``qm7-data`` of the file with its values, ``qm7-oracle`` drawn here."""
+    """Random molecules and their values, from the file of QM7 or from sampler and oracle."""
     rng = np.random.default_rng(seed)
     if source == "qm7-data":
         data = load("qm7")
@@ -64,7 +64,7 @@ def molecules(source: str, n: int, seed: int) -> tuple[list[Graph], FloatArray]:
 
 
 def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:  # noqa: ARG001
-    """One row per kernel: error, likelihood, and how many truths lie within two deviations."""
+    """One row per kernel: error, likelihood, and share of true values within two deviations."""
     rows = []
     for method in sorted({record["method"] for record in records}, key=KERNELS.index):
         own = [record for record in records if record["method"] == method]

@@ -18,7 +18,7 @@ PAPER = Plan(
 register(
     Experiment(
         name="proof",
-        title="proposals with a proof beside those of local search alone",
+        title="proposals with a proof compared with those of local search alone",
         source="not in the paper",
         plan=PAPER,
         short=replace(PAPER, replications=3, n_iterations=20, time_limit=1.0),

@@ -47,13 +47,13 @@ def run(task: Task) -> dict[str, Any]:
         "random": expected_best(values, n),
         "random_mean": float(values.mean()),
         "random_std": float(values.std()),
-        # whether another seed is another function, or only another initial design
+        # False if another seed changes only the initial design, not the function
         "seeded": any(other.objective(graph) != problem.objective(graph) for graph in drawn[:5]),
     }
 
 
 def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:
-    """One row per problem: means over its seeds, beside the best values known."""
+    """One row per problem: means over its seeds, next to the best known values."""
     best = {(record["problem"], record["seed"]): record for record in references}
     rows = []
     for problem in dict.fromkeys(record["problem"] for record in records):
@@ -84,7 +84,7 @@ def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:
 register(
     Experiment(
         name="random-sampling",
-        title="what random sampling reaches on average on every problem",
+        title="mean result of random sampling on every problem",
         source="not in the paper",
         plan=PAPER,
         short=replace(PAPER, problems=PAPER.problems[:3], replications=3),

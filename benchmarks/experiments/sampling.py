@@ -1,7 +1,7 @@
-"""Molecules drawn from a data set beside those of the feasible sampler (the paper's Figure 10).
+"""Molecules from a data set compared with those of the feasible sampler (the paper's Figure 10).
 
-Both give 60 molecules of one size, valued by the network trained on the data set; what counts is
-the regret: how far the best one so far is above the best value a long search of the space knows.
+Both give 60 molecules of one size, evaluated by the network trained on the data set. They are
+compared by their regret: the best value so far minus the best value found by a long search.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def run(task: Task) -> dict[str, Any]:
     """Draw molecules; their regrets are recorded as values."""
     name, _, size = task.problem.partition("-")
     if name not in ("qm7", "qm9") or not size.isdigit():
-        raise InvalidInputError(f"expected a data set and a size, as qm7-5, got {task.problem!r}")
+        raise InvalidInputError(
+            f"expected a data set and a size such as qm7-5, got {task.problem!r}"
+        )
     problem = molecule_problem(task.seed, data_set=name, n_atoms=int(size))
     n = task.settings["n_initial"] + task.settings["n_iterations"]
     best = best_known(problem, n_evaluations=_EFFORT)
@@ -63,7 +65,7 @@ def run(task: Task) -> dict[str, Any]:
 
 
 def _from_data(name: str, size: int, n: int, seed: int) -> list[Graph]:
-    """Molecules of the data set with that size, again and again if it has fewer than n."""
+    """Molecules of the data set with that size, drawn with replacement if it has fewer than n."""
     own = [graph for graph in load(name).graphs if graph.n_nodes == size]
     if not own:
         raise InvalidInputError(f"{name} has no molecule with {size} heavy atoms")
@@ -80,7 +82,7 @@ def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:
 register(
     Experiment(
         name="sampling",
-        title="molecules of the data sets beside those of the feasible sampler (needs --data)",
+        title="molecules of the data sets and of the feasible sampler (needs --data)",
         source="Figure 10 (appendix)",
         plan=PAPER,
         short=replace(PAPER, problems=("qm7-5", "qm7-7"), replications=3),

@@ -1,7 +1,7 @@
 """Time per proposal against the numbers of nodes N and of observations T (not in the paper).
 
 Problems are named ``N-T``: connected graphs with N nodes and 5 labels, T random ones of which are
-observed, with the values of a random GCN. One proposal each; how close it came to a proof.
+observed, with the values of a random GCN. One proposal each: its time, and its gap if not proved.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PAPER = Plan(
 
 
 def settings(plan: Plan, method: str) -> dict[str, Any]:  # noqa: ARG001
-    """The limit is all a proposal needs."""
+    """The time limit of the proposal."""
     return {"time_limit": plan.time_limit}
 
 
@@ -63,9 +63,9 @@ def sizes(problem: str) -> tuple[int, int]:
 def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:  # noqa: ARG001
     """Median seconds, share proved and median gap of the others.
 
-    Records from before gaps were in standard deviations have them relative to the value, as
-    "relative_gap". Neither value nor scale was recorded then, so they cannot be converted, and are
-    left out.
+    Records made before gaps were in standard deviations have gaps relative to the value, as
+    "relative_gap". Neither value nor scale was recorded then, so these gaps cannot be converted
+    and are left out.
     """
     problems = sorted({record["problem"] for record in records}, key=sizes)
     methods = list(dict.fromkeys(record["method"] for record in records))

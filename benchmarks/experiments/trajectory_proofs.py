@@ -1,7 +1,7 @@
 """Proofs on real trajectories: one solve per instance, kernel and acquisition (not in the paper).
 
-Problems are those of `benchmarks.trajectories`, such as ``gcn-10+20``: what had been observed after
-20 proposals. Methods are a kernel and an acquisition, such as ``esp-lcb``; noise is fitted.
+Problems are those of `benchmarks.trajectories`, such as ``gcn-10+20``: the observations of a study
+after 20 proposals. Methods name a kernel and an acquisition, such as ``esp-lcb``; noise is fitted.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def certificate(proposal: Proposal) -> dict[str, Any]:
 
 
 def tables(records: Sequence[Record], references: Sequence[Record] = ()) -> str:  # noqa: ARG001
-    """One table for graphs and one for molecules; a row per kernel and acquisition."""
+    """One table for graphs and one for molecules; one row per kernel and acquisition."""
     limits = ", ".join(sorted({f"{record['time_limit']:g}" for record in records}))
     parts = [
         f'Limit {limits} s. "Proved" counts instances after {_listed(N_PROPOSALS)} proposals and '

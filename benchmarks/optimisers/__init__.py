@@ -1,8 +1,8 @@
 """Optimisers to compare, each family in a file of its own that registers itself.
 
 An optimiser is asked for the next graph, given everything observed so far; it keeps no state, so
-that a run can be stopped and gone on with anywhere. A file in this folder decorates a function
-``Settings -> Optimiser`` with `register`. Files are read when an optimiser is first asked for.
+that a run can be stopped and continued at any point. A file in this folder decorates a function
+``Settings -> Optimiser`` with `register`. Files are imported when an optimiser is first requested.
 
 >>> from bogrape import GraphSpace
 >>> optimiser = get_optimiser("random", GraphSpace(4, labels=2))
@@ -35,9 +35,9 @@ class Choice:
     Attributes:
         graph: in the space, and isomorphic to no graph observed before.
         value: its acquisition value, ``None`` for optimisers without an acquisition.
-        bound: no other graph has a smaller acquisition value than this, where that was proved.
-        gap: how far value and bound are apart, in standard deviations of the observed values, where
-            there is a bound (`Proposal.gap`).
+        bound: proved lower bound on the acquisition values of all other graphs, if there is one.
+        gap: distance from bound to value in standard deviations of the observed values, if there
+            is a bound (`Proposal.gap`).
         status: ``optimal``, ``time_limit`` or ``heuristic`` as in `Proposal`; ``None`` without an
             acquisition.
     """
@@ -63,9 +63,9 @@ class Optimiser(Protocol):
         """The graph to evaluate next, given the observations so far.
 
         Args:
-            graphs, values: what has been observed; optimisers with a surrogate need at least two.
-            seed: same seed and observations, same choice, unless the clock cut it short.
-            time_limit: seconds for a proof; optimisers that need none ignore it.
+            graphs, values: observations so far; optimisers with a surrogate need at least two.
+            seed: the same seed and observations give the same choice, unless time ran out.
+            time_limit: seconds for a proof; ignored by optimisers without proofs.
 
         Raises:
             SearchSpaceExhausted: if every graph of the space has been observed.
@@ -81,8 +81,8 @@ class Settings:
         kappa: exploration of the lower confidence bound, a number or a function of the number of
             observations.
         n_candidates: random graphs among which the sampling baselines choose.
-        n_evaluations: acquisition values that BoGrape computes by local search, which is then all
-            it does; ``None`` for a proof within the time limit.
+        n_evaluations: acquisition values that BoGrape computes in a local search without a proof;
+            ``None`` for a proof within the time limit.
     """
 
     space: GraphSpace
@@ -102,7 +102,7 @@ _FACTORIES: dict[str, Factory] = {}
 
 
 def register(name: str) -> Callable[[Factory], Factory]:
-    """Decorator: make a factory known under ``name``."""
+    """Decorator that registers a factory under ``name``."""
 
     def add(factory: Factory) -> Factory:
         if name in _FACTORIES:
@@ -136,7 +136,7 @@ def get_optimiser(
         space: the graphs to choose from.
         kappa: exploration, a number or a function of the number of observations.
         n_candidates: random graphs among which ``rw-rand`` and ``wl-rand`` choose.
-        n_evaluations: of BoGrape's local search, to do without a proof.
+        n_evaluations: budget of BoGrape's local search, which then replaces the proof.
     """
     names = optimiser_names()
     if name not in names:

@@ -32,12 +32,12 @@ _MUTANTS = 50
 _PARENTS = 10
 _POOL = 100
 _GENERATIONS = 8
-_ATTEMPTS = 20  # times that many mutants are drawn at most, to fill a generation
+_ATTEMPTS = 20  # rounds of mutants drawn at most, to fill a generation
 
 
 @dataclass(frozen=True)
 class Evolution:
-    """The best lower confidence bound that mutation and selection find."""
+    """The graph with the best lower confidence bound that mutation and selection find."""
 
     surrogate: str
     settings: Settings
@@ -66,7 +66,7 @@ class Evolution:
 
 
 class _Pool:
-    """The best candidates so far, the best first; none the same as another or as a seen graph."""
+    """The best candidates so far, best first; no two are isomorphic, and none to a seen graph."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""``tanimoto-gp`` and ``forest``: models of fragment counts, their acquisition searched by a GA.
+"""``tanimoto-gp`` and ``forest``: models of fragment counts; a GA searches their acquisition.
 
 ``tanimoto-gp`` is the plain Bayesian optimisation of Tripp and Hernández-Lobato (2024): a Gaussian
 process with the MinMax kernel on Morgan counts, amplitude 1 and noise 1e-4, and a lower confidence
@@ -86,7 +86,7 @@ def forest(
 
 @dataclass(frozen=True)
 class BredCandidates:
-    """The best acquisition value among candidates that a genetic algorithm breeds."""
+    """The candidate with the best acquisition value of those that a genetic algorithm breeds."""
 
     fit: Fit
     settings: Settings

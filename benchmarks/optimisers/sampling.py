@@ -1,8 +1,8 @@
 """Baselines that draw random graphs: ``random``, ``rw-rand``, ``wl-rand`` and the like.
 
 On molecules the space draws feasible ones only, which is what the paper uses Limeade for.
-``rw-rand`` and ``wl-rand`` are the paper's: no feature term. The same with it, which is stronger
-where labels matter, are ``rw-features-rand`` and ``wl-features-rand``.
+``rw-rand`` and ``wl-rand`` are the paper's, without the feature term. ``rw-features-rand`` and
+``wl-features-rand`` have it, and are stronger where labels matter.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from . import Choice, Settings, register
 
 
 def fresh_graphs(space: GraphSpace, k: int, seed: int, seen: Sequence[Graph]) -> list[Graph]:
-    """k random graphs, no two isomorphic and none isomorphic to a seen one; fewer if so few exist.
+    """k random graphs, or all that are left; no two isomorphic, none isomorphic to a seen one.
 
     Raises:
         SearchSpaceExhausted: if there are none.
@@ -31,7 +31,7 @@ def fresh_graphs(space: GraphSpace, k: int, seed: int, seen: Sequence[Graph]) ->
     try:
         return space.sample(k, seed=seed, distinct=True, exclude=excluded)
     except SamplingError:
-        # Either few graphs are left, or the sampler rarely meets new ones: look at all there are.
+        # either few graphs are left, or the sampler rarely finds new ones: list them all
         every = space.enumerate(limit=len(excluded) + 50 * k)
     left = [graph for graph in every if space.identity(graph) not in excluded]
     if not left:
@@ -62,7 +62,7 @@ class RandomOptimiser:
 
 @dataclass(frozen=True)
 class BestOfRandom:
-    """The best lower confidence bound among a few random graphs."""
+    """The graph with the best lower confidence bound among a few random ones."""
 
     surrogate: str
     settings: Settings

@@ -1,11 +1,11 @@
 """BoGrape: ``ssp``, ``sp``, ``essp``, ``esp`` as in the paper, ``rbf`` and ``rbf-lcb``.
 
-``ssp-mip`` and ``sp-mip`` solve the paper's formulation with SCIP, which is bearable for graphs of
+``ssp-mip`` and ``sp-mip`` solve the paper's formulation with SCIP, which is practical for graphs of
 up to six nodes.
 
-They propose with a proof within the time limit (method ``auto``), or by local search alone where
-`Settings.n_evaluations` says so. ``ssp-search`` ... are always local search alone, so that the
-worth of the proof can be seen.
+The others propose with a proof within the time limit (method ``auto``), or by local search alone if
+`Settings.n_evaluations` is set. ``ssp-search`` ... always use local search alone, to show the value
+of the proof.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from . import Choice, Settings, register
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """A surrogate, an acquisition function, and how to look for its best graph."""
+    """A surrogate, an acquisition function, and the method that optimises it."""
 
     kernel: KernelName
     noise: float | Literal["fit"] = 1e-6
@@ -80,7 +80,7 @@ class BoGrape:
 for _kernel in KERNELS:
     register(_kernel)(partial(BoGrape, Variant(kernel=_kernel)))
     register(f"{_kernel}-search")(partial(BoGrape, Variant(kernel=_kernel, method="search")))
-for _kernel in ("ssp", "esp"):  # as rbf: fitted noise and EI
+for _kernel in ("ssp", "esp"):  # like rbf: fitted noise and EI
     _own = Variant(kernel=_kernel, noise="fit", improvement=True)
     register(f"{_kernel}-ei")(partial(BoGrape, _own))
 for _kernel in ("ssp", "sp"):  # the paper's formulation has no rows for the exponential kernels

@@ -2,8 +2,8 @@
 
 One category per node (its label) and one per pair of nodes (no edge, or the edge's label), with the
 nodes as the observed graphs number them. Hardly any combination is a graph of the space, so each
-suggestion is led inside by moves that lessen what is wrong with it (`brought_inside`), and the
-estimator learns from the graphs that were evaluated.
+suggestion is brought inside by moves that reduce its excess (`brought_inside`), and the estimator
+learns from the graphs that were evaluated.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..neighbours import brought_inside
 from . import Choice, Settings, register
 from .sampling import fresh_graphs
 
-_SUGGESTIONS = 20  # until one leads to a graph that is new
+_SUGGESTIONS = 20  # tried until one leads to a new graph
 
 
 def pairs_of(space: GraphSpace, n: int) -> list[tuple[int, int]]:

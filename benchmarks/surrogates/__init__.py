@@ -1,9 +1,9 @@
 """Gaussian processes on graphs to compare: shortest-path kernels and those of the literature.
 
 Names: ``ssp``, ``sp``, ``essp``, ``esp`` are BoGrape's `GraphGP`, feature term included; ``rw``,
-``sm``, ``wl``, ``wloa`` the kernels of `benchmarks.surrogates.kernels` alone, as the paper
-uses them, and with a star plus the same feature term. ``ssp-``, ``sp-``, ``essp-``, ``esp-`` are
-the shortest-path kernels without it.
+``sm``, ``wl``, ``wloa`` are the kernels of `benchmarks.surrogates.kernels` alone, as the paper uses
+them; with a star, the same feature term is added. ``ssp-``, ``sp-``, ``essp-``, ``esp-`` are the
+shortest-path kernels without it.
 
 >>> surrogate_names()[:6]
 ('ssp', 'sp', 'essp', 'esp', 'ssp-', 'sp-')
@@ -30,7 +30,7 @@ from .kernels import KERNEL_NAMES, TrainedKernel, kernel_variants
 
 
 class Surrogate(Protocol):
-    """A regression on graphs that knows how sure it is."""
+    """A regression model on graphs that predicts means and standard deviations."""
 
     def fit(self, graphs: Sequence[Graph], values: ArrayLike) -> Surrogate:
         """Learn from observations; returns self."""
@@ -39,7 +39,7 @@ class Surrogate(Protocol):
         """Mean and standard deviation of an observation of each graph, noise included."""
 
     def latent(self, graphs: Sequence[Graph]) -> tuple[FloatArray, FloatArray]:
-        """Mean and standard deviation of the function itself, as acquisitions need it."""
+        """Mean and standard deviation of the function itself, for acquisition functions."""
 
 
 class ShortestPathSurrogate:
@@ -69,7 +69,7 @@ class ShortestPathSurrogate:
 
 
 class ClassicSurrogate:
-    """A Gaussian process with a kernel of the literature, feature term or not."""
+    """A Gaussian process with a kernel of the literature, with or without the feature term."""
 
     def __init__(
         self, kernel: str, *, feature_kernel: bool = False, n_labels: int | None = None
@@ -84,7 +84,7 @@ class ClassicSurrogate:
         self._fitted: tuple[GramGP, TrainedKernel, Counts] | None = None
 
     def fit(self, graphs: Sequence[Graph], values: ArrayLike) -> ClassicSurrogate:
-        """Learn from observations, with the variant of the kernel they make likeliest."""
+        """Learn from observations, with the kernel variant of the largest likelihood."""
         counts = count(graphs, self._n_labels, pairs=False)
         n_features = counts.features.shape[1]
         best: tuple[GramGP, TrainedKernel, Counts] | None = None

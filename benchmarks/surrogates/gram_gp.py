@@ -1,4 +1,4 @@
-r"""`GramGP`: a Gaussian process on base Gram matrices, the amplitudes fitted by likelihood.
+r"""`GramGP`: a Gaussian process on base Gram matrices, with amplitudes of maximal likelihood.
 
 .. math:: K = \alpha K_G + \beta K_F + \sigma^2 I
 
@@ -30,7 +30,7 @@ class GramGP:
     """Posterior given base Gram matrices and values; build it with `fit`.
 
     Attributes:
-        amplitudes: one a base kernel.
+        amplitudes: one per base kernel.
         factor: lower Cholesky factor of K.
         weights: ``K^-1 y`` of the standardised values.
         mean, scale: of the values.

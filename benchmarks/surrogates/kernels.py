@@ -2,15 +2,15 @@ r"""The paper's comparison kernels, normalised: :math:`k(x, x') / \sqrt{k(x, x)\
 
 * ``wl``: Weisfeiler–Lehman subtrees (Shervashidze et al. 2011), by GraKel; 1, 2 or 3 rounds.
 * ``wloa``: Weisfeiler–Lehman optimal assignment (Kriege et al. 2016), by GraKel; the same rounds.
-* ``sm``: subgraph matching (Kriege and Mutzel 2012), up to 5 nodes as is GraKel's default.
+* ``sm``: subgraph matching (Kriege and Mutzel 2012), up to 5 nodes, which is GraKel's default.
 * ``rw``: random walks with labels (Gärtner et al. 2003), up to 2, 4 or 8 steps.
 
-The last two are computed here, to the same numbers as GraKel's ``SubgraphMatching`` and
-``RandomWalkLabeled``: GraKel takes each pair of graphs by itself and needs milliseconds a pair.
+The last two are computed here, with the same results as GraKel's ``SubgraphMatching`` and
+``RandomWalkLabeled``: GraKel handles each pair of graphs by itself, which takes milliseconds.
 
 The paper gives neither parameters nor normalisation. Here every kernel is normalised, so that
-``k(x, x) = 1`` and one box of amplitudes suits all, and a kernel with a parameter comes in a few
-*variants* of which the Gaussian process keeps the likeliest, as NAS-BOWL (Ru et al. 2021) does for
+``k(x, x) = 1`` and the same range of amplitudes suits all. A kernel with a parameter comes in a few
+*variants*, of which the Gaussian process keeps the likeliest, as NAS-BOWL (Ru et al. 2021) does for
 the rounds of WL. Node labels are those of the graph; other features enter by the feature kernel.
 """
 
@@ -34,7 +34,7 @@ RW_DECAYS = (0.1, 1.0)
 
 
 class TrainedKernel(Protocol):
-    """A normalised kernel that knows the observed graphs; every graph has ``k(x, x) = 1``."""
+    """A normalised kernel trained on the observed graphs; every graph has ``k(x, x) = 1``."""
 
     @property
     def gram(self) -> FloatArray:
@@ -48,7 +48,7 @@ class TrainedKernel(Protocol):
 
 
 def to_grakel(graphs: Sequence[Graph]) -> list[Any]:
-    """Graphs as GraKel knows them, all edges alike."""
+    """Convert graphs to GraKel's, with the same label on all edges."""
     from grakel import Graph as GrakelGraph
 
     out = []
@@ -171,7 +171,7 @@ def _walks(left: Sequence[Graph], right: Sequence[Graph], steps: int) -> FloatAr
         for i, graph in enumerate(left):
             A = graph.adjacency.T.astype(float)
             agree = (graph.labels[None, :, None] == labels[:, None, :]).astype(float)
-            x = np.ones_like(agree)  # walks that end in a pair of nodes, begun anywhere
+            x = np.ones_like(agree)  # number of walks that end in each pair of nodes
             out[i, index, 0] = x.sum(axis=(1, 2))
             for k in range(1, steps + 1):
                 x = agree * (A @ (agree * x) @ B)

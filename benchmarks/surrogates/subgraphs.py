@@ -1,17 +1,18 @@
-r"""Subgraph matching by counting: the numbers of GraKel's ``SubgraphMatching(k=5)``, much faster.
+r"""Subgraph matching by counting: the values of GraKel's ``SubgraphMatching(k=5)``, much faster.
 
 The kernel (Kriege and Mutzel 2012) counts the bijections between connected induced subgraphs of up
-to five nodes that respect labels and edges. Bijections between two subgraphs of the same type t are
-as many as t has automorphisms, so with :math:`c_t(G)`, the number of such subgraphs of type t,
+to five nodes that respect labels and edges. Between two subgraphs of the same type t there are as
+many bijections as t has automorphisms, so with :math:`c_t(G)`, the number of such subgraphs of type
+t,
 
 .. math:: k(G, G') = \sum_t |\mathrm{Aut}(t)|\; c_t(G)\, c_t(G')
 
-For undirected graphs the numbers are GraKel's. For directed ones GraKel has others; here the arcs
-between two nodes have to agree in both directions, and connected means weakly connected.
+For undirected graphs the values are GraKel's. For directed ones they differ from GraKel's: here the
+arcs between two nodes have to agree in both directions, and connected means weakly connected.
 
-Each graph is looked at once instead of each pair. A subgraph is written as one integer, its labels
-and the bits of its adjacency in the order of its nodes; the type is the smallest such integer over
-all orders.
+Work is done once per graph instead of once per pair. A subgraph is written as one integer, its
+labels and the bits of its adjacency in the order of its nodes; the type is the smallest such
+integer over all orders.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def _of_size(
 def _connected_subsets(graph: Graph) -> list[IntArray]:
     """Nodes of all connected subgraphs (arcs taken both ways), an array for each number of nodes.
 
-    Sets of nodes are bits of an integer. Those with one node more are had by adding a neighbour.
+    Sets of nodes are bits of an integer. Adding a neighbour gives the sets with one more node.
     """
     n = graph.n_nodes
     bit = 1 << np.arange(n)
@@ -121,7 +122,7 @@ def _codes(labels: IntArray, adjacency: BoolArray) -> IntArray:
 
 
 def _types(codes: IntArray, size: int) -> tuple[IntArray, IntArray]:
-    """Smallest code over all orders of the nodes, and how many orders leave the code as it is."""
+    """Smallest code over all orders of the nodes, and number of orders that keep the code."""
     rest, adjacency = codes.copy(), np.zeros((len(codes), size, size), dtype=bool)
     for u, v in reversed(list(permutations(range(size), 2))):
         adjacency[:, u, v] = rest % 2

@@ -1,4 +1,4 @@
-"""One instance: what the package says of it, and whether that is true."""
+"""One instance: asks the package about it and checks that every answer is true."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ from attack.instances import Instance, random_graph
 from attack.model import Model, Standard
 from attack.rules import PlainSpace, holds
 
-_MOST_LISTED = 80  # graphs of a space that the package is asked to enumerate
+_MOST_LISTED = 80  # graphs of the largest space that the package is asked to enumerate
 _MOST_EXCLUDED = 150
-_ROUNDING = 20  # times what double precision does to the plain formulas
+_ROUNDING = 20  # times the error of the plain formulas in double precision
 _LATE = 5.0  # seconds beyond the time limit, on a busy machine
 
 
 class Wrong(Exception):
-    """The package said something that is not true."""
+    """An answer of the package is not true."""
 
 
 @dataclass
 class Record:
-    """What came of an instance."""
+    """Result of one instance."""
 
     instance: int
     seed: int
-    outcome: str = ""  # a status, or what was raised
+    outcome: str = ""  # a status, or the name of an error
     failures: list[str] = field(default_factory=list)
     seconds: float = 0.0
     n_graphs: int = 0
@@ -53,7 +53,7 @@ class Record:
     method: str = ""
     incumbent: str = ""
     guarded: bool = False
-    rounding: float = 0.0  # what double precision does to values here, in deviations
+    rounding: float = 0.0  # error of values in double precision, in deviations
     late: float = 0.0  # seconds beyond the time limit
 
     def as_dict(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class Record:
 
 
 def attack(case: Instance) -> Record:
-    """Ask the package and check every word of the answer."""
+    """Ask the package and check every part of its answer."""
     record = Record(case.index, case.seed, kernel=case.kernel, method=case.method)
     record.incumbent = case.incumbent
     start = time.monotonic()
@@ -105,7 +105,7 @@ def made_space(case: Instance, *, with_rules: bool = True) -> GraphSpace:
 
 
 def _given(case: Instance) -> list[Any]:
-    """The rules that are given as rules, not by other arguments of the space."""
+    """The rules that are passed as rules, not by other arguments of the space."""
     rules = [rule for rule in case.space.rules if rule[0] != "NamedNodes"]
     return rules[:-1] if case.acyclic else rules
 
@@ -149,10 +149,10 @@ class _Attack:
         for graph in graphs:
             said = space.contains(made_graph(graph, plain))
             if said != plain.contains(graph):
-                raise Wrong(f"contains said {said} of {graph}")
+                raise Wrong(f"contains returned {said} for {graph}")
 
     def _neighbour(self, graph: Plain) -> Plain:
-        """The graph with one edge more or less: where a rule that is off by one shows."""
+        """The graph with one edge more or less, to find rules that are off by one."""
         if graph.n == 1:
             return graph
         u, v = self.rng.permutation(graph.n)[:2].tolist()
@@ -173,7 +173,7 @@ class _Attack:
     # -- errors ---------------------------------------------------------------------------------
 
     def _bound_names(self) -> list[str]:
-        """What the package calls each rule of the instance."""
+        """Names that the package gives to the rules of the instance."""
         bare = made_space(self.case, with_rules=False)
         labels = {name: i for i, name in enumerate(bare.label_names or ())}
         sites = {name: i for i, name in enumerate(bare.nodes or ())}
@@ -191,9 +191,9 @@ class _Attack:
 
     def _rules_contradict(self, indices: Sequence[int], words: str) -> None:
         if self.truth:
-            raise Wrong(f"{words}, but it holds {len(self.truth)} graphs")
+            raise Wrong(f"{words}, but it contains {len(self.truth)} graphs")
         if self._n_under(indices):
-            raise Wrong(f"{words}: the rules {indices} it named do not contradict")
+            raise Wrong(f"{words}: the rules {indices} that it named do not contradict each other")
 
     def _n_under(self, indices: Sequence[int]) -> int:
         some = tuple(self.case.space.rules[i] for i in indices)
@@ -202,7 +202,7 @@ class _Attack:
     def _none_can_be_spared(self, indices: Sequence[int]) -> None:
         for spared in indices:
             if not self._n_under([i for i in indices if i != spared]):
-                raise Wrong(f"rule {spared} of the contradictory {indices} can be spared")
+                raise Wrong(f"the rules {indices} contradict each other without rule {spared}")
 
     # -- proposals ------------------------------------------------------------------------------
 
@@ -240,7 +240,7 @@ class _Attack:
             raise Wrong(f"{words}: {error}") from None
 
     def _choose_exclusions(self) -> None:
-        """Graphs to exclude, renamed where that makes no difference; the worst of the rest last."""
+        """Choose graphs to exclude, renumbered where nodes have no names, and rank all graphs."""
         case = self.case
         keys, graphs = list(self.truth), list(self.truth.values())
         order = np.arange(0)
@@ -271,7 +271,7 @@ class _Attack:
         return graph.renamed(tuple(self.rng.permutation(graph.n).tolist()))
 
     def _values(self, model: Model, graphs: Sequence[Plain]) -> tuple[np.ndarray, float]:
-        """Isomorphic graphs have one value: work it out once."""
+        """Values of graphs, computed once per isomorphism class, and their rounding error."""
         kind = self.case.space.kind
         keys = [(graph.n, classes(kind, graph.n).of[graph]) for graph in graphs]
         unlike = dict(zip(keys, graphs, strict=True))
@@ -282,7 +282,7 @@ class _Attack:
         return np.array([by_key[key] for key in keys]), rounding
 
     def _ask(self, space: GraphSpace, gp: GraphGP) -> list[Proposal] | None:
-        """The proposals; nothing if there is rightly none."""
+        """The proposals; None if the package is right to make none."""
         case = self.case
         name, number = case.acquisition
         start = time.monotonic()
@@ -324,11 +324,11 @@ class _Attack:
             if self.truth and len(self.left) < case.n:
                 return
             if not self.truth and case.method == "mip":
-                return  # it does not tell the two apart when something is excluded
+                return  # mip does not distinguish "infeasible" from "all graphs are excluded"
         if isinstance(error, InfeasibleSpaceError):
             names = self._bound_names()
             if unknown := set(error.rules) - set(names):
-                raise Wrong(f"it named rules that are not there: {unknown}")
+                raise Wrong(f"it named rules that the space does not have: {unknown}")
             indices = [i for i, name in enumerate(names) if name in error.rules]
             self._rules_contradict(indices, "the space was called infeasible")
             if case.method != "mip" and not case.cut_off and len(set(names)) == len(names):
@@ -345,7 +345,7 @@ class _Attack:
         model, left = self.model, dict(self.left)
         for proposal in answer:
             if not left:
-                raise Wrong(f"proposed {proposal.graph}, but nothing was left")
+                raise Wrong(f"proposed {proposal.graph}, but all graphs are excluded")
             graph = of_bogrape(proposal.graph)
             if not self.case.space.contains(graph):
                 broken = [
@@ -364,7 +364,7 @@ class _Attack:
     def _certify_one(
         self, proposal: Proposal, graph: Plain, model: Model, left: list[Plain]
     ) -> None:
-        # what rounding does is better known from many graphs than from the few that are left
+        # many graphs show the rounding error better than the few that may be proposed
         values, rounding = self._values(model, [graph, *left, *self.truth.values()])
         own, optimum = float(values[0]), float(values[: 1 + len(left)].min())
         self.record.outcome = proposal.status
@@ -410,9 +410,9 @@ class _Attack:
 
 
 def _apart(proposal: Proposal, otherwise: float) -> float:
-    """How far value and bound are apart: by a factor, for EI."""
+    """Gap between value and bound; for EI, the logarithm of a factor."""
     if proposal.log_value is None or proposal.log_bound is None:
         return otherwise
     if not math.isclose(math.exp(proposal.log_value), -proposal.value, rel_tol=1e-6):
-        raise Wrong(f"the logarithm {proposal.log_value} of another value than {proposal.value}")
+        raise Wrong(f"{proposal.log_value} is not the logarithm of minus {proposal.value}")
     return proposal.log_bound - proposal.log_value

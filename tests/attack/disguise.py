@@ -1,4 +1,4 @@
-"""What is taken away from the engine, so that the proof has to do without it."""
+"""Patches that take parts of the engine away, so that proofs have to do without them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FEW = 100  # evaluations
 
 @contextmanager
 def incumbents(how: str, worst_first: Sequence[Graph]) -> Iterator[None]:
-    """Local search as it is ("usual"), hardly any ("few"), none, or one for the worst graph."""
+    """Patch the local search: as usual, few evaluations, no graph found, or the worst one."""
     if how == "usual":
         yield
         return
@@ -64,7 +64,7 @@ def _in_this_process(
 
 
 class _NoSymmetry(cp_model.CpSolver):
-    """A solver that looks for no symmetries."""
+    """A solver without symmetry detection."""
 
     n_made = 0
 
@@ -75,8 +75,8 @@ class _NoSymmetry(cp_model.CpSolver):
 
 
 def _all_numberings(structure: Structure, **options: Any) -> GraphEncoding:
-    """The model of a structure with every renamed copy of every graph left in."""
-    if structure.layers is None:  # layers are a numbering: that is what they say
+    """The model of a structure that admits all numberings of every graph."""
+    if structure.layers is None:  # layers prescribe a numbering
         options["symmetry"] = False
     return GraphEncoding(structure, **options)
 
@@ -110,6 +110,6 @@ def _replaced(modules: Sequence[str], name: str, by: Any) -> Iterator[None]:
 
 
 def _module(name: str) -> Any:
-    """A module by its full name: `bogrape.propose` is a function to those who ask the package."""
+    """A module by its full name: as an attribute of `bogrape`, `propose` is a function."""
     importlib.import_module(name)
     return sys.modules[name]

@@ -1,4 +1,4 @@
-"""All graphs of a size, and which of them are the same: plain tuples, no numpy, no solver."""
+"""All graphs of a size and their isomorphism classes: plain tuples, no numpy, no solver."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Matrix = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class Kind:
-    """What all graphs of a space have in common, but for their size."""
+    """Common properties of all graphs of a space, except their size."""
 
     directed: bool = False
     n_labels: int = 1
@@ -22,14 +22,14 @@ class Kind:
     n_edge_labels: int = 0
 
     def n_numbered(self, n: int) -> int:
-        """How many graphs on n numbered nodes there are."""
+        """Number of graphs on n numbered nodes."""
         pairs = n * (n - 1) // (1 if self.directed else 2)
         bonds = 1 + max(1, self.n_edge_labels)
         return bonds**pairs * (self.n_labels * 2**self.n_features) ** n
 
 
 class Plain(NamedTuple):
-    """A graph: equal tuples are equal graphs, node by node."""
+    """A graph as a tuple; equal tuples are equal graphs, node by node."""
 
     bonds: Matrix  # 0 where there is no edge, else its label, or 1
     labels: tuple[int, ...]
@@ -41,7 +41,7 @@ class Plain(NamedTuple):
         return len(self.labels)
 
     def edges(self) -> list[tuple[int, int]]:
-        """Every edge once, every arc when directed."""
+        """All edges, each once; all arcs if directed."""
         nodes = range(self.n)
         pairs = itertools.permutations(nodes, 2) if self.directed else _pairs(self.n)
         return [(u, v) for u, v in pairs if self.bonds[u][v]]
@@ -63,7 +63,7 @@ def _pairs(n: int) -> tuple[tuple[int, int], ...]:
 
 
 def of_bogrape(graph: Any) -> Plain:
-    """A graph of the package, entry by entry."""
+    """Convert a graph of the package, entry by entry."""
     there = graph.adjacency if graph.edge_labels is None else graph.edge_labels
     return Plain(
         tuple(tuple(int(x) for x in row) for row in there),
@@ -95,7 +95,7 @@ def numbered(kind: Kind, n: int) -> Iterator[Plain]:
 
 
 class Classes(NamedTuple):
-    """The graphs of one size, in classes of those that differ in the names of nodes only."""
+    """The graphs of one size, in classes of graphs that differ only in their numbering."""
 
     members: tuple[tuple[Plain, ...], ...]
     of: dict[Plain, int]  # the class of every numbered graph
@@ -103,7 +103,7 @@ class Classes(NamedTuple):
 
 @lru_cache(maxsize=24)
 def classes(kind: Kind, n: int) -> Classes:
-    """Orbits under all renamings, one after another."""
+    """Classes of all graphs of one size, as orbits under all renumberings."""
     of: dict[Plain, int] = {}
     members: list[tuple[Plain, ...]] = []
     orders = list(itertools.permutations(range(n)))

@@ -42,16 +42,16 @@ class Instance:
 
     seed: int
     index: int
-    space: PlainSpace  # the rules of it as the package is given them
-    acyclic: bool  # given as an argument and not as a rule
-    labels: Any  # as the package is given them
+    space: PlainSpace  # with its rules as they are passed to the package
+    acyclic: bool  # passed as an argument and not as a rule
+    labels: Any  # as they are passed to the package
     kernel: str
     noise: float | str
     amplitudes: dict[str, Any]
     data: tuple[Plain, ...]
     y: tuple[float, ...]
     acquisition: Acquisition
-    n_left: int | None  # how many graphs the exclusions leave; None: a few random ones are taken
+    n_left: int | None  # number of graphs not excluded; None: a few random exclusions
     pending: tuple[Plain, ...]
     incumbent: str
     method: str
@@ -61,7 +61,7 @@ class Instance:
 
     @property
     def cut_off(self) -> bool:
-        """True if the clock is meant to end it early."""
+        """True if the time limit is meant to end it early."""
         return self.time_limit < ENOUGH
 
 
@@ -133,7 +133,7 @@ def _space(rng: np.random.Generator) -> tuple[PlainSpace, bool, Any]:
     if kind.n_labels > 1 and rng.random() < 0.3:
         names = Names((), ("C", "O", "N")[: kind.n_labels])
         labels = names.labels
-    if named:  # then of one size
+    if named:  # such a space has one size
         sizes = range(high, high + 1)
         sites = tuple(f"site {v}" for v in range(high))
         names = Names(sites, names.labels)
@@ -201,7 +201,7 @@ def _rule(rng: np.random.Generator, kind: Kind, n: int, names: Names) -> RuleTex
         }
 
     def weights(make: Callable[[], tuple[Any, Any]], most: int) -> dict[Any, float]:
-        """One place may be called in two ways; then both weights count."""
+        """Random weights; a place that is referred to in two ways gets both of its weights."""
         return {make(): weight() for _ in range(rng.integers(1, most + 1))}
 
     def linear() -> dict[str, Any]:
@@ -276,7 +276,7 @@ def _rule(rng: np.random.Generator, kind: Kind, n: int, names: Names) -> RuleTex
 
 
 def random_graph(rng: np.random.Generator, space: PlainSpace, outside: float = 0.0) -> Plain:
-    """A graph of the kind of the space, mostly of its sizes; its rules are not heeded."""
+    """A graph of the space's kind, mostly of its sizes, whether or not it obeys the rules."""
     kind = space.kind
     n = int(rng.choice(list(space.sizes)))
     if rng.random() < outside:
@@ -308,7 +308,7 @@ def _data(rng: np.random.Generator, space: PlainSpace) -> tuple[Plain, ...]:
 
 
 def _values(rng: np.random.Generator, n: int) -> tuple[float, ...]:
-    """Ordinary ones, ties, one far off, all equal; then in any units and from any zero."""
+    """Random values: ordinary, tied, with an outlier or all equal; then scaled and shifted."""
     y = rng.normal(size=n)
     shape = rng.random()
     if shape < 0.1:

@@ -1,7 +1,7 @@
-"""Kernels, posterior and acquisition by the formulas: nothing is rearranged, nothing is clever.
+"""Kernels, posterior and acquisition, computed literally by their formulas.
 
-The sums are made twice, in double and in extended precision. What the two differ by is what any
-program in double precision may be off by, and the checks allow a multiple of that.
+Everything is computed twice, in double and in extended precision. The difference is the error to
+be expected of any program in double precision, and the checks allow a multiple of it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from attack.graphs import Plain, distances
 Acquisition = tuple[str, float]  # ("lcb", kappa) or ("ei", xi in units of the objective)
 
 _PLACES = 40
-_DIGITS = 400  # of sums of double precision numbers of any size
+_DIGITS = 400  # enough for sums of double precision numbers of any size
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class Standard:
             return cls(tuple((x - mean) / scale for x in exact), mean, scale)
 
     def standard(self, value: float, offset: bool) -> float:
-        """A value of the objective's own units in standard deviations."""
+        """A value in units of the objective, converted to standard deviations."""
         with localcontext(Context(prec=_DIGITS, Emin=-99999, Emax=99999)):
             return float((Decimal(value) - (self.mean if offset else 0)) / self.scale)
 
 
 def path_counts(graph: Plain, labelled: bool) -> Counter[tuple[int, ...]]:
-    """How many ordered pairs of nodes, equal ones included, are so far apart, by their labels."""
+    """Number of ordered pairs of nodes, equal ones included, at each distance, by their labels."""
     out: Counter[tuple[int, ...]] = Counter()
     for u, row in enumerate(distances(graph.bonds)):
         for v, length in enumerate(row):
@@ -58,7 +58,7 @@ def path_counts(graph: Plain, labelled: bool) -> Counter[tuple[int, ...]]:
 
 
 def node_counts(graph: Plain) -> Counter[tuple[str, int]]:
-    """How many nodes have each label and each feature."""
+    """Number of nodes with each label and with each feature."""
     out: Counter[tuple[str, int]] = Counter(("label", label) for label in graph.labels)
     for row in graph.features:
         out.update(("feature", m) for m, there in enumerate(row) if there)
@@ -73,7 +73,7 @@ def _products(left: Sequence[Counter[Any]], right: Sequence[Counter[Any]]) -> np
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """A kernel, its amplitudes and what was observed."""
+    """A kernel, its amplitudes and the observations."""
 
     kernel: str
     alpha: float
@@ -116,7 +116,7 @@ class Model:
         return mean, np.sqrt(np.maximum(variance, 0))
 
     def believing(self, graphs: Sequence[Plain]) -> Model:
-        """The model after each graph was observed at its mean."""
+        """The model after observing each graph at its mean."""
         if not graphs:
             return self
         mean, _ = self.posterior(graphs)
@@ -127,7 +127,7 @@ class Model:
     def values(
         self, acquisition: Acquisition, scale: Decimal, graphs: Sequence[Plain]
     ) -> tuple[np.ndarray, float]:
-        """Standardised acquisition of every graph, and what double precision may do to it."""
+        """Standardised acquisition of every graph, and its error in double precision."""
         exact = self._values(acquisition, scale, graphs, np.longdouble)
         double = self._values(acquisition, scale, graphs, np.float64)
         return exact, float(np.abs(exact - double).max())

@@ -1,7 +1,7 @@
-"""What every rule means: read off its documentation, decided by counting, removing and walking.
+"""The meaning of every rule by its documentation, decided by counting, removing and walking.
 
-A rule is a pair ``(name, arguments)``, the arguments being those that the rule of the package is
-built with, before the package has looked at them.
+A rule is a pair ``(name, arguments)``, with the arguments that are passed to the rule of the
+package.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RuleText = tuple[str, Arguments]
 
 @dataclass(frozen=True)
 class Names:
-    """How rules may call nodes and labels."""
+    """Names by which rules may refer to nodes and labels."""
 
     nodes: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ def holds(rule: RuleText, graph: Plain, names: Names) -> bool:
 
 
 def names_nodes(rule: RuleText) -> bool:
-    """True if the rule can tell one node from another."""
+    """True if the rule can distinguish one node from another."""
     name, arguments = rule
     if name == "DegreeRange":
         return arguments.get("node") is not None
@@ -95,7 +95,7 @@ def _fixed_label(arguments: Arguments, graph: Plain, names: Names) -> bool:
 
 
 def _ends(arguments: Arguments, graph: Plain, names: Names) -> tuple[int, int] | None:
-    """The two nodes, or nothing if the graph lacks one of them."""
+    """The two nodes, or None if the graph lacks one of them."""
     u, v = names.node(arguments["u"]), names.node(arguments["v"])
     return (u, v) if u < graph.n and v < graph.n else None
 
@@ -140,7 +140,7 @@ def _diameter(arguments: Arguments, graph: Plain, _: Names) -> bool:
 
 
 def _n_cycles(graph: Plain) -> int:
-    """Edges that close a cycle when edges are added one by one."""
+    """Number of edges that close a cycle when edges are added one by one."""
     part = list(range(graph.n))
     closing = 0
     for u, v in graph.edges():
@@ -180,7 +180,7 @@ def _linear(arguments: Arguments, graph: Plain, names: Names) -> bool:
 
 
 def _decimal(number: float) -> Decimal:
-    """As it was written: 0.1 is a tenth."""
+    """The number as it is written: 0.1 is a tenth."""
     return Decimal(repr(number))
 
 
@@ -325,7 +325,7 @@ class PlainSpace:
     names: Names
 
     def contains(self, graph: Plain) -> bool:
-        """True if a graph of this kind is in the space, numbered as it is."""
+        """True if a graph of this kind, with its present numbering, is in the space."""
         return (
             graph.n in self.sizes
             and self._is_connected(graph)
@@ -342,7 +342,7 @@ class PlainSpace:
         return _one_part(bonds)
 
     def identity(self, graph: Plain) -> Any:
-        """Equal for graphs that are the same: node by node, or up to renaming."""
+        """A key that equal graphs share: node by node if nodes have names, else by isomorphism."""
         if self.names.nodes:
             return graph
         return graph.n, classes(self.kind, graph.n).of[graph]

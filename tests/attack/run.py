@@ -1,10 +1,10 @@
-"""Many instances, one after another: seeded, resumable, and they stop by themselves.
+"""Run many instances, one after another: seeded, resumable, and limited in time.
 
     python tests/attack/run.py --instances 2000 --seed 0 --out attack.jsonl
-    python tests/attack/run.py --seed 0 --only 17      # one of them again, with all its parts
+    python tests/attack/run.py --seed 0 --only 17      # run one of them again, and print it
 
-What is in the file is not done again. Every instance depends on the seed and its number alone (but
-for what the engine remembers of earlier ones in the same process, and for the clock).
+Instances that are in the file are skipped. Every instance depends only on the seed and its number
+(and on timing, and on what the engine remembers of earlier ones in the same process).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Row = dict[str, Any]
 
 
 def read(path: Path) -> list[Row]:
-    """What was recorded; a line cut off by a kill was not."""
+    """Recorded rows; a line that a kill cut off is ignored."""
     if not path.exists():
         return []
     rows = []
@@ -42,7 +42,7 @@ def read(path: Path) -> list[Row]:
 
 
 def run(n: int, seed: int, path: Path | None = None, seconds: float = 1e9) -> Iterator[Row]:
-    """Instances 0..n-1 that the file does not have, as long as there is time."""
+    """Run those of the instances 0..n-1 that are not in the file, as long as there is time."""
     done = {(row["seed"], row["instance"]) for row in (read(path) if path else ())}
     end = time.monotonic() + seconds
     for index in range(n):
@@ -59,14 +59,14 @@ def run(n: int, seed: int, path: Path | None = None, seconds: float = 1e9) -> It
 
 
 def attacked(seed: int, index: int) -> Record:
-    """One instance; a warning raised by a line of the package is an error."""
+    """Attack one instance; warnings raised by the package are errors."""
     with warnings.catch_warnings():
         warnings.filterwarnings("error", module="bogrape")
         return attack(instance(seed, index))
 
 
 def summary(rows: Iterable[Row]) -> str:
-    """Counts of what happened, and how to look at every failure."""
+    """Counts of outcomes, and the command that repeats each failure."""
     rows = list(rows)
     failed = [row for row in rows if row["failures"]]
     seconds = sum(row["seconds"] for row in rows)
@@ -83,11 +83,11 @@ def summary(rows: Iterable[Row]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--instances", type=int, default=2000, help="how many (2000)")
+    parser.add_argument("--instances", type=int, default=2000, help="number of instances (2000)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("attack.jsonl"), help="file of results")
-    parser.add_argument("--minutes", type=float, default=1e6, help="when to stop at the latest")
-    parser.add_argument("--only", type=int, help="run this instance alone, and show it")
+    parser.add_argument("--minutes", type=float, default=1e6, help="stop after this time")
+    parser.add_argument("--only", type=int, help="run only this instance, and print it")
     given = parser.parse_args()
     if given.only is not None:
         print(described(instance(given.seed, given.only)))

@@ -45,14 +45,14 @@ def test_the_kernel_is_minimum_over_maximum_of_counts() -> None:
 
 
 @pytest.mark.parametrize("space", [TREES, MOLECULES, DIRECTED])
-def test_fragments_do_not_depend_on_numbering_nor_on_the_other_graphs(space: GraphSpace) -> None:
+def test_fragments_do_not_depend_on_numbering_or_on_the_other_graphs(space: GraphSpace) -> None:
     graphs = space.sample(6, seed=0)
     together = fragments(space, graphs)
     turned = [graph.permuted(range(graph.n_nodes)[::-1]) for graph in graphs]
     assert [fragments(space, [space.named(graph)])[0] for graph in turned] == together
 
 
-def test_the_process_interpolates_what_it_has_seen() -> None:
+def test_the_process_interpolates_its_observations() -> None:
     graphs = MOLECULES.sample(15, seed=1, distinct=True)
     values = np.random.default_rng(0).normal(size=15)
     seen = fragments(MOLECULES, graphs)
@@ -71,7 +71,7 @@ def test_neighbours_are_in_the_space_and_near(space: GraphSpace) -> None:
     for graph in found:
         assert space.contains(graph)
         near = min(int((graph.adjacency ^ parent.adjacency).sum()) for parent in parents)
-        assert near <= 4  # an edge or two, seen from both ends
+        assert near <= 4  # an edge or two, counted from both ends
 
 
 def test_in_a_grid_of_given_lines_every_neighbour_exchanges_two_lines() -> None:
@@ -84,7 +84,7 @@ def test_in_a_grid_of_given_lines_every_neighbour_exchanges_two_lines() -> None:
 
 
 @pytest.mark.parametrize("space", [TREES, MOLECULES, DIRECTED])
-def test_parameters_of_a_graph_stand_for_it_again(space: GraphSpace) -> None:
+def test_a_graph_is_recovered_from_its_parameters(space: GraphSpace) -> None:
     for graph in space.sample(5, seed=4):
         again = graph_of(space, categories(space, graph))
         np.testing.assert_array_equal(again.adjacency, graph.adjacency)
@@ -92,7 +92,7 @@ def test_parameters_of_a_graph_stand_for_it_again(space: GraphSpace) -> None:
         assert brought_inside(space, again, np.random.default_rng(0)) == graph
 
 
-def test_a_graph_outside_is_led_inside() -> None:
+def test_a_graph_outside_the_space_is_brought_inside() -> None:
     full = Graph(~np.eye(7, dtype=bool), labels=[0, 1, 2, 0, 1, 2, 0])
     found = brought_inside(TREES, full, np.random.default_rng(0))
     assert found is not None

@@ -1,4 +1,4 @@
-"""The benchmark of proofs: instances in processes of their own, results resumed, tables."""
+"""The benchmark of proofs: instances in processes of their own, resumed runs, tables."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_gaps_and_misses_are_in_standard_deviations() -> None:
     )
 
 
-def test_an_instance_without_a_bound_is_said_to_have_none() -> None:
+def test_the_table_shows_that_an_instance_has_no_bound() -> None:
     assert "| no bound |" in random_table([record(standard_gap=None)])
 
 

@@ -61,14 +61,14 @@ def test_problems_and_optimisers_of_every_plan_exist(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CURVES)
-def test_the_paper_s_protocol_is_the_default(name: str) -> None:
+def test_the_papers_protocol_is_the_default(name: str) -> None:
     plan = get_experiment(name).plan
     assert (plan.n_initial, plan.n_iterations, plan.replications) == (10, 50, 10)
     assert plan.time_limit == (10.0 if name == "optimum" else 600.0)  # which is not the paper's
     assert plan.search == "exact"
 
 
-def test_kernel_tables_have_all_kernels_of_the_paper_and_of_ours() -> None:
+def test_kernel_tables_have_all_kernels_of_the_paper_and_all_surrogates() -> None:
     plan = get_experiment("kernels").plan
     assert (plan.n_initial, plan.n_iterations, plan.replications) == (20, 100, 100)
     assert set(plan.methods) == set(surrogate_names())
@@ -102,7 +102,7 @@ def test_settings_in_the_name_of_a_method_reach_the_optimiser() -> None:
         settings("optimum", "rbf:strong")
 
 
-def test_a_search_counted_in_evaluations_replaces_the_time_limit_of_ours_and_of_no_other() -> None:
+def test_a_budget_of_evaluations_replaces_the_time_limit_of_bogrape_alone() -> None:
     found = get_experiment("synthetic")
     plan = replace(found.plan, search="weak")
     assert found.settings(plan, "rbf") == {
@@ -115,7 +115,7 @@ def test_a_search_counted_in_evaluations_replaces_the_time_limit_of_ours_and_of_
         replace(found.plan, search="strong")
 
 
-def test_names_that_do_not_exist_or_exist_twice_are_refused() -> None:
+def test_unknown_and_duplicate_names_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="synthetic"):
         get_experiment("synthetik")
     with pytest.raises(InvalidInputError, match="already exists"):
@@ -157,7 +157,7 @@ def test_the_growing_schedule_counts_proposals_not_observations(
     assert seen["kappa"](12) == pytest.approx(3 * np.sqrt(0.5 * np.log(20)))
 
 
-def test_processes_give_what_this_process_gives_and_a_failure_stops_no_other() -> None:
+def test_processes_give_the_same_results_and_a_failure_does_not_stop_the_others() -> None:
     experiment = get_experiment("synthetic")
     plan = Plan(
         problems=("gcn-10",),
@@ -218,16 +218,16 @@ GAP_RECORD = {
 }
 
 
-def test_gaps_of_older_records_are_in_standard_deviations_of_the_values_until_then() -> None:
+def test_gaps_of_older_records_are_in_standard_deviations_of_the_values_so_far() -> None:
     assert gaps(group([GAP_RECORD])["p", "ssp:1"]).tolist() == [0.5, 0.0, np.inf]
 
 
-def test_recorded_gaps_are_taken_as_they_are_and_are_infinite_without_a_bound() -> None:
+def test_recorded_gaps_are_used_unchanged_and_are_infinite_without_a_bound() -> None:
     record = {**GAP_RECORD, "standard_gap": [0.25, 0.0, None]}
     assert gaps(group([record])["p", "ssp:1"]).tolist() == [0.25, 0.0, np.inf]
 
 
-def test_the_gap_recorded_is_the_one_computed_from_the_other_columns(tmp_path: Path) -> None:
+def test_the_recorded_gap_is_the_one_computed_from_the_other_columns(tmp_path: Path) -> None:
     budget = {"n_initial": 5, "n_iterations": 3, "time_limit": 0.3}
     found = replicate("gcn-20", "ssp", 0, **budget)
     record = {"problem": "gcn-20", "method": "ssp", "seed": 0, **budget, **found}
@@ -274,11 +274,11 @@ def test_a_run_writes_every_replication_once_and_resumes(tmp_path: Path) -> None
     keys = [(r["method"], r["seed"]) for r in read(path)]
     assert sorted(keys) == sorted(itertools.product(("random", "ssp-search"), (0, 1)))
     lines = path.read_text().splitlines()
-    path.write_text("\n".join([*lines[:3], lines[3][:40]]))  # stopped in the middle of the last
+    path.write_text("\n".join([*lines[:3], lines[3][:40]]))  # stopped while the last was written
     again = quick_run(tmp_path)
-    assert "3 of 4 are there" in again.output
+    assert "3 of 4 are done" in again.output
     assert len(read(path)) == 4
-    assert "4 of 4 are there" in quick_run(tmp_path).output
+    assert "4 of 4 are done" in quick_run(tmp_path).output
 
     other = quick_run(tmp_path, "--time-limit", 0.3)
     assert other.exit_code == 2
@@ -308,29 +308,27 @@ def test_failed_replications_are_named_and_the_command_fails(tmp_path: Path) -> 
         ("--problems", "unknown problem 'no'"),
     ],
 )
-def test_a_name_that_does_not_exist_is_refused_once(
-    option: str, message: str, tmp_path: Path
-) -> None:
+def test_an_unknown_name_is_refused_once(option: str, message: str, tmp_path: Path) -> None:
     result = bench("run", "synthetic", option, "no", "--out", tmp_path)
     assert result.exit_code == 2
     assert result.output.count(message) == 1
     assert "choose one of" in result.output
 
 
-def test_results_that_are_not_there_are_asked_for(tmp_path: Path) -> None:
+def test_if_results_are_missing_the_error_names_the_command_that_makes_them(tmp_path: Path) -> None:
     result = bench("show", "kernels", "--out", tmp_path)
     assert result.exit_code == 2
     assert "python -m benchmarks run kernels" in result.output
 
 
-def test_experiments_on_data_say_how_to_give_it(tmp_path: Path) -> None:
+def test_an_experiment_on_a_data_set_says_how_to_provide_it(tmp_path: Path) -> None:
     result = bench("run", "predictions", "--methods", "ssp", "--out", tmp_path, "--jobs", 1)
     assert result.exit_code == 2
     assert "--data" in result.output
 
 
 @pytest.mark.deep
-@pytest.mark.timeout(400)  # two minutes at most are promised, on a machine that is not busy
+@pytest.mark.timeout(400)  # its help promises three minutes, on a machine that is not busy
 def test_quick_runs_all_experiments_and_fills_a_document(tmp_path: Path) -> None:
     result = bench("quick", "--out", tmp_path)
     assert result.exit_code == 0, result.output

@@ -1,4 +1,4 @@
-"""Sentences with numbers: each number is that of the records, and goes when they go."""
+"""Sentences with numbers: every number comes from the records, and there is none without them."""
 
 from __future__ import annotations
 

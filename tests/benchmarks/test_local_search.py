@@ -1,4 +1,4 @@
-"""The benchmark of local search: its states, what it measures, and what is on record."""
+"""The benchmark of local search: its states, its measurements, and the recorded results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bogrape.problems import get_problem
 from bogrape.propose.local import chains
 
 
-def test_the_states_are_what_was_observed_of_their_problems() -> None:
+def test_states_hold_graphs_and_values_of_their_problems() -> None:
     found = list(states([10, 20]))
     assert len(found) == 48
     assert {len(state.graphs) for state in found} == {12, 20, 30, 45}
@@ -24,7 +24,7 @@ def test_the_states_are_what_was_observed_of_their_problems() -> None:
     assert STATES.stat().st_size < 100_000
 
 
-def test_a_measurement_is_of_the_search_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_measurement_runs_the_search_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
     state = next(states([10]))
     seen: list[dict[str, int]] = []
     real = local_search.search
@@ -42,7 +42,7 @@ def test_a_measurement_is_of_the_search_it_names(monkeypatch: pytest.MonkeyPatch
     assert seen == [SEARCHES["before"], now]
 
 
-def test_the_search_on_record_is_better_than_before_at_every_size_and_budget() -> None:
+def test_the_recorded_search_is_better_than_before_at_every_size_and_budget() -> None:
     records = read(RESULTS)
     best: dict[str, float] = {}
     for record in records:

@@ -1,4 +1,4 @@
-"""Optimisers under comparison: they choose new graphs of the space, and the ones they claim to."""
+"""Compared optimisers: they choose new graphs of the space, and the ones they claim to choose."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VALUES = [float(graph.n_edges + graph.labels.sum()) for graph in GRAPHS]
 KEYS = {graph.canonical_key() for graph in GRAPHS}
 
 
-def test_the_papers_optimisers_are_there() -> None:
+def test_the_papers_optimisers_exist() -> None:
     paper = {"random", "rw-rand", "wl-rand", "wl-evol", "ssp", "sp", "essp", "esp"}
     search = {"ssp-search", "sp-search", "essp-search", "esp-search"}
     assert paper | search | {"rbf", "rbf-lcb"} <= set(optimiser_names())
@@ -110,7 +110,7 @@ def test_best_of_random_is_best_among_its_candidates(name: str) -> None:
     assert choice.graph in candidates
 
 
-def test_evolution_goes_below_everything_random_and_reports_the_true_bound() -> None:
+def test_evolution_beats_random_graphs_and_reports_the_true_confidence_bound() -> None:
     problem = get_problem("gcn-10")
     graphs = problem.space.sample(15, seed=1, distinct=True)
     values = [problem.objective(graph) for graph in graphs]
@@ -151,7 +151,7 @@ def test_mutants_obey_the_rules(name: str) -> None:
 # -- the end of a space -----------------------------------------------------------------------
 
 
-def test_the_last_graphs_are_found_and_then_there_are_none() -> None:
+def test_the_last_graphs_are_found_and_then_the_space_is_exhausted() -> None:
     space = GraphSpace(4)  # six connected graphs
     every = space.enumerate()
     last = fresh_graphs(space, 20, seed=0, seen=every[:4])
@@ -182,7 +182,7 @@ def test_bad_settings_are_refused(wrong: dict[str, Any], message: str) -> None:
         get_optimiser("random", SPACE, **wrong)
 
 
-def test_unknown_and_double_names_are_refused() -> None:
+def test_unknown_and_duplicate_names_are_refused() -> None:
     with pytest.raises(InvalidInputError, match=r"unknown optimiser 'ranodm'.*wl-evol"):
         get_optimiser("ranodm", SPACE)
 

@@ -52,12 +52,12 @@ def test_tables_on_the_page_are_those_of_the_recorded_results(name: str) -> None
     assert SECTIONS[name].endswith(shown.output)
 
 
-def test_a_run_goes_on_from_the_recorded_results(tmp_path: Path) -> None:
+def test_a_run_continues_from_the_recorded_results(tmp_path: Path) -> None:
     shutil.copy(RESULTS / "limits.jsonl", tmp_path)
     done = bench(
         *("run", "limits", "--methods", "ssp:0.5,esp:8", "--replications", "1"),
         *("--iterations", "20", "--out", tmp_path),
     )
     assert done.exit_code == 0, done.output
-    assert "2 of 2 are there" in done.output
+    assert "2 of 2 are done" in done.output
     assert (tmp_path / "limits.jsonl").read_bytes() == (RESULTS / "limits.jsonl").read_bytes()

@@ -17,7 +17,7 @@ def record(seed: int, **more: object) -> dict[str, object]:
     return {"problem": "p", "method": "m", "seed": seed, **more}
 
 
-def test_what_is_appended_is_read_back_by_a_later_run(tmp_path: Path) -> None:
+def test_appended_records_are_read_back_by_a_later_run(tmp_path: Path) -> None:
     path = tmp_path / "new" / "results.jsonl"
     with appending(path) as file:
         assert file.records == []
@@ -30,7 +30,7 @@ def test_what_is_appended_is_read_back_by_a_later_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("torn", ['{"problem":"p","me', '{"problem":"p","method":"m","seed":9}'])
-def test_a_torn_last_line_counts_as_not_written_and_makes_room(tmp_path: Path, torn: str) -> None:
+def test_a_torn_last_line_is_ignored_and_then_replaced(tmp_path: Path, torn: str) -> None:
     path = tmp_path / "results.jsonl"
     path.write_text(json.dumps(record(0)) + "\n" + torn)
     assert [r["seed"] for r in read(path)] == [0]
@@ -58,7 +58,7 @@ def test_two_runs_cannot_write_to_one_file(tmp_path: Path) -> None:
         pass
 
 
-def test_numbers_have_eight_digits_and_what_is_not_finite_is_null(tmp_path: Path) -> None:
+def test_numbers_have_eight_digits_and_are_null_if_not_finite(tmp_path: Path) -> None:
     assert rounded({"a": [math.pi, -math.inf, math.nan], "n": 3, "t": (1e-12 / 3,)}) == {
         "a": [3.1415927, None, None],
         "n": 3,

@@ -1,4 +1,4 @@
-"""Best known values: the search against enumeration, the bounds on its work, the command."""
+"""Best known values: the search checked by enumeration, its budget, the command."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_search_finds_the_optimum_that_enumeration_finds(name: str) -> None:
         assert found.value == pytest.approx(problem.optimum, rel=1e-9)
 
 
-def test_the_search_obeys_rules_and_looks_at_every_size() -> None:
+def test_the_search_stays_in_the_space_and_covers_every_size() -> None:
     # few edges and many nodes: the optimum is a tree of the largest size with all labels 1
     space = GraphSpace((4, 6), labels=2)
     problem = Problem(name="edges", space=space, objective=few_edges_many_ones, seed=0)
@@ -47,12 +47,12 @@ def few_edges_many_ones(graph: Graph) -> float:
     return float(graph.n_edges - 2 * graph.labels.sum())
 
 
-def test_the_search_beats_random_and_repeats_itself_within_its_budget() -> None:
+def test_the_search_beats_random_graphs_reproducibly_and_within_its_budget() -> None:
     problem = get_problem("network-10")
     found = long_search(problem, 4000, seed=1)
     again = long_search(problem, 4000, seed=1)
     assert (found.value, found.graph) == (again.value, again.graph)
-    # the last descent may end one neighbourhood (some 800 moves) over
+    # the last descent may exceed the budget by one neighbourhood (about 800 moves)
     assert 2000 < found.n_evaluations < 5000
     assert problem.space.contains(found.graph)
     assert problem.objective(found.graph) == found.value
@@ -61,7 +61,7 @@ def test_the_search_beats_random_and_repeats_itself_within_its_budget() -> None:
     assert random_mean(problem, 1000, seed=5) == pytest.approx(float(np.mean(values)))
 
 
-def test_a_search_that_knows_a_good_graph_does_not_end_above_it(
+def test_a_search_that_starts_from_a_good_graph_does_not_end_above_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     problem = get_problem("gcn-10", 1)
@@ -83,7 +83,7 @@ def test_a_search_that_knows_a_good_graph_does_not_end_above_it(
     assert second["n_evaluations"] > first["n_evaluations"]
 
 
-def test_a_budget_of_nothing_is_refused() -> None:
+def test_a_budget_of_zero_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="n_evaluations"):
         long_search(get_problem("gcn-10"), 0)
 

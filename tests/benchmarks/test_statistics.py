@@ -1,4 +1,4 @@
-"""Statistics of replications, against enumeration and numbers worked out by hand."""
+"""Statistics of replications, checked by enumeration and by hand."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(
 
 
 def signed_rank_p(difference: np.ndarray) -> float:
-    """Wilcoxon's exact two-sided p by going through all signs."""
+    """Wilcoxon's exact two-sided p, by enumerating all signs."""
     ranks = np.argsort(np.argsort(np.abs(difference))) + 1.0
     total = ranks.sum()
     seen = min(ranks[difference > 0].sum(), ranks[difference < 0].sum())
@@ -71,7 +71,7 @@ def test_comparison_counts_pairs_and_agrees_with_all_sign_flips() -> None:
         assert found.p == pytest.approx(signed_rank_p(ours - theirs))
 
 
-def test_pairs_that_are_equal_are_ties_and_all_ties_say_nothing() -> None:
+def test_equal_pairs_are_ties_and_ties_alone_are_not_significant() -> None:
     found = compare(np.array([1.0, 2.0]), np.array([1.0, 2.0]))
     assert (found.wins, found.ties, found.losses, found.p) == (0, 2, 0, 1.0)
 
@@ -84,12 +84,12 @@ def test_curves_finals_and_areas_by_hand() -> None:
     assert runs.area.tolist() == [2.0, 2.0]  # over the two proposals
 
 
-def test_replications_with_other_budgets_are_not_averaged() -> None:
+def test_replications_with_different_budgets_are_not_averaged() -> None:
     with pytest.raises(InvalidInputError, match="different budgets"):
         group([run("m", 0, [1.0, 2.0]), run("m", 1, [1.0, 2.0, 3.0])])
 
 
-def test_means_are_over_the_seeds_all_methods_have_and_pairs_over_those_two_have() -> None:
+def test_means_use_seeds_that_all_methods_share_and_pairs_those_that_two_share() -> None:
     records = [
         *(run("random", seed, [2.0, 1.5]) for seed in (0, 1, 2, 3)),
         *(run("ssp", seed, [2.0, 1.0]) for seed in (0, 2, 3)),
@@ -136,7 +136,7 @@ def test_share_of_the_way_runs_from_random_sampling_to_the_best_known() -> None:
     assert found.tolist() == [0.5, 1.0]
     assert shares(group([run("ssp", 7, [1.0, 1.0])])["p", "ssp"], scale) is None
     reached = [{**reference, "seed": seed, "random": 0.5, "best": 0.5} for seed in (0, 1)]
-    assert shares(group(records)["p", "ssp"], scales(records, reached)) is None  # no way to go
+    assert shares(group(records)["p", "ssp"], scales(records, reached)) is None  # nothing to gain
 
 
 def test_references_need_both_a_best_value_and_random_sampling() -> None:
@@ -154,7 +154,7 @@ def test_one_function_for_all_seeds_has_one_best_value() -> None:
     assert {scale.best for scale in scales(records, known).values()} == {0.5}
 
 
-def test_ours_are_the_shortest_path_kernels() -> None:
+def test_methods_of_bogrape_are_named_after_its_kernels() -> None:
     ours = ("ssp", "esp-search", "sp:60", "essp")
     assert all(map(is_bogrape, ours))
     assert not any(map(is_bogrape, ("random", "rw-rand", "wl-rand:100", "wl-evol", "spx")))
@@ -168,7 +168,7 @@ def test_the_best_mean_is_bold_and_missing_references_are_dashes() -> None:
     assert table[-1] == "| *best known* | - |"
 
 
-def test_tables_of_nothing_comparable_say_so() -> None:
+def test_tables_say_if_there_is_nothing_to_compare() -> None:
     only = [run("random", 0, [1.0, 1.0]), run("ssp", 1, [1.0, 1.0])]
     assert "No replication" in optimiser_tables(only)
 

@@ -1,4 +1,4 @@
-"""The benchmark of asking and telling runs, and the cost does not grow with the trials."""
+"""Benchmarks of studies and fits: they run, and recorded results meet their targets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.study_overhead import flush_ms, measure
 
 
 def test_asking_and_telling_cost_little_at_a_thousand_trials(tmp_path: Path) -> None:
-    """The target is 20 ms (``make bench``); shared machines and slow disks get some room here."""
+    """The target is 20 ms (``make bench``); this limit has room for busy machines, slow disks."""
     room = 20 * flush_ms(tmp_path)
     result = measure(f"sqlite:///{tmp_path}/study.db", "SQLite", n_trials=1000, n_pairs=15)
     assert result.open_trials == 1015
@@ -36,7 +36,7 @@ def test_fits_are_timed_with_fitted_noise_and_all_observations() -> None:
     assert 0 < found["cpu_seconds"] < 20
 
 
-def test_the_fits_on_record_keep_their_targets() -> None:
+def test_recorded_fits_meet_their_targets() -> None:
     seconds = {
         (record["method"], record["problem"]): record["cpu_seconds"]
         for record in read(many_observations.RESULTS)
@@ -46,7 +46,7 @@ def test_the_fits_on_record_keep_their_targets() -> None:
     assert seconds["rbf", "1000 observations"] < 10
 
 
-def test_many_observations_large_spaces_and_batches_on_record_keep_their_promises() -> None:
+def test_recorded_asks_models_spaces_and_batches_meet_their_targets() -> None:
     records = read(many_observations.ROOT / "docs" / "results" / scale.FILE)
     by_kind = {kind: [r for r in records if r["method"] == kind] for kind in scale.CASES}
     for kind, cases in scale.CASES.items():
@@ -66,7 +66,7 @@ def test_many_observations_large_spaces_and_batches_on_record_keep_their_promise
         assert record["mean"] < record["random"]
 
 
-def test_a_model_of_some_observations_is_compared_with_one_of_all(
+def test_a_model_fitted_to_some_observations_is_compared_with_one_fitted_to_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(scale, "_N_HELD_OUT", 20)

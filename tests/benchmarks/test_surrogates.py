@@ -1,4 +1,4 @@
-"""Surrogates: kernels against GraKel and plain Python, the process against scikit-learn."""
+"""Surrogates: kernels agree with GraKel and plain Python, the process with scikit-learn."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_subgraph_matching_counts_bijections_of_connected_subgraphs(graphs: list
     np.testing.assert_allclose(kernel_variants("sm", graphs)[0].gram, normalised(raw), rtol=1e-9)
 
 
-def test_subgraph_matching_refuses_graphs_it_cannot_write() -> None:
+def test_subgraph_matching_refuses_graphs_it_cannot_encode() -> None:
     for graph in (Graph([[0, 1], [1, 0]], labels=[0, 64]), Graph(np.zeros((63, 63)))):
         with pytest.raises(InvalidInputError, match="up to 62 nodes and labels below 64"):
             kernel_variants("sm", [graph])
@@ -158,7 +158,7 @@ def test_an_unknown_kernel_is_refused() -> None:
         kernel_variants("wlo", SEEN)
 
 
-def test_without_grakel_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_grakel_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in [name for name in sys.modules if name.split(".")[0] == "grakel"]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "grakel", None)
@@ -174,7 +174,7 @@ def random_gram(n: int, rank: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return factors @ factors.T / rank, factors / np.sqrt(rank)
 
 
-def test_one_kernel_gives_what_scikit_learn_gives() -> None:
+def test_a_fit_with_one_kernel_agrees_with_scikit_learn() -> None:
     gaussian_process = pytest.importorskip("sklearn.gaussian_process")
     kernels = gaussian_process.kernels
     gram, factors = random_gram(30, rank=40, seed=0)
@@ -242,7 +242,7 @@ def test_every_surrogate_predicts_observations_with_their_noise(name: str) -> No
 
 
 @pytest.mark.parametrize("name", [*KERNEL_NAMES, "wl*"])
-def test_surrogates_meet_their_observations_and_are_unsure_elsewhere(name: str) -> None:
+def test_surrogates_interpolate_their_observations_and_are_uncertain_elsewhere(name: str) -> None:
     distinct = GraphSpace(6, labels=3).sample(12, seed=0, distinct=True)
     values = [float(graph.n_edges) for graph in distinct]
     surrogate = get_surrogate(name, n_labels=3).fit(distinct[:8], values[:8])

@@ -1,4 +1,4 @@
-"""The trajectories kept in ``benchmarks/data``: what they promise to whoever measures on them."""
+"""The trajectories kept in ``benchmarks/data``: properties that benchmarks rely on."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_benchmark_solves_every_instance_with_every_kernel_and_acquisition()
         experiment.settings(experiment.plan, "rbf-ucb")
 
 
-def test_tables_tell_graphs_from_molecules_and_count_what_was_proved() -> None:
+def test_tables_separate_graphs_from_molecules_and_count_proofs() -> None:
     solved = {"status": "optimal", "standard_gap": 0.0, "seconds": 2.0, "time_limit": 60.0}
     left = {"status": "time_limit", "standard_gap": 0.5, "seconds": 60.0, "time_limit": 60.0}
     shown = tables(

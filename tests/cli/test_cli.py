@@ -43,7 +43,7 @@ EDGES = "import json, sys; print(len(json.load(sys.stdin)['edges']))"
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., Path]:
-    """Writes a study file with a program that counts edges, or what is given."""
+    """Writes a study file, by default with a program that counts edges as the objective."""
 
     def make(objective: str | None = None, evaluation: str = "", **replace: str) -> Path:
         command = json.dumps([sys.executable, "-S", str(tmp_path / "objective.py")])
@@ -82,7 +82,7 @@ def test_help_lists_the_commands_and_the_exit_codes() -> None:
     assert "130  interrupted" in text
 
 
-def test_init_writes_a_study_file_that_is_understood_and_overwrites_nothing(
+def test_init_writes_a_valid_study_file_and_overwrites_nothing(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "study.toml"
@@ -121,7 +121,7 @@ def test_run_in_parts_equals_run_at_once(write: Callable[..., Path], tmp_path: P
     assert [t.graph for t in parts] == [t.graph for t in other]
 
 
-def test_run_takes_a_python_function_beside_the_study_file(
+def test_run_takes_a_python_function_next_to_the_study_file(
     write: Callable[..., Path], tmp_path: Path
 ) -> None:
     (tmp_path / "beside.py").write_text("def edges(g):\n    return g.n_edges\n", encoding="utf-8")
@@ -129,10 +129,10 @@ def test_run_takes_a_python_function_beside_the_study_file(
     assert json.loads(call("run", path, "--quiet", "--json").stdout)["best"]["value"] == 4.0
 
 
-def test_a_function_travels_as_text_and_a_program_runs_beside_the_study_file(
+def test_objectives_of_a_study_file_can_be_pickled(
     write: Callable[..., Path], tmp_path: Path
 ) -> None:
-    import pickle  # as executors elsewhere do
+    import pickle  # as executors on other machines do
 
     (tmp_path / "travels.py").write_text("def f(g):\n    return g.n_edges\n", encoding="utf-8")
     graph = GraphSpace(n_nodes=5, labels=2).sample(1)[0]
@@ -239,7 +239,7 @@ f,3.5,"{""n_nodes"": 5, ""edges"": [[0,1],[1,2],[2,3],[3,4],[0,4]]}"
 """
 
 
-def test_every_bad_row_is_named_with_its_line_in_one_go(
+def test_all_bad_rows_are_named_with_their_lines_at_once(
     write: Callable[..., Path], tmp_path: Path
 ) -> None:
     path, source = write(), tmp_path / "source.csv"
@@ -256,7 +256,7 @@ def test_every_bad_row_is_named_with_its_line_in_one_go(
     )
 
 
-def test_the_other_rows_can_be_imported_and_outside_ones_are_said_to_be(
+def test_the_other_rows_can_be_imported_and_those_outside_the_space_are_marked(
     write: Callable[..., Path], tmp_path: Path
 ) -> None:
     path, source = write(), tmp_path / "source.csv"
@@ -277,7 +277,7 @@ def test_the_other_rows_can_be_imported_and_outside_ones_are_said_to_be(
     assert "left out line 3: expected a graph of the space" in strict
 
 
-def test_ask_shows_the_prediction_beside_the_acquisition_value(
+def test_ask_shows_the_prediction_next_to_the_acquisition_value(
     write: Callable[..., Path],
 ) -> None:
     path = write(**{'method = "sample"': 'method = "search"\ntime_limit = 5'})
@@ -358,7 +358,7 @@ def test_settings_are_changed_by_editing_the_study_file(
     assert "space (rules can be added" in call("change", path, code=2).stderr
 
 
-def test_settings_of_the_command_line_go_before_those_of_the_file(
+def test_settings_on_the_command_line_override_those_of_the_file(
     write: Callable[..., Path], tmp_path: Path
 ) -> None:
     path, url = write(), f"sqlite:///{tmp_path}/study.db"
@@ -384,7 +384,7 @@ def test_an_enormous_line_is_refused_without_being_read(
     assert time.monotonic() - start < 20
 
 
-def test_an_export_that_cannot_be_written_is_an_error_and_leaves_nothing(
+def test_an_export_that_cannot_be_written_is_an_error_and_leaves_no_file(
     write: Callable[..., Path], tmp_path: Path
 ) -> None:
     path = write()
@@ -394,7 +394,7 @@ def test_an_export_that_cannot_be_written_is_an_error_and_leaves_nothing(
     assert not list(tmp_path.glob("*.part"))
 
 
-def test_commands_on_a_study_that_was_not_started_say_so_and_make_nothing(
+def test_commands_on_a_study_that_was_not_started_say_so_and_create_nothing(
     write: Callable[..., Path], tmp_path: Path
 ) -> None:
     path = write()
@@ -412,7 +412,7 @@ def test_a_damaged_database_ends_with_3(write: Callable[..., Path], tmp_path: Pa
     assert "not a SQLite database" in call("status", path, code=3).stderr
 
 
-def test_a_used_up_space_ends_with_4(write: Callable[..., Path]) -> None:
+def test_an_exhausted_space_ends_with_4(write: Callable[..., Path]) -> None:
     path = write(
         **{"n_nodes = 5": "n_nodes = 2", "labels = 2": "", "n_initial = 4": "n_initial = 2"}
     )
@@ -430,7 +430,7 @@ def test_failing_evaluations_end_with_5_and_an_explanation(write: Callable[..., 
     assert "'false' ended with code 1" in stderr
 
 
-def test_a_mistyped_command_ends_with_6_and_costs_nothing_once_it_is_mended(
+def test_a_mistyped_command_ends_with_6_and_costs_nothing_once_it_is_fixed(
     write: Callable[..., Path], tmp_path: Path
 ) -> None:
     path = write('command = "simulte"')
@@ -450,7 +450,7 @@ def test_failed_trials_are_evaluated_again_on_request(
     assert "6 of 6 evaluations failed; most frequent reason (6 times)" in stderr
     failed = Study.load(url, "test").trials
     path = write()
-    assert "6 failed" in call("run", path, "--quiet").stdout  # as they were
+    assert "6 failed" in call("run", path, "--quiet").stdout  # unchanged
     assert "6 complete" in call("run", path, "--quiet", "--retry-failed").stdout
     trials = Study.load(url, "test").trials
     assert [t.graph for t in trials] == [t.graph for t in failed]
@@ -525,7 +525,7 @@ def test_names_of_functions_are_checked(function: str, write: Callable[..., Path
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)]
 )
-def test_an_interrupted_run_goes_on_with_the_same_trial(
+def test_an_interrupted_run_continues_with_the_same_trial(
     number: signal.Signals, code: int, write: Callable[..., Path], tmp_path: Path
 ) -> None:
     slow = "import os, time; print(os.getpid(), file=open('pid', 'w'), flush=True); time.sleep(600)"
@@ -591,7 +591,7 @@ def test_the_demo_is_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert called[0][0] == (tmp_path / "x.png", 2, 3)
 
 
-def test_bench_says_where_the_benchmarks_have_gone() -> None:
+def test_bench_says_where_the_benchmarks_have_moved() -> None:
     result = call("bench", "run", "synthetic", "--short", "--problems", "a b", code=2)
     assert "python -m benchmarks run synthetic --short --problems 'a b'" in result.output
     assert "python -m benchmarks --help" in call("bench", "--help", code=2).output

@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment of the start of ``bogrape``: no traceback, and the exit code of Ctrl-C."""
+"""Ctrl-C at any moment while ``bogrape`` starts: no traceback, and exit code 130."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _START = """
 import sys
 from _bogrape_command import main
 
-class Watch:  # says when the loading of the package begins
+class Watch:  # reports when the package begins to load
     @staticmethod
     def find_spec(name, path=None, target=None):
         if name == "bogrape":
@@ -46,11 +46,11 @@ def test_ctrl_c_while_the_command_is_loading_shows_no_traceback(
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert "Traceback" not in errors
-    assert process.returncode in (0, 130)  # it may have been quicker
+    assert process.returncode in (0, 130)  # it may have finished before
     assert process.returncode == 0 or "interrupted" in errors
 
 
-def test_the_command_that_is_installed_is_this_one() -> None:
+def test_this_command_is_the_one_that_is_installed() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert project["project"]["scripts"] == {"bogrape": "_bogrape_command:main"}
     assert (
@@ -59,7 +59,7 @@ def test_the_command_that_is_installed_is_this_one() -> None:
     )
 
 
-def test_the_command_gives_the_exit_codes_of_its_subcommands() -> None:
+def test_the_command_returns_the_exit_codes_of_its_subcommands() -> None:
     for arguments, code in ((["--version"], 0), (["status", "missing.toml"], 2), (["no"], 2)):
         done = subprocess.run(
             [sys.executable, "-c", _START, *arguments], capture_output=True, check=False

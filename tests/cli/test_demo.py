@@ -88,6 +88,6 @@ def test_a_picture_that_cannot_be_written_is_refused_before_the_work(
 @pytest.mark.parametrize(
     "options", [{"n_initial": 1}, {"n_random": 0}, {"n_iterations": -1}, {"seed": -1}]
 )
-def test_numbers_that_make_no_sense_are_refused(options: dict[str, int], tmp_path: Path) -> None:
+def test_invalid_numbers_are_refused(options: dict[str, int], tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError):
         run(tmp_path / "demo.png", **options)

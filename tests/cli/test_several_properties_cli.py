@@ -1,4 +1,4 @@
-"""The command line and study files of several properties."""
+"""The command line and study files with several properties."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def bogrape(*arguments: Any) -> Result:
 
 
 def done(*arguments: Any) -> Any:
-    """JSON that a command printed, the last line of it."""
+    """The last line that a command printed, read as JSON."""
     result = bogrape(*arguments, "--json")
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout.splitlines()[-1])
@@ -68,7 +68,7 @@ def refused(*arguments: Any) -> str:
     return result.output
 
 
-def test_a_study_file_runs_to_a_front(file: Path) -> None:
+def test_running_a_study_file_gives_a_pareto_front(file: Path) -> None:
     status = done("run", file, "--quiet")
     assert status["combine"] == "pareto"
     study = Study.load(read_study_file(file).storage)
@@ -111,13 +111,13 @@ def test_values_are_told_and_corrected_by_name(file: Path) -> None:
         (["edges=1", "--noise", "0.1"], "--noise must be NAME=NUMBER"),
     ],
 )
-def test_values_that_make_no_sense_are_refused(file: Path, values: list[str], words: str) -> None:
+def test_invalid_values_are_refused(file: Path, values: list[str], words: str) -> None:
     done("ask", file)
     assert words in refused("tell", file, 0, *values)
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
-def test_exports_are_imported_again(file: Path, kind: str) -> None:
+def test_exports_can_be_imported(file: Path, kind: str) -> None:
     done("run", file, "--quiet")
     asked = done("ask", file)
     done("tell", file, asked["id"], "path=4.25", "--noise", "path=0.5")
@@ -218,7 +218,7 @@ def test_desirabilities_are_tables_of_the_study_file(file: Path) -> None:
     assert [trial.value for trial in Study.load(read_study_file(file).storage).trials] != before
 
 
-def test_a_direction_beside_properties_is_refused(file: Path) -> None:
+def test_a_direction_together_with_properties_is_refused(file: Path) -> None:
     file.write_text('direction = "minimize"\n' + FILE, encoding="utf-8")
     with pytest.raises(InvalidInputError, match="got both"):
         read_study_file(file)

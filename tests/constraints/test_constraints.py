@@ -1,4 +1,4 @@
-"""Rules: their meaning against networkx, their rows against their meaning, their checks."""
+"""Rules: their meaning agrees with networkx, their rows with their meaning; their checks."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_rows_hold_exactly_when_the_rule_does(data: st.DataObject, directed: boo
 
 @settings(max_examples=100, deadline=None)
 @given(data=st.data(), directed=st.booleans())
-def test_binding_changes_no_meaning(data: st.DataObject, directed: bool) -> None:
+def test_binding_does_not_change_the_meaning(data: st.DataObject, directed: bool) -> None:
     rule = data.draw(rules(directed=directed))
     graph = data.draw(graphs(n_nodes=(1, 6), directed=directed))
     bound = rule.bind({"C": 0, "N": 1, "O": 2}, Shape(6, 3, directed=directed))
@@ -200,7 +200,7 @@ def test_a_batch_gives_each_graph_the_excess_it_has_alone(
     assert rule.excess(Batch.of(several)).tolist() == alone
 
 
-def test_rows_carry_whole_numbers_and_readable_names() -> None:
+def test_rows_have_integer_coefficients_and_readable_names() -> None:
     (row,) = LinearRule({(0, 1): 0.25, (1, 2): 1.5}, maximum=0.5).rows(Shape(3))
     assert row.terms == ((Edge(0, 1), 1), (Edge(1, 2), 6))
     assert row.high == 2
@@ -208,7 +208,7 @@ def test_rows_carry_whole_numbers_and_readable_names() -> None:
     assert names == [f"degree[{v}]<=2" for v in range(4)]
 
 
-def test_a_bound_that_says_nothing_makes_no_row() -> None:
+def test_a_bound_that_always_holds_makes_no_row() -> None:
     assert not list(NumberOfEdges(maximum=10).rows(Shape(5)))
     assert not list(DegreeRange(maximum=4).rows(Shape(5)))
     assert not list(DiameterRange(1, 4).rows(Shape(5)))
@@ -238,7 +238,7 @@ def test_a_rule_survives_json_and_pickling(data: st.DataObject, directed: bool) 
     assert hash(rule) == hash(rule_from_dict(rule.to_dict()))
 
 
-def test_names_show_what_was_set_and_labels_as_people_call_them() -> None:
+def test_names_show_the_parameters_that_were_set_and_labels_by_name() -> None:
     rule = DegreeRange(maximum=4, label="C")
     assert rule.name == "DegreeRange(maximum=4, label='C')"
     bound = rule.bind({"N": 0, "C": 1}, Shape(5, 2))
@@ -306,7 +306,7 @@ def test_the_list_of_rules_is_complete() -> None:
         (lambda: rule_from_dict({"rule": "Acyclic", "size": 3}), "parameters"),
     ],
 )
-def test_a_rule_with_bad_parameters_is_refused_with_what_was_expected(
+def test_bad_parameters_are_refused_with_an_error_that_says_what_is_expected(
     make: Any, words: str
 ) -> None:
     with pytest.raises(InvalidSpaceError, match="expected") as caught:
@@ -413,8 +413,8 @@ FLOWS: list[Rule] = [
 
 
 @pytest.mark.parametrize("rule", FLOWS, ids=str)
-def test_flows_and_cuts_say_the_same(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Flows are for larger graphs; here they are asked about graphs with five nodes."""
+def test_flows_and_cuts_agree(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Flows are for larger graphs; here they are used for graphs with five nodes."""
     monkeypatch.setattr("bogrape.constraints.connectivity.MOST_NODES_FOR_CUTS", 0)
     shape = Shape(5, connected=False)
     assert not rule.decides_helpers(shape)
@@ -431,7 +431,7 @@ def test_flows_and_cuts_say_the_same(rule: Rule, monkeypatch: pytest.MonkeyPatch
 
 
 def _some_helpers_satisfy(rows: list[Any], graph: Graph) -> bool:
-    """True if a solver finds values of the helpers; there are too many to try them all."""
+    """True if a solver finds values for the helpers; there are too many to try them all."""
     model = cp_model.CpModel()
     variables: dict[Any, Any] = {}
     for row in rows:

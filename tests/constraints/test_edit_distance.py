@@ -86,7 +86,7 @@ def test_features_that_follow_from_the_rest_need_not_count() -> None:
     assert space.with_rules([EditDistance(given, 0, count_features=False)]).count() == 3
 
 
-def test_labels_are_taken_by_name_where_the_graph_knows_names() -> None:
+def test_labels_are_matched_by_name_if_the_graph_has_names() -> None:
     given = GraphSpace(2, labels=("O", "C")).named(Graph([[0, 1], [1, 0]], labels=[0, 1]))
     space = GraphSpace(2, labels=("C", "N", "O"), rules=[EditDistance(given, 0)])
     (found,) = space.enumerate()
@@ -97,7 +97,7 @@ def test_labels_are_taken_by_name_where_the_graph_knows_names() -> None:
     assert space.with_rules([rule_from_dict(stored)]) == space
 
 
-def test_graphs_of_other_sizes_are_out_of_reach_and_no_size_is_a_contradiction() -> None:
+def test_graphs_of_other_sizes_are_excluded_and_a_space_without_this_size_is_refused() -> None:
     path = Graph(nx.to_numpy_array(nx.path_graph(4)))
     assert {
         graph.n_nodes for graph in GraphSpace((3, 6), rules=[EditDistance(path, 9)]).sample(9)

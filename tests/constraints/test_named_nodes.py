@@ -47,7 +47,7 @@ COSTS = {pair: 1.5 + i for i, pair in enumerate(PAIRS)}
 
 
 def every_graph(space: GraphSpace) -> list[Graph]:
-    """All graphs of a small named space, one adjacency matrix after the other, by networkx."""
+    """All graphs of a small named space: every adjacency matrix, checked with networkx."""
     assert space.nodes is not None
     n, out = len(space.nodes), []
     cells = list(itertools.combinations(range(n), 2))
@@ -90,7 +90,7 @@ def named_rules(draw: st.DrawFn) -> Any:
     )
 
 
-# -- which graphs it holds --------------------------------------------------------------------
+# -- which graphs it contains -----------------------------------------------------------------
 
 
 @settings(max_examples=30, deadline=None)
@@ -120,7 +120,7 @@ def test_all_38_connected_graphs_on_four_named_nodes_are_different_graphs() -> N
     )
 
 
-def test_distinct_samples_reach_every_named_graph_and_then_say_so() -> None:
+def test_distinct_samples_reach_every_named_graph_and_the_error_says_how_many() -> None:
     space = GraphSpace(nodes=NAMES, labels=SITES, rules=[RequiredEdge("core-1", "acc-2")])
     n_graphs = len(every_graph(space))
     found = space.sample(n_graphs, distinct=True)
@@ -132,7 +132,7 @@ def test_distinct_samples_reach_every_named_graph_and_then_say_so() -> None:
     assert not away & {space.identity(graph) for graph in space.sample(30, exclude=away)}
 
 
-def test_this_very_cable_stays_in_every_graph() -> None:
+def test_a_required_cable_is_in_every_graph_and_a_forbidden_one_in_none() -> None:
     space = GraphSpace(
         nodes=NAMES,
         labels=SITES,
@@ -145,7 +145,7 @@ def test_this_very_cable_stays_in_every_graph() -> None:
         assert [g.nodes[name]["label"] for name in NAMES] == list(SITES.values())
 
 
-def test_violations_call_nodes_and_labels_by_their_names() -> None:
+def test_violations_refer_to_nodes_and_labels_by_name() -> None:
     rules = [RequiredEdge("acc-2", "core-1"), DegreeRange(maximum=1, node="acc-1")]
     space = GraphSpace(nodes=NAMES, labels=SITES, rules=rules)
     star = Graph(nx.to_numpy_array(nx.star_graph([2, 0, 1, 3]), nodelist=range(4)), [0, 0, 1, 0])
@@ -235,7 +235,7 @@ def test_an_isomorphic_graph_is_not_the_excluded_one() -> None:
 
 
 def test_the_program_of_the_paper_does_not_lose_the_renamed_copies_of_an_excluded_graph() -> None:
-    """Without a start from local search, which would hide it."""
+    """Runs without a start from local search, which would hide the error."""
     space = GraphSpace(nodes=["a", "b", "c"])
     everything = every_graph(space)
     gp = GraphGP("ssp").fit(everything, [1.0, 2.0, 3.0, 4.0])
@@ -270,7 +270,7 @@ def test_a_stored_study_repeats_no_graph_but_may_try_isomorphic_ones(tmp_path: P
         study.ask()
 
 
-# -- in and out -------------------------------------------------------------------------------
+# -- storing and converting -------------------------------------------------------------------
 
 
 @settings(max_examples=60, deadline=None)
@@ -316,7 +316,7 @@ def test_networkx_graphs_with_names_in_any_order_are_read_back(data: st.DataObje
 def test_networkx_graphs_on_other_nodes_are_refused_by_name() -> None:
     space = GraphSpace(nodes=NAMES, labels=SITES)
     g = nx.path_graph(NAMES)
-    assert space.from_networkx(g).labels.tolist() == [0, 0, 1, 1]  # fixed, so need not be given
+    assert space.from_networkx(g).labels.tolist() == [0, 0, 1, 1]  # fixed: need not be given
     g.add_edge("acc-2", "printer")
     g.remove_node("core-1")
     with pytest.raises(InvalidGraphError, match="without 'core-1' and with unknown 'printer'"):
@@ -362,7 +362,7 @@ rule = "TwoConnected"
 """
 
 
-def test_a_study_file_names_nodes(tmp_path: Path) -> None:
+def test_a_study_file_can_name_nodes(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
     path.write_text(TOML)
     costs = {("core-1", "core-2"): 12.5, ("core-1", "acc-1"): 3}
@@ -404,7 +404,7 @@ def test_a_study_file_names_nodes(tmp_path: Path) -> None:
             {"nodes": NAMES, "rules": [TotalCost({("core-1", "acc-1"): 1}, 3)]},
             r"none for \('core-1', 'core-2'\) and 4 others",
         ),
-        (  # node "a" by its name and by its number: one of the two was dropped without a word
+        (  # node "a" by its name and by its number: neither may be dropped silently
             {
                 "nodes": ["a", "b"],
                 "labels": ("x", "y"),
@@ -419,9 +419,7 @@ def test_a_study_file_names_nodes(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_a_named_space_that_makes_no_sense_is_refused(
-    arguments: dict[str, Any], words: str
-) -> None:
+def test_an_invalid_named_space_is_refused(arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidSpaceError, match=words):
         GraphSpace(**arguments)
 
@@ -431,7 +429,7 @@ def test_the_size_of_a_named_space_may_be_repeated() -> None:
     assert GraphSpace().n_nodes == 10
 
 
-def test_nodes_given_by_number_are_called_by_name() -> None:
+def test_nodes_given_by_number_are_shown_by_name() -> None:
     (_, rule) = GraphSpace(nodes=NAMES, rules=[RequiredEdge(2, "core-1")]).rules
     assert rule == RequiredEdge(0, 2)
     assert isinstance(rule.u, NamedNode)

@@ -1,4 +1,4 @@
-"""Rules that users write: with rows or without, looked at once, and never taken for another."""
+"""Rules that users write: with or without rows, checked when a space is made, proved right."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KERNELS = ("ssp", "sp", "essp", "esp")
 
 
 class EvenWithoutTriangle(Rule):
-    """Only its meaning, through networkx: nothing a solver could know."""
+    """A rule without rows, decided by networkx: no solver knows it."""
 
     def holds(self, graph: Graph) -> bool:
         plain = networkx_graph(graph).to_undirected()
@@ -42,7 +42,7 @@ class EvenWithoutTriangle(Rule):
 
 @dataclass(frozen=True)
 class LabelsDoNotMeet(Rule):
-    """No edge joins two nodes of one label, unless one of them is a leaf: ties labels to edges."""
+    """No edge joins two nodes of the label, unless both are leaves: ties labels to edges."""
 
     label: int = 0
 
@@ -55,7 +55,7 @@ class LabelsDoNotMeet(Rule):
 
 
 class NoBridge(Rule):
-    """Whole batches, in floats; no rows."""
+    """A rule that decides whole batches, in floats; no rows."""
 
     def excess(self, batch: Batch) -> np.ndarray[Any, Any]:
         return np.array(
@@ -68,7 +68,7 @@ class NoBridge(Rule):
 
 @dataclass(frozen=True)
 class AtMostEdges(Rule):
-    """Meaning and rows."""
+    """A rule with `holds` and `rows`."""
 
     most: int
 
@@ -80,13 +80,13 @@ class AtMostEdges(Rule):
 
 
 class Refuses(Rule):
-    """Nothing satisfies it."""
+    """A rule that no graph satisfies."""
 
     def holds(self, graph: Graph) -> bool:  # noqa: ARG002
         return False
 
 
-# -- what a space makes of them -----------------------------------------------------------------
+# -- spaces -------------------------------------------------------------------------------------
 
 
 def test_a_rule_is_encoded_when_it_has_rows_and_checked_otherwise() -> None:
@@ -96,7 +96,7 @@ def test_a_rule_is_encoded_when_it_has_rows_and_checked_otherwise() -> None:
     assert "EvenWithoutTriangle() (checked graph by graph" in space.describe()
 
 
-def test_every_rule_of_the_package_is_encoded_but_for_what_rdkit_computes() -> None:
+def test_every_rule_of_the_package_is_encoded_except_what_rdkit_computes() -> None:
     from bogrape.molecules import RULES as MOLECULES
 
     without_rows = [name for name, kind in (RULES | MOLECULES).items() if kind.rows is Rule.rows]
@@ -114,7 +114,7 @@ def test_every_rule_of_the_package_is_encoded_but_for_what_rdkit_computes() -> N
     ],
     ids=["networkx", "batches", "labels", "rows", "features"],
 )
-def test_listing_counting_and_sampling_obey_an_own_rule(space: GraphSpace, rule: Rule) -> None:
+def test_listing_counting_and_sampling_obey_rules_of_users(space: GraphSpace, rule: Rule) -> None:
     ruled = space.with_rules([rule])
     inside = {g.canonical_key() for g in space.enumerate() if rule.holds(g)}
     assert 0 < len(inside) < space.count()
@@ -124,7 +124,7 @@ def test_listing_counting_and_sampling_obey_an_own_rule(space: GraphSpace, rule:
     assert all(ruled.contains(graph) == rule.holds(graph) for graph in space.sample(60))
 
 
-def test_a_limit_on_a_listing_counts_graphs_that_obey_only() -> None:
+def test_the_limit_of_an_enumeration_counts_only_graphs_that_obey() -> None:
     space = GraphSpace(6, rules=[EvenWithoutTriangle()])
     some = space.enumerate(limit=3)
     assert len(some) == 3
@@ -146,7 +146,7 @@ _CASES = {
 @pytest.mark.parametrize("acquisition", [LCB(1.0), EI()], ids=["lcb", "ei"])
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("case", _CASES)
-def test_proofs_under_own_rules_equal_exhaustive_search(
+def test_proofs_under_rules_of_users_equal_exhaustive_search(
     case: str, kernel: str, acquisition: LCB | EI
 ) -> None:
     space = _CASES[case]
@@ -155,7 +155,7 @@ def test_proofs_under_own_rules_equal_exhaustive_search(
 
 @dataclass(frozen=True)
 class Lottery(Rule):
-    """One graph in three, drawn by lot: graphs with equal counts share no fate."""
+    """A random third of all graphs, so that graphs with equal counts are decided independently."""
 
     salt: int
 
@@ -170,7 +170,7 @@ class Lottery(Rule):
     st.sampled_from([GraphSpace(5), GraphSpace(4, labels=2), GraphSpace((2, 4), features=1)]),
     st.sampled_from([LCB(1.0), EI()]),
 )
-def test_proofs_under_a_rule_that_picks_at_random_equal_exhaustive_search(
+def test_proofs_under_a_random_rule_equal_exhaustive_search(
     salt: int, kernel: str, space: GraphSpace, acquisition: LCB | EI
 ) -> None:
     ruled = space.with_rules([Lottery(salt)])
@@ -194,7 +194,7 @@ def test_the_mip_refuses_rules_it_cannot_encode() -> None:
         propose(space, fitted(space, "ssp"), method="mip")
 
 
-def test_the_mip_solves_spaces_whose_own_rules_have_rows() -> None:
+def test_the_mip_solves_spaces_with_rules_of_users_that_have_rows() -> None:
     space = GraphSpace(4, rules=[AtMostEdges(4)])
     gp = fitted(space, "ssp")
     proposal = propose(space, gp, method="mip", time_limit=30)
@@ -203,13 +203,13 @@ def test_the_mip_solves_spaces_whose_own_rules_have_rows() -> None:
 
 
 @pytest.mark.parametrize("method", ["exact", "search", "sample", "evolve"])
-def test_every_other_method_proposes_graphs_that_obey(method: Any) -> None:
+def test_every_other_method_proposes_graphs_that_obey_the_rule(method: Any) -> None:
     space = GraphSpace(7, rules=[EvenWithoutTriangle()])
     proposal = propose(space, fitted(space, "ssp"), method=method, time_limit=10)
     assert EvenWithoutTriangle().holds(proposal.graph)
 
 
-def test_with_no_graph_that_passes_no_contradiction_of_rules_is_made_up() -> None:
+def test_if_no_graph_passes_a_checked_rule_the_error_names_this_rule_alone() -> None:
     space = GraphSpace(4, rules=[Refuses(), NumberOfEdges(maximum=5)])
     gp = fitted(GraphSpace(4), "ssp")
     with pytest.raises(InfeasibleSpaceError, match="satisfies the other rules breaks") as caught:
@@ -217,7 +217,7 @@ def test_with_no_graph_that_passes_no_contradiction_of_rules_is_made_up() -> Non
     assert caught.value.rules == ("Refuses()",)
 
 
-def test_a_contradiction_of_rules_with_rows_names_them_and_no_checked_rule() -> None:
+def test_a_contradiction_between_encoded_rules_names_them_and_no_checked_rule() -> None:
     space = GraphSpace(5, rules=[Refuses(), TwoConnected(), AtMostEdges(4)])
     gp = fitted(GraphSpace(5), "ssp")
     with pytest.raises(InfeasibleSpaceError, match="no graph satisfies") as caught:
@@ -225,7 +225,7 @@ def test_a_contradiction_of_rules_with_rows_names_them_and_no_checked_rule() -> 
     assert set(caught.value.rules) == {TwoConnected().name, AtMostEdges(4).name}
 
 
-def test_with_all_graphs_that_pass_excluded_the_space_is_exhausted() -> None:
+def test_if_all_graphs_that_pass_are_excluded_the_space_is_exhausted() -> None:
     space = GraphSpace(5, rules=[EvenWithoutTriangle()])
     gp = fitted(space, "ssp")
     with pytest.raises(SearchSpaceExhausted, match=r"excluded ones, or breaks EvenWithoutTriangle"):
@@ -233,7 +233,7 @@ def test_with_all_graphs_that_pass_excluded_the_space_is_exhausted() -> None:
 
 
 class FailsLater(Rule):
-    """Answers for the graphs it is tried on when the space is made, then no more."""
+    """Works for the graphs it is tried on when the space is made, and raises later."""
 
     failing = False
 
@@ -243,7 +243,7 @@ class FailsLater(Rule):
         return True
 
 
-def test_an_error_in_a_rule_is_raised_out_of_a_listing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_a_rule_propagates_from_an_enumeration(monkeypatch: pytest.MonkeyPatch) -> None:
     space = GraphSpace(4, rules=[FailsLater()])
     monkeypatch.setattr(FailsLater, "failing", True)
     with pytest.raises(ZeroDivisionError, match="in a rule"):
@@ -253,7 +253,7 @@ def test_an_error_in_a_rule_is_raised_out_of_a_listing(monkeypatch: pytest.Monke
 # -- mistakes -----------------------------------------------------------------------------------
 
 
-def test_a_rule_that_changes_the_meaning_of_another_is_refused_where_it_is_written() -> None:
+def test_a_rule_that_changes_the_meaning_of_another_is_refused_when_it_is_defined() -> None:
     with pytest.raises(InvalidSpaceError, match=r"derived from NumberOfEdges.*Even\(Rule\)"):
 
         class Even(NumberOfEdges):
@@ -262,12 +262,12 @@ def test_a_rule_that_changes_the_meaning_of_another_is_refused_where_it_is_writt
 
 
 class Nothing(Rule):
-    """No meaning."""
+    """A rule with neither `holds` nor `excess`."""
 
 
 class Raises(Rule):
     def holds(self, graph: Graph) -> bool:
-        return bool(nx.find_cycle(graph.to_networkx()))  # raises where there is none
+        return bool(nx.find_cycle(graph.to_networkx()))  # raises if there is none
 
 
 class NumberedFirst(Rule):
@@ -333,7 +333,7 @@ def test_a_rule_that_contradicts_itself_is_refused_with_the_reason(
         GraphSpace(6, rules=[rule])
 
 
-def test_a_rule_about_numbered_nodes_is_welcome_where_nodes_have_names() -> None:
+def test_a_rule_about_numbered_nodes_is_accepted_if_nodes_have_names() -> None:
     space = GraphSpace(nodes=("a", "b", "c", "d"), rules=[NumberedFirst()])
     assert all(graph.adjacency[0].sum() >= 2 for graph in space.enumerate())
     values = [float(g.n_edges) for g in space.sample(5)]
@@ -344,13 +344,13 @@ def test_a_rule_about_numbered_nodes_is_welcome_where_nodes_have_names() -> None
 
 
 class ShortName(Rule):
-    """Raises for graphs that are no molecules."""
+    """Raises for graphs that are not molecules."""
 
     def holds(self, graph: Graph) -> bool:
         return len(to_smiles(graph)) <= 5
 
 
-def test_a_rule_is_asked_only_about_graphs_that_are_in_the_space_otherwise() -> None:
+def test_a_checked_rule_is_called_only_with_graphs_that_satisfy_all_else() -> None:
     space = molecule_space("qm7", n_atoms=4, rules=[ShortName()], bounds=False)
     free = molecule_space("qm7", n_atoms=4, bounds=False)
     short = {space.identity(g) for g in free.enumerate() if ShortName().holds(g)}
@@ -363,7 +363,7 @@ def test_a_rule_is_asked_only_about_graphs_that_are_in_the_space_otherwise() -> 
 
 
 def _overloaded(space: GraphSpace) -> Graph:
-    """The densest graph there is, with the most of everything: no molecule."""
+    """The complete graph with triple bonds everywhere, which is not a molecule."""
     n = space.n_max
     joined = ~np.eye(n, dtype=bool)
     return Graph(
@@ -376,7 +376,7 @@ def _overloaded(space: GraphSpace) -> Graph:
 
 @dataclass(frozen=True)
 class FirstHasDegree(Rule):
-    """Names a node: some numbering must satisfy it."""
+    """A rule that names a node: some numbering of a graph must satisfy it."""
 
     degree: int
 
@@ -388,6 +388,6 @@ class FirstHasDegree(Rule):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_a_checked_rule_that_names_a_node_asks_for_some_numbering(kernel: str) -> None:
+def test_a_checked_rule_that_names_a_node_must_hold_for_some_numbering(kernel: str) -> None:
     space = GraphSpace(5, rules=[FirstHasDegree(3)])
     assert_optimal(space, fitted(space, kernel, seed=2))

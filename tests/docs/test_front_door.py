@@ -1,4 +1,4 @@
-"""README, citation, templates and hooks: what they promise is there and agrees."""
+"""README, citation, templates and hooks: everything they refer to exists and agrees."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def slug(heading: str) -> str:
 
 
 def broken_links(page: Path) -> list[str]:
-    """Links of a Markdown page to files or headings that are not there."""
+    """Links of a Markdown page to files or headings that do not exist."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
     text = re.sub(r"`[^`\n]*`", "", text)
     bad = []
@@ -91,7 +91,7 @@ def test_version_and_paper_are_the_same_everywhere() -> None:
         assert [name.partition(",")[0] for name in authors.split(" and ")] == names
 
 
-def test_hooks_templates_and_shell_completion_are_there() -> None:
+def test_hooks_run_the_linters_and_templates_have_a_head_and_a_body() -> None:
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
     commands = [hook["entry"].split()[0] for repo in hooks["repos"] for hook in repo["hooks"]]
     assert commands == [".venv/bin/ruff", ".venv/bin/ruff", ".venv/bin/mypy"]

@@ -1,4 +1,4 @@
-"""The site, built without warnings and looked at in Chromium: minutes, so only in deep runs."""
+"""The site builds without warnings and works in Chromium: minutes, so only in deep runs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
-    """The site, served to this machine."""
+    """URL of the site, served on this machine."""
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_: Any) -> None:
@@ -65,7 +65,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
     chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
     if not (chromium and chromedriver):
-        pytest.skip("there is no chromium here")
+        pytest.skip("chromium or chromedriver is not installed")
     options = webdriver.ChromeOptions()
     for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
         options.add_argument(flag)
@@ -78,7 +78,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 class Links(HTMLParser):
-    """What a page refers to, and the anchors it has."""
+    """Links and anchors of a page."""
 
     def __init__(self, page: Path) -> None:
         super().__init__()
@@ -142,7 +142,7 @@ return Array.from(document.images).filter(function (image) {
 
 
 @pytest.mark.parametrize("width", [360, 768, 1440])
-def test_pages_do_not_overflow_fail_or_ask_for_anything_else(
+def test_pages_do_not_overflow_log_errors_or_load_anything_from_elsewhere(
     browser: Any, address: str, site: Path, width: int
 ) -> None:
     bad = []

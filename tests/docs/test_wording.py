@@ -1,4 +1,4 @@
-"""Texts for users are idiomatic: none of the patterns of translated English is in them."""
+"""Texts for users are idiomatic: none of them contains a pattern of translated English."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def texts_of(module: Path) -> Iterator[str]:
 
 
 def found(text: str) -> list[str]:
-    """Every pattern in a text, with its surroundings."""
+    """Every match of a pattern in a text, with its surroundings."""
     said = prose(text)
     return [
         f"{name}: …{said[max(0, match.start() - 40) : match.end() + 20]}…"

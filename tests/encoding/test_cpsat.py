@@ -1,4 +1,4 @@
-"""One place makes solvers; what they could not tell is taken for nothing."""
+"""Solvers are made in one place, and bounds that they have not proved are ignored."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def test_a_solver_has_one_thread_and_the_limits_it_is_given() -> None:
 
 
 @pytest.mark.parametrize("late", [0.0, -5.0])
-def test_a_solver_that_starts_late_is_cut_off_without_an_error(late: float) -> None:
+def test_a_solver_that_starts_late_stops_without_an_error(late: float) -> None:
     status = new_solver(late).solve(cp_model.CpModel())
     assert status in (cp_model.OPTIMAL, cp_model.UNKNOWN)
 
 
-def test_a_solve_without_an_answer_has_no_bound_where_it_reports_zero() -> None:
+def test_a_bound_of_zero_from_a_solve_without_an_answer_is_ignored() -> None:
     def bound(status: object, reported: float) -> float:
         return objective_bound(SimpleNamespace(best_objective_bound=reported), status)
 

@@ -1,4 +1,4 @@
-"""Graphs as variables and back: what the encoding admits, and what it lists."""
+"""Graphs as variables and back: which graphs the encoding admits, and which it lists."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _structure(space: GraphSpace, bound: list[Any], n: int) -> Structure:
 
 
 def _admits(encoding: GraphEncoding, graph: Graph) -> bool:
-    """True if the encoding holds with the graph's values, helpers of rules being free."""
+    """True if the encoding is satisfied by the graph's values and some helpers of rules."""
     if not _decided_rightly(encoding, graph):
         return False
     for variable, value in encoding.lift(graph).items():
@@ -90,7 +90,7 @@ def _admits(encoding: GraphEncoding, graph: Graph) -> bool:
 
 
 def _decided_rightly(encoding: GraphEncoding, graph: Graph) -> bool:
-    """True if what the encoding decides without a variable is so in the graph."""
+    """True if the distances that the encoding fixes without a variable are those of the graph."""
     distance = graph.distances()
     for u, v in encoding.ordered_pairs():
         for s in range(1, graph.n_nodes):
@@ -124,11 +124,11 @@ def test_the_encoding_admits_exactly_the_graphs_of_the_space(
     pieces = list(structure.by_diameter())
     if len(pieces) != 1 or pieces[0] != structure:
         admitted = [_admits(GraphEncoding(piece, symmetry=False), graph) for piece in pieces]
-        assert sum(admitted) == inside  # by the piece of its diameter, and by no other
+        assert sum(admitted) == inside  # by the piece of its diameter alone
 
 
 @pytest.mark.parametrize("connected", [False, True, "strong"])
-def test_every_digraph_on_three_nodes_is_decided_rightly(connected: bool | str) -> None:
+def test_exactly_the_connected_digraphs_on_three_nodes_are_admitted(connected: bool | str) -> None:
     space = GraphSpace(3, directed=True, connected=connected)  # type: ignore[arg-type]
     for graph in all_graphs(3, directed=True):
         encoding = GraphEncoding(_structure(space, [], 3), symmetry=False)
@@ -156,7 +156,7 @@ def test_symmetry_keeps_a_numbering_of_every_graph(
 
 
 def _keeps(encoding: GraphEncoding, graph: Graph) -> bool:
-    """As `_admits`, where the numbering may have decided some variables beforehand."""
+    """Like `_admits`, for encodings whose numbering has fixed some variables."""
     return _admits(encoding, graph) and encoding.decode(encoding.lift(graph).__getitem__) == graph
 
 
@@ -174,7 +174,7 @@ COUNTS: dict[str, tuple[dict[str, Any], list[int]]] = {
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_the_numbers_of_graphs_are_the_known_ones(name: str) -> None:
+def test_the_numbers_of_graphs_are_those_of_the_oeis(name: str) -> None:
     options, expected = COUNTS[name]
     for n, number in enumerate(expected, start=1):
         assert GraphSpace(n, **options).count() == number
@@ -186,7 +186,7 @@ def test_there_are_853_connected_graphs_on_seven_nodes() -> None:
 
 
 def burnside(n: int, n_labels: int, *, directed: bool, connected: bool | str) -> int:
-    """Labelled graphs up to isomorphism: the average over renumberings of what they leave alone."""
+    """Number of labelled graphs up to isomorphism: the mean number that a renumbering fixes."""
     every = [g for g in all_graphs(n, directed=directed) if is_connected(g, connected)]
     matrices = np.stack([graph.adjacency for graph in every])
     total, n_orders = 0, 0
@@ -272,8 +272,8 @@ def test_enumeration_finds_what_brute_force_finds(name: str) -> None:
     assert set(keys) == {graph.canonical_key() for graph in everything(space)}
 
 
-def test_helpers_that_a_rule_leaves_open_repeat_no_graph() -> None:
-    """With nine nodes two-connectedness is a matter of flows, of which a graph has many."""
+def test_helpers_that_a_rule_does_not_decide_repeat_no_graph() -> None:
+    """With nine nodes two-connectedness is encoded by flows, of which a graph has many."""
     path = [(v, v + 1) for v in range(8)]
     space = GraphSpace(
         nodes=list("abcdefghi"),

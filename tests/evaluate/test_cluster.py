@@ -101,7 +101,7 @@ def outcome_of(cluster: Cluster, objective: Callable[[Graph], float]) -> Outcome
     return outcome
 
 
-def test_dask_evaluates_and_a_worker_killed_in_mid_evaluation_costs_nothing(
+def test_dask_evaluates_and_a_worker_killed_during_an_evaluation_costs_nothing(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     cluster.add_worker()
@@ -155,7 +155,7 @@ def test_an_evaluation_that_kills_its_dask_workers_is_a_failure(
     assert len(os.listdir(tmp_path)) >= 2
 
 
-def test_a_dead_dask_scheduler_stops_the_run_and_uses_up_nothing(
+def test_a_dead_dask_scheduler_stops_the_run_and_costs_no_evaluation(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     from distributed import Client

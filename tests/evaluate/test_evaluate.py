@@ -1,6 +1,6 @@
 """Evaluations end as outcomes, whatever the objective does."""
 
-# ruff: noqa: ARG001  objectives take a graph even when they do not look at it
+# ruff: noqa: ARG001  objectives take a graph even if they do not use it
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _alive(pid: int) -> bool:
         state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0]
     except FileNotFoundError:
         return False
-    return state != "Z"  # a zombie has ended and only waits to be counted
+    return state != "Z"  # a zombie has ended and only waits to be reaped
 
 
 def test_a_segmentation_fault_is_a_failure_that_names_the_signal() -> None:
@@ -189,7 +189,7 @@ def test_ending_the_process_without_an_answer_is_a_failure() -> None:
     assert "7" in str(outcome.reason)
 
 
-def test_an_exception_that_cannot_be_shown_is_still_a_failure() -> None:
+def test_an_exception_that_cannot_be_printed_is_still_a_failure() -> None:
     class Odd(Exception):
         def __str__(self) -> str:
             raise ValueError
@@ -208,14 +208,14 @@ def test_ctrl_c_in_this_process_is_not_swallowed() -> None:
         evaluate(objective, PATH)
 
 
-def test_processes_that_are_spawned_work_too() -> None:
+def test_spawned_processes_work_too() -> None:
     evaluator = ProcessEvaluator(Graph.canonical_key, start_method="spawn")
     try:
         evaluator.submit(0, PATH)
         ((_, outcome),) = evaluator.wait()
     finally:
         evaluator.close()
-    assert outcome.kind == "not a value"  # a text
+    assert outcome.kind == "not a value"  # a string
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"kind": "x", "value": 1, "reason": null}'])
@@ -223,7 +223,7 @@ def test_an_answer_that_cannot_be_read_is_a_lost_evaluation(text: str) -> None:
     assert Outcome.from_json(text).kind == "lost"
 
 
-# -- the loop around them ---------------------------------------------------------------------
+# -- the evaluation loop ----------------------------------------------------------------------
 
 
 def test_failures_do_not_stop_a_study_and_their_graphs_are_not_proposed_again() -> None:
@@ -248,7 +248,7 @@ def test_a_study_stops_with_an_explanation_when_most_evaluations_fail() -> None:
     with pytest.raises(TooManyFailures, match=r"10 of the last 10 .* the flask broke"):
         run(study, InlineEvaluator(raises), 40, progress=False)
     assert [trial.state for trial in study.trials] == ["failed"] * 10
-    run(study, InlineEvaluator(n_edges), 12, progress=False)  # it goes on once that is mended
+    run(study, InlineEvaluator(n_edges), 12, progress=False)  # it continues once that is fixed
     assert [trial.state for trial in study.trials][10:] == ["complete"] * 2
 
 
@@ -300,7 +300,7 @@ def test_a_hanging_objective_costs_its_trials_and_not_the_study() -> None:
     assert set(states.values()) == {"complete"}
 
 
-def test_ctrl_c_leaves_a_study_that_goes_on(tmp_path: Path) -> None:
+def test_ctrl_c_leaves_a_study_that_can_be_continued(tmp_path: Path) -> None:
     options: Any = {
         "storage": f"sqlite:///{tmp_path}/study.db",
         "method": "sample",
@@ -346,7 +346,7 @@ def test_failures_are_summed_up_at_the_end(
     )
 
 
-def test_a_run_without_failures_has_nothing_to_say(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_run_without_failures_logs_nothing(caplog: pytest.LogCaptureFixture) -> None:
     minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample", progress=False)
     assert not caplog.records
 
@@ -368,7 +368,7 @@ def test_a_terminal_gets_a_progress_bar_with_best_value_gap_and_times(
         assert word in shown
 
 
-def test_elsewhere_progress_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_without_a_terminal_progress_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", "bogrape"):
         minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample")
     lines = [record.getMessage() for record in caplog.records if "trial" in record.getMessage()]
@@ -377,7 +377,7 @@ def test_elsewhere_progress_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert "(best 4" in lines[-1]
 
 
-def test_a_script_without_terminal_and_logging_prints_some_lines_and_the_last(
+def test_a_script_without_terminal_and_logging_prints_a_line_per_second_and_the_last(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     minimize(n_edges, GraphSpace(n_nodes=5), 1, 4, method="sample", name="edges")
@@ -426,14 +426,14 @@ def test_a_notebook_shows_one_line_and_updates_it(
 
 
 def test_info_lines_are_about_trials_only(caplog: pytest.LogCaptureFixture) -> None:
-    """Whoever asks for INFO wants to know how the study goes, not how proposals are found."""
+    """INFO shows the progress of a study, not how proposals are found."""
     with caplog.at_level("INFO"):
         minimize(n_edges, GraphSpace(n_nodes=7, labels=2), 1, 4, time_limit=5.0)
     assert caplog.records
     assert all("trial" in record.getMessage() for record in caplog.records)
 
 
-def test_a_space_that_is_used_up_ends_the_run() -> None:
+def test_an_exhausted_space_ends_the_run() -> None:
     study = minimize(n_edges, GraphSpace(n_nodes=3), 20, 2, method="sample", progress=False)
     assert len(study.trials) == 2  # the path and the triangle
 
@@ -458,7 +458,7 @@ def test_an_evaluation_that_breaks_its_pool_is_lost_and_the_next_is_not_started(
             assert "BrokenProcessPool" in str(outcome.reason)
 
 
-def test_evaluations_of_a_pool_that_another_one_broke_are_not_blamed() -> None:
+def test_if_a_pool_with_two_evaluations_breaks_neither_is_blamed() -> None:
     with ProcessPoolExecutor(2) as executor:
         evaluator = FuturesEvaluator(naps_or_exits, executor.submit, 2)
         evaluator.submit(0, PATH)
@@ -468,7 +468,7 @@ def test_evaluations_of_a_pool_that_another_one_broke_are_not_blamed() -> None:
     assert {outcome.kind for outcome in outcomes.values()} == {"not started"}
 
 
-def test_an_executor_that_cannot_kill_gives_up_on_time() -> None:
+def test_an_executor_that_cannot_kill_gives_up_in_time() -> None:
     with ThreadPoolExecutor(1) as executor:
         evaluator = FuturesEvaluator(lambda _: time.sleep(1.0), executor.submit, 1, time_limit=0.1)
         evaluator.submit(0, PATH)
@@ -478,7 +478,7 @@ def test_an_executor_that_cannot_kill_gives_up_on_time() -> None:
         assert time.monotonic() - start < 0.9
 
 
-def test_waiting_ends_with_its_timeout() -> None:
+def test_waiting_ends_at_its_timeout() -> None:
     evaluator = ProcessEvaluator(hangs)
     try:
         assert evaluator.wait() == []
@@ -505,14 +505,14 @@ def test_a_program_reads_the_graph_and_prints_its_value() -> None:
         ("import time; time.sleep(600)", "not finished after 0.5 s"),
     ],
 )
-def test_a_program_that_fails_says_how(code: str, words: str) -> None:
+def test_the_failure_of_a_program_is_explained(code: str, words: str) -> None:
     limit = 0.5 if "sleep" in code else 60.0
     outcome = evaluate(CommandObjective([sys.executable, "-c", code], time_limit=limit), PATH)
     assert outcome.kind == "exception"
     assert words in str(outcome.reason)
 
 
-def test_a_program_that_cannot_be_started_was_not_evaluated(tmp_path: Path) -> None:
+def test_a_program_that_cannot_be_started_counts_as_not_started(tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.write_text("echo 1", encoding="ascii")
     astray = tmp_path / "astray"
@@ -533,7 +533,7 @@ def test_a_program_that_cannot_be_started_was_not_evaluated(tmp_path: Path) -> N
     )
 
 
-def test_an_empty_command_is_a_mistake() -> None:
+def test_an_empty_command_is_refused() -> None:
     for command in ("", "'unclosed", []):
         with pytest.raises(InvalidInputError):
             CommandObjective(command)
@@ -542,7 +542,7 @@ def test_an_empty_command_is_a_mistake() -> None:
 # -- what was not started -----------------------------------------------------------------------
 
 
-def test_a_process_that_cannot_be_started_was_not_evaluated(
+def test_a_process_that_cannot_be_started_counts_as_not_started(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     evaluator = ProcessEvaluator(n_edges)
@@ -558,7 +558,7 @@ def test_a_process_that_cannot_be_started_was_not_evaluated(
     assert evaluator.wait() == []
 
 
-def test_an_objective_that_cannot_reach_its_process_was_not_evaluated() -> None:
+def test_an_objective_that_cannot_be_sent_to_its_process_counts_as_not_started() -> None:
     lock = threading.Lock()
     evaluator = ProcessEvaluator(lambda _: float(lock.locked()), start_method="spawn")
     evaluator.submit(0, PATH)
@@ -578,7 +578,7 @@ def test_a_pool_that_was_shut_down_evaluates_nothing() -> None:
 
 
 @pytest.mark.parametrize("n_parallel", [1, 3])
-def test_a_mistyped_command_stops_the_run_with_its_cause_and_uses_up_nothing(
+def test_a_mistyped_command_stops_the_run_with_its_cause_and_costs_no_evaluation(
     n_parallel: int, tmp_path: Path
 ) -> None:
     url = f"sqlite:///{tmp_path}/study.db"
@@ -614,8 +614,8 @@ def test_a_hiccup_of_the_infrastructure_costs_no_trial_and_no_retry(
     assert "the licence server does not answer" in caplog.text
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits")
-def test_a_memory_limit_above_that_of_the_system_takes_the_smaller_one() -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limits")
+def test_a_memory_limit_above_that_of_the_system_is_reduced_to_it() -> None:
     code = """
 import resource
 from bogrape import Graph
@@ -636,7 +636,7 @@ print(evaluator.wait()[0][1].value)
 # -- seconds ----------------------------------------------------------------------------------
 
 
-def test_an_outcome_knows_how_long_the_objective_ran() -> None:
+def test_an_outcome_records_how_long_the_objective_ran() -> None:
     def naps(graph: Graph) -> float:
         time.sleep(0.3)
         return n_edges(graph)
@@ -658,7 +658,7 @@ def test_an_outcome_knows_how_long_the_objective_ran() -> None:
     assert 0.5 <= (outcome_of(hangs, time_limit=0.5).seconds or 0) < 1.5
 
 
-# -- choosing ---------------------------------------------------------------------------------
+# -- choosing an evaluator --------------------------------------------------------------------
 
 
 def test_the_executor_argument_chooses_the_evaluator() -> None:
@@ -688,13 +688,13 @@ def test_a_wrong_executor_or_limit_is_refused(arguments: Any, error: type[Except
         make_evaluator(n_edges, **arguments)
 
 
-def test_an_objective_that_is_no_function_is_refused() -> None:
+def test_an_objective_that_is_not_a_function_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="function of a graph"):
         make_evaluator(3)  # type: ignore[arg-type]
 
 
 def test_futures_of_an_executor_that_is_gone_are_not_waited_for() -> None:
-    """A future may be left undone for ever by a client that gave up on its scheduler."""
+    """A client that gave up on its scheduler may leave futures pending for ever."""
     left: Future[str] = Future()
     evaluator = FuturesEvaluator(n_edges, lambda *_: left, is_lost=lambda: True)
     evaluator.submit(3, GraphSpace(n_nodes=3).sample(1)[0])

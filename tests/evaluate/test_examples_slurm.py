@@ -1,4 +1,4 @@
-"""The SLURM example, with the shell in the place of SLURM."""
+"""The SLURM example, with the shell in place of SLURM."""
 
 from __future__ import annotations
 

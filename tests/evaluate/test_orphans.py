@@ -1,4 +1,4 @@
-"""Nothing an evaluation has started outlives the program that wanted the evaluation."""
+"""No process that an evaluation has started outlives the program that requested it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from bogrape.evaluate import CommandObjective, ProcessEvaluator, evaluate
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 PATH = Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
 
-# A simulation as people write them: children in the background, in a group and in a session of
-# their own (as `timeout`, MPI launchers and daemons have), and one that outlived its parent.
+# A simulation like those of users: children in the background, in a group and in a session of
+# their own (like those of `timeout`, MPI launchers and daemons), and one that outlived its parent.
 SIMULATION = """#!/bin/sh
 sleep 600 &
 setsid sleep 600 &
@@ -30,7 +30,7 @@ sleep 0.3
 echo ready > {ready}
 wait
 """
-SIMULATION_PROCESSES = 7  # the script, six that sleep or watch one
+SIMULATION_PROCESSES = 7  # the script, and six that sleep or watch one that does
 
 STUDY = """
 name = "test"
@@ -51,7 +51,7 @@ n_parallel = {n_parallel}
 
 @pytest.fixture
 def simulation(tmp_path: Path) -> tuple[Path, Path]:
-    """A program that sleeps, and a file that appears when all its processes are there."""
+    """A program that sleeps, and a file that appears when all its processes have started."""
     program, ready = tmp_path / "simulate.sh", tmp_path / "ready"
     program.write_text(SIMULATION.format(ready=ready), encoding="ascii")
     program.chmod(0o755)
@@ -65,7 +65,7 @@ def running() -> dict[int, int]:
         if entry.name.isdigit():
             with suppress(OSError):
                 state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
-                if state not in "ZX":  # a zombie has ended and only waits to be counted
+                if state not in "ZX":  # a zombie has ended and only waits to be reaped
                     parents[int(entry.name)] = int(parent)
     return parents
 
@@ -113,7 +113,7 @@ def all_gone(pids: Collection[int]) -> bool:
     ],
     ids=lambda value: getattr(value, "name", str(value)),
 )
-def test_a_run_that_is_ended_takes_its_simulations_with_it(
+def test_ending_a_run_ends_its_simulations(
     number: signal.Signals,
     executor: str,
     n_parallel: int,
@@ -137,10 +137,10 @@ def test_a_run_that_is_ended_takes_its_simulations_with_it(
     process.wait(60)
     assert wait_until(lambda: all_gone(started), 5), "simulations outlived the run"
     pending = Study.load(f"sqlite:///{tmp_path}/study.db", "test").trials
-    assert {trial.state for trial in pending} == {"pending"}  # to be evaluated once more, alone
+    assert {trial.state for trial in pending} == {"pending"}  # to be evaluated again
 
 
-def test_a_run_that_is_killed_takes_stopped_simulations_with_it(
+def test_killing_a_run_ends_stopped_simulations_too(
     simulation: tuple[Path, Path], tmp_path: Path, cleaned: set[int]
 ) -> None:
     _, ready = simulation
@@ -161,7 +161,7 @@ def test_a_run_that_is_killed_takes_stopped_simulations_with_it(
     assert wait_until(lambda: all_gone(started), 5), "simulations outlived the run"
 
 
-def test_an_evaluation_over_its_time_ends_with_all_its_processes(
+def test_an_evaluation_over_its_time_limit_ends_with_all_its_processes(
     simulation: tuple[Path, Path], cleaned: set[int]
 ) -> None:
     program, ready = simulation
@@ -180,7 +180,7 @@ def test_an_evaluation_over_its_time_ends_with_all_its_processes(
     assert wait_until(lambda: all_gone(started), 5)
 
 
-def test_a_command_over_its_time_ends_with_all_its_processes(
+def test_a_command_over_its_time_limit_ends_with_all_its_processes(
     simulation: tuple[Path, Path], tmp_path: Path, cleaned: set[int]
 ) -> None:
     program, _ = simulation
@@ -208,8 +208,8 @@ def test_a_command_ends_with_the_exit_code_or_signal_of_its_program() -> None:
     assert f"ended with code {-signal.SIGABRT}" in str(killed.reason)
 
 
-def test_the_end_of_the_thread_that_started_a_command_is_not_the_end_of_the_command() -> None:
-    """Linux tells children of the end of the *thread* that started them."""
+def test_a_command_outlives_the_thread_that_started_it() -> None:
+    """Linux signals children when the *thread* that started them ends."""
     import threading
 
     evaluator = ProcessEvaluator(CommandObjective(["sh", "-c", "sleep 1; echo 7"]))

@@ -35,9 +35,9 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is one way of starting processes there")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has only one way to start processes")
 @pytest.mark.parametrize("how", ["script", "-c"])  # as in a notebook, -c leaves no file to import
-def test_objectives_defined_on_the_spot_reach_spawned_processes(tmp_path: Path, how: str) -> None:
+def test_objectives_defined_in_a_script_reach_spawned_processes(tmp_path: Path, how: str) -> None:
     text = SCRIPT.format(method="spawn")
     (tmp_path / "script.py").write_text(text)
     arguments = [str(tmp_path / "script.py")] if how == "script" else ["-c", text]

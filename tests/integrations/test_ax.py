@@ -1,4 +1,4 @@
-"""Graphs in Ax experiments: new, valid, learnt from, and as a study would choose them."""
+"""Graphs in Ax experiments: new, valid, and the ones that a study would choose."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_same_seed_gives_the_graphs_of_a_study(direction: Any) -> None:
     assert graph_of(best, SPACE) == ours.best.graph
 
 
-def test_batches_failures_and_graphs_of_your_own_give_no_graph_twice() -> None:
+def test_batches_failures_and_attached_graphs_give_no_graph_twice() -> None:
     client = experiment()
     mine = SPACE.sample(1, seed=4)[0]
     index = client.attach_trial(parameters_of(mine, SPACE))
@@ -82,7 +82,7 @@ def test_batches_failures_and_graphs_of_your_own_give_no_graph_twice() -> None:
     assert len({SPACE.identity(graph) for graph in graphs}) == len(graphs) == 16
 
 
-def test_what_it_cannot_do_is_refused() -> None:
+def test_unsupported_experiments_and_settings_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="graphs of one size, got 3 to 5"):
         parameter_configs(GraphSpace((3, 5)))
     with pytest.raises(InvalidInputError, match="direction belongs to the Ax experiment"):

@@ -91,7 +91,7 @@ def test_counts_are_read_back_from_rows() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_gpytorch_reproduces_our_posterior(name: str) -> None:
-    """At the hyperparameters we fitted, to 1e-8 of a standard deviation of the values."""
+    """At the fitted hyperparameters, to 1e-8 of a standard deviation of the values."""
     gp = GraphGP(name, noise=0.05, space=SPACE, restarts=1).fit(GRAPHS[:16], Y[:16])  # type: ignore[arg-type]
     fitted = gp.posterior.model
     tensors = CountTensors(SPACE)
@@ -123,7 +123,7 @@ def test_gpytorch_reproduces_our_posterior(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_gradients_are_finite_differences(name: str) -> None:
+def test_gradients_agree_with_finite_differences(name: str) -> None:
     tensors = CountTensors(SPACE)
     x = tensors(GRAPHS[:6])
     kernel = covariance(tensors, name, 1.3, 0.7)  # type: ignore[arg-type]
@@ -159,7 +159,7 @@ def test_kernels_work_in_batches_and_on_diagonals(name: str) -> None:
     torch.testing.assert_close(whole[1, 2], kernel(x[1, 2]).to_dense())
 
 
-def test_edge_labels_and_directions_count() -> None:
+def test_the_kernel_distinguishes_edge_labels_and_directions() -> None:
     space = GraphSpace(4, labels=2, edge_labels=2, directed=True)
     graphs = space.sample(10, seed=3)
     gp = GraphGP("rbf", space=space, noise=0.1, restarts=1).fit(graphs, np.arange(10.0))
@@ -193,7 +193,7 @@ def test_botorch_fits_its_own_model_with_our_kernel() -> None:
 
 @pytest.mark.parametrize("kernel", ["sp", "esp", "rbf", Gaussian(0.4)])
 def test_the_posterior_of_several_graphs_is_joint(kernel: Any) -> None:
-    """Against the formula, from the covariance of observations and queries together."""
+    """Compared with the formula for the covariance of several queries."""
     model = small_model(kernel)
     fitted = model.fitted
     rows = model.tensors(EVERY[:12]).reshape(4, 3, -1)
@@ -264,7 +264,7 @@ def test_analytic_functions_are_maximised_exactly(kernel: Any, maximize: bool) -
         assert not {SMALL.identity(g) for g in found.graphs} & set(map(SMALL.identity, SEEN))
 
 
-def test_bounds_hold_where_a_proof_is_not_finished() -> None:
+def test_bounds_hold_if_a_proof_is_not_finished() -> None:
     space = GraphSpace(9, labels=3)
     graphs = space.sample(15, seed=2)
     gp = GraphGP("sp", space=space).fit(graphs, [float(g.n_edges) for g in graphs])
@@ -289,7 +289,7 @@ def test_bounds_hold_where_a_proof_is_not_finished() -> None:
         lambda m: qUpperConfidenceBound(m, beta=2.0),
     ],
 )
-def test_any_function_gives_a_batch_of_different_graphs(make: Any) -> None:
+def test_monte_carlo_functions_give_a_batch_of_different_graphs(make: Any) -> None:
     model = small_model()
     torch.manual_seed(0)
     acq = make(model)
@@ -319,7 +319,7 @@ def test_large_spaces_are_searched_and_nothing_is_claimed() -> None:
         assert found.values[0] > float(acq(model.tensors(space.sample(50))[:, None, :]).max())
 
 
-def test_mistakes_are_named() -> None:
+def test_mistakes_are_explained() -> None:
     model = small_model()
     with pytest.raises(UnsupportedError, match="try q=1, or a Monte Carlo version"):
         optimize_acqf_graph(PosteriorMean(model), SMALL, q=2)

@@ -1,4 +1,4 @@
-"""Graphs to other libraries and back: equal graphs, whatever they are."""
+"""Graphs converted to other libraries and back are equal to the original."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_igraph_computes_the_same_distances() -> None:
     assert np.array_equal(to_igraph(graph).distances(), graph.distances())
 
 
-def test_what_a_graph_cannot_keep_is_refused() -> None:
+def test_attributes_that_would_be_lost_are_refused() -> None:
     ring = igraph.Graph.Ring(4)
     ring.vs["name"] = ["a", "b", "c", "d"]
     with pytest.raises(InvalidGraphError, match="'name' would be lost"):
@@ -89,6 +89,6 @@ def test_weights_of_sparse_matrices_are_not_dropped() -> None:
 
 
 @pytest.mark.parametrize("convert", [to_igraph, to_sparse])
-def test_graphs_of_others_are_refused_with_the_way_to_convert_them(convert: Any) -> None:
+def test_graphs_of_other_libraries_are_refused_with_the_way_to_convert_them(convert: Any) -> None:
     with pytest.raises(InvalidInputError, match="convert networkx graphs with"):
         convert(nx.path_graph(3))

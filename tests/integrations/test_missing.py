@@ -1,4 +1,4 @@
-"""Libraries that are not there: one line says how to install them."""
+"""Libraries that are not installed: one line says how to install them."""
 
 from __future__ import annotations
 

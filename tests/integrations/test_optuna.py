@@ -1,4 +1,4 @@
-"""Graphs in Optuna studies: the same as those of a study, new, valid, alone and in company."""
+"""Graphs in Optuna studies: new, valid, and the ones that a study of this package would choose."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def keys(study: optuna.Study, space: GraphSpace = SPACE) -> list[str]:
     return [space.identity(graph_of(trial)) for trial in complete]
 
 
-# -- alone ----------------------------------------------------------------------------------------
+# -- one process ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
@@ -71,7 +71,7 @@ def test_the_same_seed_gives_the_graphs_of_a_study(direction: str) -> None:
 
 
 def test_the_same_seed_gives_the_graphs_of_a_study_with_fitted_length_scales() -> None:
-    """Where the fit begins with the hyperparameters of the last proposal."""
+    """Here a fit begins with the hyperparameters of the last proposal."""
     given = {**QUICK, "kernel": "rbf", "noise": "fit", "restarts": 1}
     ours = Study(SPACE, seed=2, **given)  # type: ignore[arg-type]
     study = optuna.create_study(sampler=BoGrapeSampler(SPACE, seed=2, **given))
@@ -83,7 +83,7 @@ def test_the_same_seed_gives_the_graphs_of_a_study_with_fitted_length_scales() -
         study.tell(asked, value(trial.graph))
 
 
-def test_a_study_goes_on_where_another_process_left_it(tmp_path: Path) -> None:
+def test_a_study_continues_where_another_process_left_it(tmp_path: Path) -> None:
     file = optuna.storages.journal.JournalFileBackend(f"{tmp_path}/study.log")
     storage = optuna.storages.JournalStorage(file)
     for n_trials in (5, 3):  # a fresh sampler each time
@@ -131,7 +131,7 @@ def test_the_study_stops_when_all_graphs_were_tried(caplog: pytest.LogCaptureFix
     assert "used up" in caplog.text or "no graph" in caplog.text
 
 
-# -- in company -----------------------------------------------------------------------------------
+# -- several threads and processes ----------------------------------------------------------------
 
 
 def test_threads_share_a_sampler_and_no_graph_is_suggested_twice() -> None:
@@ -141,7 +141,7 @@ def test_threads_share_a_sampler_and_no_graph_is_suggested_twice() -> None:
 
 
 def test_samplers_with_one_seed_race_and_no_graph_is_suggested_twice() -> None:
-    """Each thread has a sampler of its own, as processes have: only the storage is shared."""
+    """Each thread has a sampler of its own, like a process: they share only the storage."""
     first = optuna.create_study(sampler=BoGrapeSampler(SPACE, **{**QUICK, "n_initial": 20}))
     barrier, errors = threading.Barrier(4), []
 
@@ -169,16 +169,16 @@ def test_samplers_with_one_seed_race_and_no_graph_is_suggested_twice() -> None:
     assert len(set(keys(first))) == 24
 
 
-def test_a_graph_that_a_dead_process_wanted_is_left_alone(
+def test_a_graph_that_a_dead_process_announced_is_not_suggested(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It noted the graph, and died before it was sure: nobody waits for it twice."""
+    """It noted the graph, but died before it confirmed it; others wait for it only once."""
     monkeypatch.setattr(history, "_PATIENCE", 0.1)
     space = GraphSpace(3)
     path, triangle = sorted(space.enumerate(), key=lambda graph: graph.n_edges)
     sampler = BoGrapeSampler(space, **{**QUICK, "n_initial": 2})
     study = optuna.create_study(sampler=sampler)
-    optuna.study.Study.ask(study)  # the first trial, that we make believe things about
+    optuna.study.Study.ask(study)  # the first trial, to which a note is added below
     study.optimize(lambda t: float(suggest_graph(t, space).n_edges), n_trials=1)
     chosen = graph_of(study.trials[1])
     other = triangle if space.identity(chosen) == space.identity(path) else path
@@ -186,11 +186,11 @@ def test_a_graph_that_a_dead_process_wanted_is_left_alone(
     study._storage.set_trial_system_attr(study.trials[0]._trial_id, "bogrape", note.to_dict())
     study.optimize(lambda t: float(suggest_graph(t, space).n_edges), n_trials=5)
     assert keys(study, space) == [space.identity(chosen)]
-    assert study.trials[-1].state.name == "PRUNED"  # for want of graphs
+    assert study.trials[-1].state.name == "PRUNED"  # since no graph is left
 
 
 def test_a_trial_that_died_while_its_graph_was_suggested_is_tried_again() -> None:
-    """Optuna fixes the parameters there were, and copies what else was noted."""
+    """Optuna fixes the parameters suggested so far, and copies the note on the graph."""
     study = optuna.create_study(sampler=BoGrapeSampler(SPACE, **QUICK))
     study.optimize(objective, n_trials=5)
     dead = study.ask()
@@ -263,7 +263,7 @@ def test_two_processes_share_a_database_and_no_graph_is_suggested_twice(tmp_path
 
 
 def test_a_waiting_trial_in_a_sqlite_file_is_taken_once(tmp_path: Path) -> None:
-    """Optuna alone reads that a trial waits, and then takes it, without a lock in between."""
+    """Optuna's own storage reads that a trial waits, and then takes it, without holding a lock."""
     path, n = tmp_path / "study.db", 20
     first = optuna.create_study(study_name="s", storage=SQLiteStorage(path))
     for k in range(n):
@@ -271,7 +271,7 @@ def test_a_waiting_trial_in_a_sqlite_file_is_taken_once(tmp_path: Path) -> None:
     barrier, taken = threading.Barrier(4), list[int]()
 
     def take() -> None:
-        storage = pickle.loads(pickle.dumps(SQLiteStorage(path)))  # as other processes have it
+        storage = pickle.loads(pickle.dumps(SQLiteStorage(path)))  # a copy, as in another process
         study = optuna.load_study(study_name="s", storage=storage)
         for _ in range(n // 4):
             barrier.wait(60)
@@ -317,7 +317,7 @@ def kill_and_resume(
 ) -> None:
     """Kill workers and start others in their place; wait for these to finish."""
     n_killed = 0
-    while n_killed < 6:  # all four of them, then two of those that took their place
+    while n_killed < 6:  # all four of them, then two of their replacements
         before = len(study.get_trials(deepcopy=False))
         while len(study.get_trials(deepcopy=False)) < before + 12:
             assert all(worker.poll() is None for worker in workers)
@@ -333,7 +333,7 @@ def kill_and_resume(
 # -- with other parameters, pruners and samplers --------------------------------------------------
 
 
-def test_other_parameters_are_left_to_another_sampler_and_it_is_said_once(
+def test_other_parameters_are_left_to_another_sampler_with_one_warning_each(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     sampler = BoGrapeSampler(
@@ -358,7 +358,7 @@ def test_other_parameters_are_left_to_another_sampler_and_it_is_said_once(
     assert sum("'depth'" in words for words in said) == 1
 
 
-def test_graphs_of_pruned_and_failed_trials_are_not_chosen_again_and_teach_nothing() -> None:
+def test_graphs_of_pruned_and_failed_trials_are_not_chosen_again_nor_learnt_from() -> None:
     sampler = BoGrapeSampler(SPACE, **QUICK)
     study = optuna.create_study(
         sampler=sampler, pruner=optuna.pruners.ThresholdPruner(upper=2.5, n_warmup_steps=1)
@@ -386,7 +386,7 @@ def test_graphs_of_pruned_and_failed_trials_are_not_chosen_again_and_teach_nothi
     ]
 
 
-def test_a_graph_of_your_own_is_tried_and_not_chosen_again() -> None:
+def test_an_enqueued_graph_is_evaluated_and_not_chosen_again() -> None:
     study = optuna.create_study(sampler=BoGrapeSampler(SPACE, **QUICK))
     mine = SPACE.sample(1, seed=8)[0]
     study.enqueue_trial(parameters_of(mine, SPACE))
@@ -405,14 +405,14 @@ def test_a_graph_of_your_own_is_tried_and_not_chosen_again() -> None:
     assert len(set(found)) == 10
 
 
-def test_half_a_graph_is_refused() -> None:
+def test_an_incomplete_graph_is_refused() -> None:
     study = optuna.create_study(sampler=BoGrapeSampler(SPACE, **QUICK))
     study.enqueue_trial({"node 0": "O"})
     with pytest.raises(InvalidInputError, match="fix all of them"):
         study.optimize(objective, n_trials=1)
 
 
-def test_another_sampler_breaks_rules_and_the_error_says_so() -> None:
+def test_if_another_sampler_breaks_rules_the_error_says_what_to_use() -> None:
     space = GraphSpace(4, rules=[NumberOfEdges(3, 3)])
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     study.optimize(
@@ -436,7 +436,7 @@ def test_a_fixed_trial_gives_its_graph() -> None:
     assert graph_of(trial) == graph
 
 
-def test_mistakes_are_named() -> None:
+def test_mistakes_are_explained() -> None:
     with pytest.raises(InvalidInputError, match="direction belongs to the Optuna study"):
         BoGrapeSampler(SPACE, direction="maximize")
     with pytest.raises(InvalidInputError, match="unknown setting 'kernal'"):
@@ -455,7 +455,7 @@ def test_mistakes_are_named() -> None:
         graph_of(optuna.create_study().ask())
 
 
-def test_infinite_values_teach_nothing() -> None:
+def test_infinite_values_are_not_learnt_from() -> None:
     study = optuna.create_study(sampler=BoGrapeSampler(SPACE, **QUICK))
     study.optimize(
         lambda t: float("inf") if suggest_graph(t, SPACE).n_edges > 6 else 1.0 * t.number,
@@ -474,7 +474,7 @@ def test_a_sampler_can_be_pickled_in_the_middle_of_a_study() -> None:
     assert graph_of(study.trials[-1]) == graph_of(whole.trials[-1])
 
 
-def test_it_says_nothing_where_there_is_nothing_to_say(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_ordinary_run_logs_no_warning(caplog: pytest.LogCaptureFixture) -> None:
     study = optuna.create_study(sampler=BoGrapeSampler(SPACE, **QUICK))
     with caplog.at_level(logging.WARNING):
         study.optimize(objective, n_trials=6)
@@ -483,7 +483,7 @@ def test_it_says_nothing_where_there_is_nothing_to_say(caplog: pytest.LogCapture
 
 @pytest.mark.deep
 def test_the_dashboard_shows_a_parameter_for_each_node_and_each_pair() -> None:
-    """What the browser is given to draw; needs ``pip install optuna-dashboard``."""
+    """Looks at the data sent to the browser; needs ``pip install optuna-dashboard``."""
     dashboard = pytest.importorskip("optuna_dashboard", reason="pip install optuna-dashboard")
     storage = optuna.storages.InMemoryStorage()
     study = optuna.create_study(storage=storage, sampler=BoGrapeSampler(SPACE, **QUICK))

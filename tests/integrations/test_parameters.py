@@ -48,7 +48,7 @@ def test_named_nodes_name_their_parameters() -> None:
     assert parameters.graph(parameters.of(graph)) == graph
 
 
-def test_ambiguous_names_of_nodes_give_way_to_numbers() -> None:
+def test_ambiguous_names_of_nodes_are_replaced_by_numbers() -> None:
     space = GraphSpace(nodes=["a]-[a", "a"], labels=2)
     assert "edge 0-1" in GraphParameters(space).choices
 
@@ -65,7 +65,7 @@ def test_missing_and_impossible_values_are_named() -> None:
 
 
 @pytest.mark.parametrize("aromatic", [False, True])
-def test_features_that_a_rule_derives_are_no_parameters(aromatic: bool) -> None:
+def test_features_that_a_rule_derives_are_not_parameters(aromatic: bool) -> None:
     pytest.importorskip("rdkit")
     from bogrape.molecules import molecule_space
 
@@ -74,7 +74,7 @@ def test_features_that_a_rule_derives_are_no_parameters(aromatic: bool) -> None:
     assert len(parameters.choices) == 1 + 6 + 15
     for graph in space.sample(12, seed=1, distinct=True):
         assert parameters.graph(parameters.of(graph)) == graph
-    # what other samplers choose is read as well, whether a molecule comes of it or not
+    # values chosen by other samplers are read as well, whether or not they are a molecule
     rng = np.random.default_rng(0)
     made = []
     for n in rng.integers(3, 7, size=40).tolist():

@@ -1,4 +1,4 @@
-"""Graphs to PyTorch Geometric and back, and as its networks see them."""
+"""Graphs converted to PyTorch Geometric and back, and as input of its networks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from bogrape.integrations.pyg import (  # noqa: E402
 
 @settings(max_examples=100)
 @given(any_graphs(), st.booleans())
-def test_a_graph_comes_back(graph: Graph, named: bool) -> None:
+def test_a_graph_is_restored(graph: Graph, named: bool) -> None:
     graph = graph.with_names(("C", "N", "O") if named else None)
     data = to_pyg(graph, 1.5, n_labels=4, n_edge_labels=3)
     assert data.validate()
@@ -43,7 +43,7 @@ def test_a_graph_comes_back(graph: Graph, named: bool) -> None:
 
 @settings(max_examples=50)
 @given(st.data(), st.booleans(), st.booleans(), st.integers(0, 2))
-def test_batches_come_back(data: Any, directed: bool, bonded: bool, n_features: int) -> None:
+def test_batches_are_restored(data: Any, directed: bool, bonded: bool, n_features: int) -> None:
     from strategies import graphs as some_graphs
 
     graphs = data.draw(
@@ -58,7 +58,7 @@ def test_batches_come_back(data: Any, directed: bool, bonded: bool, n_features: 
     assert from_pyg_batch(batch) == graphs
 
 
-def test_networks_see_the_graph_and_not_its_numbering() -> None:
+def test_networks_do_not_depend_on_the_numbering() -> None:
     space = GraphSpace(6, labels=3, edge_labels=2)
     graphs = space.sample(5, seed=0)
     torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""Kernels, counts and `GraphGP` as parts of scikit-learn, against scikit-learn itself."""
+"""Kernels, counts and `GraphGP` as parts of scikit-learn, compared with its own results."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def own_kernel(name: str) -> str | Kernel:
 def test_predictions_are_those_of_graph_gp_at_equal_hyperparameters(
     name: str, noise: float, alpha: float | None
 ) -> None:
-    """Given ones with little noise, or those fitted with more."""
+    """Given hyperparameters with little noise, or fitted ones with more."""
     ours = GraphGP(own_kernel(name), noise=noise, space=SPACE, restarts=1, alpha=alpha)
     ours.fit(TRAIN, Y[:16])
     model = ours.posterior.model
@@ -68,7 +68,7 @@ def test_predictions_are_those_of_graph_gp_at_equal_hyperparameters(
 
 
 @pytest.mark.parametrize("name", [*NAMES, "gaussian"])
-def test_gradients_are_finite_differences(name: str) -> None:
+def test_gradients_agree_with_finite_differences(name: str) -> None:
     kernel = ShortestPathKernel(own_kernel(name), 1.3, 0.7, space=SPACE)
     values, gradient = kernel(TRAIN, eval_gradient=True)
     assert gradient.shape == (16, 16, len(kernel.theta))
@@ -93,7 +93,7 @@ def test_values_are_those_of_graph_gp_for_any_graphs(dataset: tuple[list[Graph],
 
 
 @pytest.mark.parametrize("name", ["sp", "rbf"])
-def test_scikit_learn_fits_it(name: str) -> None:
+def test_scikit_learn_fits_the_kernel(name: str) -> None:
     kernel = ShortestPathKernel(name, space=SPACE) + WhiteKernel(1e-2, (1e-4, 1.0))
     regressor = GaussianProcessRegressor(kernel, normalize_y=True)
     before = regressor.fit(TRAIN, Y[:16]).log_marginal_likelihood(kernel.theta)
@@ -103,7 +103,7 @@ def test_scikit_learn_fits_it(name: str) -> None:
     assert regressor.predict(TEST[:1]).shape == (1,)
 
 
-def test_its_likelihood_has_the_gradient_scikit_learn_needs() -> None:
+def test_the_gradient_of_the_likelihood_agrees_with_finite_differences() -> None:
     regressor = GaussianProcessRegressor(
         ShortestPathKernel("rbf", space=SPACE), alpha=1e-2, optimizer=None
     ).fit(TRAIN, Y[:16])
@@ -128,7 +128,7 @@ def test_kernels_are_cloned_and_compared_with_all_their_parameters() -> None:
     assert not kernel.is_stationary()
 
 
-def test_mistakes_are_named() -> None:
+def test_mistakes_are_explained() -> None:
     with pytest.raises(InvalidInputError, match="needs graphs to measure length scales"):
         ShortestPathKernel("rbf")(TRAIN)
     scaled = RBF().scaled_to(count(TRAIN, 3, edges=True))
@@ -154,7 +154,7 @@ def test_inner_products_of_shares_are_the_linear_kernels(name: str) -> None:
     np.testing.assert_allclose((rows @ rows.T).toarray(), expected, rtol=1e-12)
 
 
-def test_columns_say_what_they_count() -> None:
+def test_names_of_columns_say_what_they_count() -> None:
     space = GraphSpace(4, labels=2, features=1, edge_labels=2)
     graphs = space.sample(5, seed=0)
     transformer = PathCounts(edges=True, sparse_output=False)
@@ -187,7 +187,7 @@ def test_rows_do_not_depend_on_the_other_rows(sparse: bool) -> None:
     np.testing.assert_array_equal(again.toarray() if sparse else again, dense)
 
 
-def test_what_was_not_seen_when_it_was_fitted_is_refused_or_left_out() -> None:
+def test_labels_and_distances_not_seen_in_the_fit_are_refused_or_ignored() -> None:
     path = Graph(np.eye(5, k=1) + np.eye(5, k=-1), labels=[0, 1, 2, 1, 0])
     edge = Graph([[0, 1], [1, 0]])
     transformer = PathCounts().fit([edge])
@@ -203,13 +203,13 @@ def test_what_was_not_seen_when_it_was_fitted_is_refused_or_left_out() -> None:
         PathCounts().transform([edge])
 
 
-def test_it_is_the_first_step_of_a_pipeline() -> None:
+def test_counts_can_be_the_first_step_of_a_pipeline() -> None:
     pipeline = make_pipeline(PathCounts(handle_unknown="ignore", n_labels=3), Ridge(1e-6))
     assert pipeline.fit(TRAIN, Y[:16]).score(TRAIN, Y[:16]) > 0.99
 
 
 # -- the checks of scikit-learn -------------------------------------------------------------------
-# `check_estimator` itself stops where an estimator takes no matrices of numbers
+# `check_estimator` itself stops early if an estimator does not take matrices of numbers
 # (``input_tags.two_d_array``), since all further checks pass some. Those that pass none are run
 # one by one.
 
@@ -226,7 +226,7 @@ WITHOUT_DATA = [
 
 
 @pytest.mark.parametrize("estimator", [PathCounts(), GraphGP()], ids=lambda e: type(e).__name__)
-def test_check_estimator_as_far_as_it_goes(estimator: Any) -> None:
+def test_estimators_pass_the_checks_that_apply_to_them(estimator: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results = estimator_checks.check_estimator(estimator, on_skip=None)
@@ -256,7 +256,7 @@ def test_a_clone_predicts_the_same() -> None:
     assert is_regressor(gp)
 
 
-def test_parameters_are_those_it_was_made_with() -> None:
+def test_parameters_are_read_and_set_like_those_of_other_estimators() -> None:
     kernel = RBF()
     gp = GraphGP(kernel, noise="fit", seed=3)
     assert gp.get_params()["kernel"] is kernel
@@ -267,7 +267,7 @@ def test_parameters_are_those_it_was_made_with() -> None:
     with pytest.raises(InvalidInputError, match="noise"):
         gp.set_params(seed=4, noise=-1.0)
     assert (gp.seed, gp.noise) == (3, 1e-2)
-    assert gp.log_likelihood  # it is as it was
+    assert gp.log_likelihood  # it is still fitted
     with pytest.raises(InvalidInputError, match="no parameter 'kernal'"):
         gp.set_params(kernal="sp")
     with pytest.raises(FitError):

@@ -1,4 +1,4 @@
-"""An ensemble of networks as surrogate: learns, proposes, forgets, and depends on nothing else."""
+"""An ensemble of networks as a surrogate: it learns, proposes, and depends on nothing else."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_predictions_depend_on_the_graph_alone(directed: bool) -> None:
     np.testing.assert_allclose(alone, whole, rtol=1e-9)
 
 
-def test_it_learns_and_is_less_sure_where_it_knows_less() -> None:
+def test_it_learns_and_is_less_certain_about_graphs_it_has_not_seen() -> None:
     ensemble = gnn_ensemble(SPACE, seed=0, n_networks=3).fit(GRAPHS[:40], Y[:40])
     mean, std = ensemble.predict(GRAPHS[40:])
     assert 1 - ((mean - Y[40:]) ** 2).mean() / Y[40:].var() > 0.5
@@ -49,13 +49,13 @@ def test_it_learns_and_is_less_sure_where_it_knows_less() -> None:
     assert std.mean() > known.mean()
 
 
-def test_the_same_seed_gives_the_same_ensemble_and_leaves_other_chance_alone() -> None:
+def test_the_same_seed_gives_the_same_ensemble_and_the_global_seed_is_left_alone() -> None:
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
     first = gnn_ensemble(SPACE, n_steps=10, seed=3).fit(GRAPHS, Y)
     assert torch.equal(torch.rand(3), expected)
-    second = deepcopy(first).fit(GRAPHS[:5], Y[:5]).fit(GRAPHS, Y)  # which forgets
+    second = deepcopy(first).fit(GRAPHS[:5], Y[:5]).fit(GRAPHS, Y)  # starts afresh
     np.testing.assert_array_equal(first.predict(GRAPHS), second.predict(GRAPHS))
     other = gnn_ensemble(SPACE, n_steps=10, seed=4).fit(GRAPHS, Y)
     assert not np.array_equal(first.predict(GRAPHS), other.predict(GRAPHS))
@@ -98,8 +98,8 @@ def test_small_spaces_are_proved() -> None:
     assert found.value == pytest.approx((mean - std).min(), abs=1e-6)
 
 
-def test_any_network_will_do() -> None:
-    """One of PyTorch Geometric, on batches of it."""
+def test_any_network_can_be_used() -> None:
+    """Here one of PyTorch Geometric, on its batches."""
     pyg = pytest.importorskip("torch_geometric", reason="pip install 'bogrape[pyg]'")
     from bogrape.integrations.pyg import to_pyg_batch
 
@@ -121,7 +121,7 @@ def test_any_network_will_do() -> None:
     assert 1 - ((mean - Y[40:]) ** 2).mean() / Y[40:].var() > 0.3
 
 
-def test_mistakes_are_named() -> None:
+def test_mistakes_are_explained() -> None:
     with pytest.raises(FitError, match="no data yet"):
         gnn_ensemble(SPACE).predict(GRAPHS)
     with pytest.raises(InvalidInputError, match="n_networks"):

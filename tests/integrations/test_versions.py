@@ -1,4 +1,4 @@
-"""The versions that the pages name are those the project is checked with."""
+"""The versions that the pages name are those that the project is tested with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "integrations"
-CALLED = {  # in sentences, and in pip
+CALLED = {  # names in sentences and in pip
     "Optuna": "optuna",
     "optuna-dashboard": "optuna-dashboard",
     "scikit-learn": "scikit-learn",

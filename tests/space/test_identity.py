@@ -1,4 +1,4 @@
-"""Which graphs are the same is for the space to say; everything that must not repeat asks it."""
+"""The space decides which graphs are identical, for everything that must not repeat a graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bogrape.errors import SamplingError, SearchSpaceExhausted, StudyError
 
 @dataclass(frozen=True, repr=False)
 class SameWhenEquallyDense(Rule):
-    """Allows everything, and calls graphs with equally many edges the same."""
+    """Allows all graphs, and makes those with the same number of edges identical."""
 
     def excess(self, batch: Batch) -> Excess:
         return 0.0 * batch.labels.sum(axis=1)
@@ -33,7 +33,7 @@ SPACE = GraphSpace(5, rules=[SameWhenEquallyDense()])
 N_DIFFERENT = 7  # connected graphs with 5 nodes have 4 to 10 edges
 
 
-def test_isomorphic_graphs_are_the_same_where_no_rule_knows_better() -> None:
+def test_isomorphic_graphs_are_identical_unless_a_rule_says_otherwise() -> None:
     path = Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
     assert GraphSpace(3).identity(path) == GraphSpace(3).identity(path.permuted([1, 0, 2]))
     assert GraphSpace(3).identity_version.startswith("igraph")
@@ -51,7 +51,7 @@ def test_samples_are_distinct_by_identity() -> None:
 
 
 @pytest.mark.parametrize("method", ["search", "evolve"])
-def test_a_proposal_is_not_the_same_as_an_excluded_graph(method: str) -> None:
+def test_a_proposal_is_not_identical_to_an_excluded_graph(method: str) -> None:
     graphs = SPACE.enumerate()
     seen = graphs[:6]
     found = propose(SPACE, _fitted(seen), method=method, exclude=seen, n_evaluations=2000)
@@ -92,7 +92,7 @@ def test_an_old_database_with_twins_gets_keys_by_identity(tmp_path: Path) -> Non
     for graph in (g for g in GraphSpace(5).enumerate() if g.n_edges < 7):
         plain.add(graph, 1.0)
     storage = plain.storage
-    storage.use_keys("old", "igraph 0.1", SPACE.identity)  # as if the space had been so all along
+    storage.use_keys("old", "igraph 0.1", SPACE.identity)  # as if SPACE had been its space
     keys = [SPACE.identity(trial.graph) for trial in plain.trials]
     assert storage.insert("old", [plain.trials[0]], keys[:1], distinct=True) is None
     fresh = next(g for g in GraphSpace(5).enumerate() if SPACE.identity(g) not in keys)

@@ -1,4 +1,4 @@
-"""GraphSpace: what it holds, what it refuses, what it samples."""
+"""GraphSpace: which graphs it contains, what it refuses, what it samples."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from strategies import graphs, rules
 PATH = Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]], labels=[0, 1, 0])
 
 
-# -- what it holds ----------------------------------------------------------------------------
+# -- which graphs it contains -----------------------------------------------------------------
 
 
 @settings(max_examples=200, deadline=None)
@@ -113,7 +113,7 @@ def test_graphs_of_another_kind_are_not_in_the_space(
     assert not space.contains(graph)
 
 
-def test_something_that_is_no_graph_is_refused_with_a_remedy() -> None:
+def test_an_object_that_is_not_a_graph_is_refused_with_a_remedy() -> None:
     with pytest.raises(InvalidInputError, match=r"Graph\.from_networkx"):
         GraphSpace(3).contains(PATH.to_networkx())
 
@@ -128,10 +128,10 @@ def test_weak_and_strong_connectivity_differ() -> None:
     assert strong.contains(ring)
 
 
-# -- what it is -------------------------------------------------------------------------------
+# -- properties -------------------------------------------------------------------------------
 
 
-def test_a_space_says_what_it_is() -> None:
+def test_a_space_describes_itself() -> None:
     space = GraphSpace(
         (3, 6), ["C", "N"], 2, rules=[FixedLabel(1, "N"), RequiredEdge(4, 1)], edge_labels=3
     )
@@ -204,7 +204,7 @@ def test_a_space_survives_json_and_pickling(data: st.DataObject, directed: bool)
         ({"rules": [LabelCount("C", 1)]}, "a label of the space"),
     ],
 )
-def test_a_space_that_makes_no_sense_is_refused(arguments: dict[str, Any], words: str) -> None:
+def test_a_space_with_bad_arguments_is_refused(arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidSpaceError, match=r"expected .* got ") as caught:
         GraphSpace(**arguments)
     assert words in str(caught.value)
@@ -247,7 +247,7 @@ CONTRADICTIONS: list[tuple[dict[str, Any], list[Rule], list[str]]] = [
 
 
 @pytest.mark.parametrize(("options", "some", "names"), CONTRADICTIONS, ids=str)
-def test_plain_contradictions_are_refused_with_the_names_of_the_rules(
+def test_obvious_contradictions_are_refused_with_the_names_of_the_rules(
     options: dict[str, Any], some: list[Rule], names: list[str]
 ) -> None:
     with pytest.raises(InvalidSpaceError, match=r"expected rules that can hold .* got") as caught:
@@ -258,7 +258,7 @@ def test_plain_contradictions_are_refused_with_the_names_of_the_rules(
 
 @settings(max_examples=150, deadline=None)
 @given(data=st.data(), directed=st.booleans())
-def test_a_space_that_is_refused_holds_no_graph_and_what_is_known_is_true(
+def test_a_space_that_is_refused_contains_no_graph_and_what_is_known_is_true(
     data: st.DataObject, directed: bool
 ) -> None:
     n = 3
@@ -286,7 +286,7 @@ def test_a_space_that_is_refused_holds_no_graph_and_what_is_known_is_true(
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"nodes": 3}', '{"rules": 3}', '{"n_nodes": 0}'])
-def test_json_that_is_no_space_is_refused(text: str) -> None:
+def test_json_that_is_not_a_space_is_refused(text: str) -> None:
     with pytest.raises(InvalidSpaceError, match="expected"):
         GraphSpace.from_json(text)
 
@@ -346,7 +346,7 @@ def test_samples_respect_every_rule(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_samples_of_every_kind_of_space_are_in_it_and_decided_by_the_seed(kind: str) -> None:
+def test_samples_of_every_kind_of_space_are_in_it_and_determined_by_the_seed(kind: str) -> None:
     space = GraphSpace(**{"n_nodes": 7, "labels": 3, "features": 1, **KINDS[kind]})
     found = space.sample(60, seed=5)
     assert len(found) == 60
@@ -384,7 +384,7 @@ def test_samples_of_every_kind_of_space_are_in_it_and_decided_by_the_seed(kind: 
     ],
     ids=lambda space: space.describe().splitlines()[0],
 )
-def test_samples_respect_rules_together(space: GraphSpace) -> None:
+def test_samples_respect_several_rules_together(space: GraphSpace) -> None:
     found = space.sample(50, seed=1)
     assert len(found) == 50
     assert all(space.contains(graph) for graph in found)
@@ -419,7 +419,7 @@ def test_samples_use_every_size_and_label() -> None:
         (GraphSpace(4, connected=False), 11),
     ],
 )
-def test_distinct_samples_reach_every_class_of_a_small_space_and_then_say_so(
+def test_distinct_samples_reach_every_class_of_a_small_space_and_no_more(
     space: GraphSpace, classes: int
 ) -> None:
     found = space.sample(classes, distinct=True)
@@ -428,7 +428,7 @@ def test_distinct_samples_reach_every_class_of_a_small_space_and_then_say_so(
         space.sample(classes + 1, distinct=True)
 
 
-def test_distinct_samples_are_not_isomorphic_and_excluded_ones_stay_away() -> None:
+def test_distinct_samples_are_not_isomorphic_and_avoid_excluded_graphs() -> None:
     space = GraphSpace(4, 2)
     found = space.sample(20, distinct=True)
     assert not any(are_isomorphic(a, b) for i, a in enumerate(found) for b in found[:i])
@@ -438,7 +438,7 @@ def test_distinct_samples_are_not_isomorphic_and_excluded_ones_stay_away() -> No
 
 
 def test_sampling_gives_up_in_bounded_time_and_says_what_to_try() -> None:
-    cubic = GraphSpace(6, rules=[DegreeRange(3, 3), DiameterRange(3)])  # both there are have 2
+    cubic = GraphSpace(6, rules=[DegreeRange(3, 3), DiameterRange(3)])  # both such graphs have 2
     with pytest.raises(SamplingError, match=r"found 0 .* try looser rules"):
         cubic.sample(1, n_nodes=6)
     with pytest.raises(InfeasibleSpaceError, match=r"DegreeRange.* and DiameterRange"):
@@ -454,5 +454,5 @@ def test_sampling_refuses_bad_arguments(arguments: dict[str, Any]) -> None:
         GraphSpace(10).sample(**arguments)
 
 
-def test_no_samples_are_no_samples() -> None:
+def test_a_sample_may_be_empty() -> None:
     assert GraphSpace(3).sample(0) == []

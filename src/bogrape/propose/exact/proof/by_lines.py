@@ -12,11 +12,12 @@ import numpy as np
 from ....arrays import FloatArray
 from ..bounds.linear_programs import Lines, Remainder
 from ..bounds.lines_below import Box, LcbOverCounts, Line
-from .listed_graphs import settle_listed
+from .listed_graphs import at_least, is_elongated, settle_listed
 from .piece import Boxes, with_room
 from .piece_solve import PieceSolve
 
 _HALVED_FIRST = 300  # boxes, before graphs are listed, and before they are asked about
+_HALVED_ELONGATED = 80  # boxes, before all graphs of a large diameter are listed
 _HALVED_SHARE = 0.6  # of the time, for halving where a solver has no more than the lines
 _MOST_HALVED = 20_000
 _MOST_KEPT = 4_000  # boxes, from solve to solve
@@ -42,6 +43,7 @@ def lines_leave(state: PieceSolve, lcb: LcbOverCounts, *, lines_only: bool) -> U
     relaxed, kept = state.question.relaxed, state.question.boxes
     kept = kept if state.chord is None else None  # boxes depend on LCB
     boxes: Sequence[Box] = () if kept is None else _unpacked(kept)
+    n_edges = 0 if kept is None else kept.n_edges
     until = state.deadline
     if not relaxed and lines_only:
         now = time.monotonic()
@@ -49,24 +51,25 @@ def lines_leave(state: PieceSolve, lcb: LcbOverCounts, *, lines_only: bool) -> U
     bound = -math.inf
 
     def halved(n_most: int) -> tuple[Lines, Remainder]:
-        state.of_interest = []
+        state.of_interest = [at_least(n_edges, lcb.variables)] if n_edges else []
         lines = Lines(lcb, state.inequalities())
         return lines, lines.branched(limit(), until, n_most, boxes=boxes)
 
     def limit() -> float:
         return with_room(state.lcb_limit(state.best_value))
 
-    lists = not relaxed and not state.listed.n_edges
-    lines, left = halved(_HALVED_FIRST if lists or not lines_only else _MOST_HALVED)
+    lists = not relaxed and not n_edges
+    first = _HALVED_ELONGATED if lists and is_elongated(state.piece) else _HALVED_FIRST
+    lines, left = halved(first if lists or not lines_only else _MOST_HALVED)
     bound = left.bound
     if lists and left.box is not None:
         found = settle_listed(state, lcb.variables, left, limit())
         boxes = left.boxes
         if found is not None:
-            state.listed, boxes = found
+            n_edges, boxes = found
             if not boxes:
                 return None
-        if state.listed.n_edges or lines_only:
+        if n_edges or lines_only:
             lines, left = halved(_MOST_HALVED if lines_only else _HALVED_FIRST)
             bound = max(bound, left.bound)
     if left.box is None:
@@ -77,18 +80,17 @@ def lines_leave(state: PieceSolve, lcb: LcbOverCounts, *, lines_only: bool) -> U
         line=None if relaxed else lines.lowest(left, state.deadline),
         x=left.x,
         parts=left.parts,
-        boxes=None if state.chord is not None else packed(left.boxes),
+        boxes=None if state.chord is not None else _packed(left.boxes, n_edges),
     )
 
 
-def packed(boxes: Sequence[Box]) -> Boxes | None:
-    """Boxes to keep for the next solve; none if there are too many."""
+def _packed(boxes: Sequence[Box], n_edges: int) -> Boxes | None:
     if not 0 < len(boxes) <= _MOST_KEPT:
         return None
     low, high = (
         np.rint([getattr(box, end) for box in boxes]).astype(np.int16) for end in ("low", "high")
     )
-    return Boxes(low, high)
+    return Boxes(low, high, n_edges)
 
 
 def _unpacked(boxes: Boxes) -> list[Box]:

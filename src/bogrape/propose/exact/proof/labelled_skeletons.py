@@ -10,6 +10,7 @@ are set at every distance.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,12 +89,12 @@ class AllowedParts:
         allowed = above & (of_kind[:, None] <= self.high_totals).all(axis=2)
         return np.asarray(allowed[kind.ravel()])
 
-    def of_counts(self, counts: IntArray, columns: list[int]) -> BoolArray:
+    def of_counts(self, counts: IntArray, columns: Sequence[int]) -> BoolArray:
         """For each row of some variables, the boxes whose ranges allow it."""
         above = (self.low[:, columns] <= counts[:, None]).all(axis=2)
         return np.asarray(above & (counts[:, None] <= self.high[:, columns]).all(axis=2))
 
-    def line_parts(self, counts: IntArray, columns: list[int]) -> FloatArray:
+    def line_parts(self, counts: IntArray, columns: Sequence[int]) -> FloatArray:
         """What each row of some variables adds to the line of each box."""
         return np.asarray(counts.astype(float) @ self.cost[:, columns].T)
 
@@ -164,11 +165,11 @@ class LabelledSkeletons:
         bits = _packed(parts.of_histograms(skeletons.histograms))
         lines: list[FloatArray] = []
         rows: list[IntArray] = []  # of the lines, for each distance so far
+        skeleton, placement = np.zeros((2, 0), dtype=np.int64)  # those that are left
         for s, columns in enumerate(self._columns, start=1):
             at = (distances <= s) if self._adds_up else (distances == s)
-            every = at.astype(float) @ self._of_pairs
-            words = (every if s == 1 else every[skeleton, placement]).astype(np.int64)
-            kinds, kind = self._distinct(words)
+            words = at.astype(float) @ self._of_pairs
+            kinds, kind = self._distinct(words if s == 1 else words[skeleton, placement])
             counts = self._counts(kinds)
             lines.append(parts.line_parts(counts, columns))
             allowed = _packed(parts.of_counts(counts, columns))[kind]
@@ -186,17 +187,18 @@ class LabelledSkeletons:
         no_features = np.zeros((*labels.shape, 0), dtype=bool)
         return Batch(adjacency[skeleton[keep]], labels, no_features, None, directed=False)
 
-    def _distinct(self, words: IntArray) -> tuple[IntArray, IntArray]:
+    def _distinct(self, words: FloatArray) -> tuple[IntArray, IntArray]:
         """The different words, and which of them each one is."""
+        whole = words.astype(np.int64)
         if self._n_words > _DENSE:
-            kinds, kind = np.unique(words, return_inverse=True)
-            return kinds, kind.reshape(words.shape)
+            kinds, kind = np.unique(whole, return_inverse=True)
+            return kinds, np.asarray(kind.reshape(whole.shape), dtype=np.int64)
         occurs = np.zeros(self._n_words, dtype=bool)
-        occurs[words] = True
-        kinds = np.flatnonzero(occurs)
+        occurs[whole] = True
+        kinds = np.flatnonzero(occurs).astype(np.int64)
         place = np.zeros(self._n_words, dtype=np.int64)
         place[kinds] = np.arange(len(kinds))
-        return kinds, place[words]
+        return kinds, place[whole]
 
     def _counts(self, words: IntArray) -> IntArray:
         """The number of pairs of each kind."""

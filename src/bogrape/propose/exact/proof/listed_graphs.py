@@ -11,22 +11,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
-
-from ....arrays import IntArray
-from ....batch import Batch
 from ..bounds.linear_programs import Remainder
 from ..bounds.lines_below import Box
+from ..distances.coordinates import Distance, Position
+from ..distances.inequality import Inequality, distances_by_position
 from ..distances.variables import Variables
 from ..skeletons.canonical import MOST_NODES
 from ..skeletons.elongated import elongated, least_listed
 from ..skeletons.placements import arrangements, n_arrangements
 from ..skeletons.store import Skeletons, estimated_number, skeletons_of
 from .labelled_skeletons import AllowedParts, LabelledSkeletons, fits_a_word
-from .piece import Listed, Piece
+from .piece import Piece
 from .piece_solve import PieceSolve
 
 _MOST_SKELETONS = 60_000
@@ -36,28 +33,36 @@ _MOST_PLACEMENTS = 16_000_000  # labels on skeletons, of one piece
 
 def settle_listed(
     state: PieceSolve, variables: Variables, left: Remainder, limit: float
-) -> tuple[Listed, list[Box]] | None:
+) -> tuple[int, list[Box]] | None:
     """Evaluate the graphs of some boxes that can be listed, unless a line is above a limit there.
 
-    Returns which graphs these are, and the boxes that may hold some of the others; ``None`` if none
-    can be listed in the time there is.
+    Returns a number of edges that all others have at least, and the boxes that may hold some of
+    them; ``None`` if there is no time to list any.
     """
     if not can_be_listed(state.piece, variables):
         return None
+    parts = AllowedParts.of(variables, left, limit)
     try:
-        listing = _Listing.of(state.piece, variables, left, limit, state.deadline)
-        if listing is None:
+        found = _chosen(state.piece, parts, state.deadline)
+        if found is None:
             return None
-        for batch in listing.graphs(state.deadline):
-            state.take_best(batch, of_the_space=False)
+        n_edges, skeletons = found
+        labelled = LabelledSkeletons(variables, arrangements(state.piece.composition or ()))
+        for some in _shares(skeletons, labelled.at_once):
+            if time.monotonic() > state.deadline:
+                return None
+            state.take_best(labelled.within(some, parts), of_the_space=False)
     except TimeoutError:
         return None
-    listed, diameter = listing.listed, state.piece.structure.diameter
-    if listed.has_all_of(diameter):
-        return listed, []
-    most = listing.parts.high_totals[:, 0]
-    boxes = [box for box, edges in zip(left.boxes, most, strict=True) if edges >= listed.n_edges]
-    return listed, boxes
+    most = parts.high_totals[:, 0]
+    return n_edges, [box for box, edges in zip(left.boxes, most, strict=True) if edges >= n_edges]
+
+
+def at_least(n_edges: int, variables: Variables) -> Inequality[Position]:
+    """The counts of graphs with at least this many edges."""
+    return distances_by_position(
+        Inequality("not sparse", {Distance(1): 1}, low=n_edges), variables.coordinates
+    )
 
 
 def can_be_listed(piece: Piece, variables: Variables) -> bool:
@@ -71,6 +76,12 @@ def can_be_listed(piece: Piece, variables: Variables) -> bool:
     return fits_a_word(variables.coordinates)
 
 
+def is_elongated(piece: Piece) -> bool:
+    """True if the diameter of a piece is so large that all its graphs can be listed."""
+    least, diameter = least_listed(piece.structure.shape.n_nodes), piece.structure.diameter
+    return least is not None and diameter is not None and diameter >= least
+
+
 @lru_cache(maxsize=32)
 def _most_cycles(n_nodes: int) -> int:
     """The largest number of independent cycles of listed skeletons; -1 if not even trees are."""
@@ -82,79 +93,35 @@ def _most_cycles(n_nodes: int) -> int:
     return found
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Listing:
-    """The graphs of a piece whose counts are in one of some boxes."""
+def _chosen(
+    piece: Piece, parts: AllowedParts, deadline: float
+) -> tuple[int, Sequence[Skeletons]] | None:
+    """The skeletons for which there is time, and the least number of edges of all others."""
+    structure, n = piece.structure, piece.structure.shape.n_nodes
+    assert piece.composition is not None  # `can_be_listed`
+    spare = _MOST_PLACEMENTS / n_arrangements(piece.composition)
 
-    piece: Piece
-    variables: Variables
-    parts: AllowedParts
-    skeletons: Sequence[Skeletons]
-    listed: Listed
-
-    @classmethod
-    def of(
-        cls,
-        piece: Piece,
-        variables: Variables,
-        left: Remainder,
-        limit: float,
-        deadline: float,
-    ) -> _Listing | None:
-        """As many skeletons as there is time to look at all placements of labels on."""
-        parts = AllowedParts.of(variables, left, limit)
-        structure, n = piece.structure, piece.structure.shape.n_nodes
-        assert piece.composition is not None  # `can_be_listed`
-        spare = _MOST_PLACEMENTS / n_arrangements(piece.composition)
-
-        def of_interest(skeletons: Skeletons, longest: int | None) -> Skeletons:
+    def of_interest(skeletons: Skeletons) -> Skeletons:
+        if structure.diameter is not None:  # every distance up to the longest occurs
             diameters = (skeletons.histograms > 0).sum(axis=1)
-            chosen = np.ones(len(skeletons), dtype=bool)
-            if structure.diameter is not None:
-                chosen &= diameters == structure.diameter
-            if longest is not None:
-                chosen &= diameters < longest
-            skeletons = skeletons.select(chosen)
-            return skeletons.select(parts.of_histograms(skeletons.histograms).any(axis=1))
+            skeletons = skeletons.select(np.flatnonzero(diameters == structure.diameter))
+        return skeletons.select(parts.of_histograms(skeletons.histograms).any(axis=1))
 
-        chosen: list[Skeletons] = []
-        listed = Listed()
-        longest = least_listed(n)
-        if longest is not None:
-            skeletons = of_interest(elongated(n, deadline), None)
-            if len(skeletons) <= spare:
-                spare -= len(skeletons)
-                chosen, listed = [skeletons], Listed(n - 1, longest)
-        if listed.has_all_of(structure.diameter):
-            return cls(
-                piece=piece, variables=variables, parts=parts, skeletons=chosen, listed=listed
-            )
-        for n_cycles in range(_most_cycles(n) + 1):
-            found = skeletons_of(n, n - 1, range(n_cycles, n_cycles + 1), deadline)
-            skeletons = of_interest(found, listed.diameter)
-            spare -= len(skeletons)
-            if spare < 0:
-                break
-            chosen.append(skeletons)
-            listed = Listed(n + n_cycles, listed.diameter)
-        if listed == Listed():
-            return None
-        return cls(piece=piece, variables=variables, parts=parts, skeletons=chosen, listed=listed)
-
-    def graphs(self, deadline: float) -> Iterator[Batch]:
-        """The graphs with these skeletons."""
-        labels = arrangements(self.piece.composition or ())
-        labelled = LabelledSkeletons(self.variables, labels)
-        for skeletons in _joined(self.skeletons):
-            for start in range(0, len(skeletons), labelled.at_once):
-                if time.monotonic() > deadline:
-                    raise TimeoutError
-                some = skeletons.select(slice(start, start + labelled.at_once))
-                batch = labelled.within(some, self.parts)
-                if len(batch):
-                    yield batch
+    if is_elongated(piece):
+        skeletons = of_interest(elongated(n, deadline))
+        if len(skeletons) <= spare:
+            return n * n, [skeletons]
+    out: list[Skeletons] = []
+    for n_cycles in range(_most_cycles(n) + 1):
+        skeletons = of_interest(skeletons_of(n, n - 1, range(n_cycles, n_cycles + 1), deadline))
+        spare -= len(skeletons)
+        if spare < 0:
+            break
+        out.append(skeletons)
+    return (n - 1 + len(out), out) if out else None
 
 
-def _joined(parts: Iterable[Skeletons]) -> Iterator[Skeletons]:
-    """The parts that are not empty."""
-    return (part for part in parts if len(part))
+def _shares(parts: Iterable[Skeletons], size: int) -> Iterator[Skeletons]:
+    for part in parts:
+        for start in range(0, len(part), size):
+            yield part.select(slice(start, start + size))

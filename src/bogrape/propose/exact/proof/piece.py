@@ -24,9 +24,8 @@ from ....arrays import BoolArray, IntArray
 from ....encoding import Structure
 from ....graph import Graph
 from ...values import PROOF, room
-from ..distances.coordinates import Coordinates, Distance, Position
+from ..distances.coordinates import Coordinates
 from ..distances.histograms import Fact, known_facts
-from ..distances.inequality import Inequality, distances_by_position
 from ..distances.layers import Heaviest
 
 SmallHistograms = NDArray[np.int16]  # one per row
@@ -70,31 +69,13 @@ class Piece:
         )
 
 
-@dataclass(frozen=True)
-class Listed:
-    """Graphs of a piece that have been examined one by one: sparse ones, and elongated ones."""
-
-    n_edges: int = 0  # all others have at least this many edges
-    diameter: int | None = None  # and a smaller diameter than this
-
-    def inequality(self, coordinates: Coordinates) -> Inequality[Position]:
-        """The counts of graphs that have enough edges."""
-        dense = Inequality("not sparse", {Distance(1): 1}, low=self.n_edges)
-        return distances_by_position(dense, coordinates)
-
-    def has_all_of(self, diameter: int | None) -> bool:
-        """True if all graphs of a diameter have been examined."""
-        if self.diameter is None or diameter is None:
-            return False
-        return diameter >= self.diameter
-
-
 @dataclass(frozen=True, eq=False)
 class Boxes:
     """Ranges of a piece's variables that hold all counts of interest, kept from solve to solve."""
 
     low: NDArray[np.int16]  # (B, V)
     high: NDArray[np.int16]
+    n_edges: int  # graphs with fewer have been examined
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +106,6 @@ class Answer:
     counts: tuple[int, ...] | None = None  # the best counts, if the question was relaxed
     facts: tuple[Fact, ...] = ()  # new facts about all graphs of this size and diameter
     boxes: Boxes | None = None  # nothing of interest is outside of them
-    listed: Listed = Listed()
 
 
 @dataclass
@@ -139,7 +119,6 @@ class Open:
     tried: float = 0.0  # seconds
     counts: tuple[int, ...] | None = None  # the best ones of the relaxed question
     boxes: Boxes | None = None
-    listed: Listed = Listed()
 
 
 def slack(value: float) -> float:

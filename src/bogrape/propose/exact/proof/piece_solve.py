@@ -52,7 +52,6 @@ class PieceSolve:
         self.best_value = question.value
         # inequalities that all counts that beat the incumbent satisfy
         self.of_interest: list[Inequality[Position]] = []
-        self.listed = question.listed  # graphs of interest are among the others
         self.n_solves = 0
         # the LCB and the range of deviations asked about; if None, all graphs by the criterion
         self.chord: Chord | None = None
@@ -93,7 +92,6 @@ class PieceSolve:
             n_solves=self.n_solves,
             counts=best_counts,
             boxes=boxes,
-            listed=self.listed,
         )
 
     # -- graphs -------------------------------------------------------------------------------
@@ -177,8 +175,6 @@ class PieceSolve:
         out = list(known_of_counts(structure, self.coordinates, self.free, facts))
         if (heaviest := self.piece.heaviest) is not None:
             out.append(distances_by_position(heaviest.inequality(), self.coordinates))
-        if self.listed.n_edges:
-            out.append(self.listed.inequality(self.coordinates))
         return [*out, *self.of_interest]
 
     def decoded(self, encoding: GraphEncoding, solver: Any, counts: tuple[int, ...]) -> Graph:

@@ -259,7 +259,6 @@ class Rounds:
             missing=learnt.missing(structure),
             facts=learnt.facts(structure),
             boxes=item.boxes,
-            listed=item.listed,
         )
 
     def _absorb(self, items: Sequence[Open], found: dict[int, Answer | None]) -> None:
@@ -273,7 +272,6 @@ class Rounds:
                 learnt.learn_facts(item.piece.structure, answer.facts)
                 item.counts = answer.counts or item.counts
                 item.boxes = answer.boxes or item.boxes
-                item.listed = answer.listed
                 item.bound = math.inf if answer.proved else max(item.bound, answer.bound)
         self._drop_settled()
 

@@ -52,7 +52,7 @@ class Skeletons:
         """Some of the graphs, (B, n, n)."""
         return adjacency_of(self.codes[chosen], self.n_nodes)
 
-    def select(self, chosen: NDArray[np.int64] | BoolArray) -> Skeletons:
+    def select(self, chosen: NDArray[np.int64] | BoolArray | slice) -> Skeletons:
         """Some of the graphs."""
         return Skeletons(
             self.n_nodes, self.codes[chosen], self.histograms[chosen], self.degrees[chosen]
