@@ -65,7 +65,7 @@ from bogrape.propose.local.moves import MoveTable
         ("C[CH2]", "radical at C"),
         ("[13CH3]C", "isotope 13"),
         ("[CH3:1]C", "map number"),
-        ("CF", "element F besides C, N, O, S"),
+        ("CF", "element F, which is not among C, N, O, S"),
         ("C[Si](C)C", "radical|element Si"),
         ("CS(=O)C", "S .* valence 4"),
         ("C[C@H](O)N", "stereo"),

@@ -163,7 +163,7 @@ def test_invalid_scaffolds_are_refused_in_one_line(lines: str, reason: str, tmp_
         ("OCC(", "line 2: .* not SMILES"),
         ("[CH2]CCCO", "line 2: .* radical"),
         ("", "line 2: .* got nothing in smiles"),
-        ("OCCCS", "line 2: .* element S besides C, N, O, F"),
+        ("OCCCS", "line 2: .* element S, which is not among C, N, O, F"),
         ("CCCCF", "RequiredSubstructure"),
     ],
 )

@@ -129,7 +129,7 @@ def test_a_new_database_continues_the_damaged_one(
     connection.commit()
     connection.close()
     output = cli(file, tmp_path / "new.db")
-    assert "study: 57 trials; lost are 3: 9, 20, 30" in output
+    assert "study: 57 trials; 3 lost: 9, 20, 30" in output
     study = Study.load(f"sqlite:///{tmp_path}/new.db")
     kept = [trial for trial in written(original) if trial.id not in (9, 20, 30)]
     assert [trial.graph for trial in study.trials] == [trial.graph for trial in kept]
@@ -142,7 +142,7 @@ def test_a_new_database_continues_the_damaged_one(
 
 
 def test_tables_of_trials_are_written_too(file: Path, tmp_path: Path) -> None:
-    assert "all 60 trials, each in its last version" in cli(file, tmp_path / "trials.jsonl")
+    assert "all 60 trials, each in its latest version" in cli(file, tmp_path / "trials.jsonl")
     lines = (tmp_path / "trials.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["id"] for line in lines] == list(range(60))
     cli(file, tmp_path / "trials.csv")

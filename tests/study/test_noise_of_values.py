@@ -93,7 +93,7 @@ def test_telling_the_same_again_changes_nothing_and_other_noise_is_refused() -> 
     assert study.tell(0, 0.0, noise=0.25) == study.trials[0]
     assert study.tell(0, 0.0) == study.trials[0]
     with pytest.raises(
-        StudyError, match=r"0\.0 with noise 0\.25 already, got 0\.0 with noise 0\.5"
+        StudyError, match=r"already has the value 0\.0 with noise 0\.25, got 0\.0 with noise 0\.5"
     ):
         study.tell(0, 0.0, noise=0.5)
 

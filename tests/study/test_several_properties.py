@@ -78,7 +78,7 @@ def test_properties_may_be_told_one_after_another(storage: Any) -> None:
 
 def test_other_values_are_refused_and_corrections_are_kept(storage: Any) -> None:
     study = observed(3, storage, **PARETO)
-    with pytest.raises(StudyError, match=r"trial 0 has edges = .* already, got 99"):
+    with pytest.raises(StudyError, match=r"trial 0 already has edges = .*, got 99"):
         study.tell(0, {"edges": 99})
     before = dict(study.trials[0].values)
     fixed = study.correct(0, {"edges": 3.5}, noise={"edges": 0.1}, reason="a typo")
@@ -328,7 +328,7 @@ def test_an_objective_returns_its_properties_by_name(executor: str) -> None:
         (lambda _: 3.0, PARETO, "not a value: expected the values of edges, path by name"),
         (lambda _: {"edges": np.nan}, PARETO, "not a value: property 'edges'"),
         (lambda _: {}, PARETO, "not a value: .*names of properties"),
-        (values, {}, "not a value: .*several says what is wanted of each"),
+        (values, {}, "not a value: .*create the study with a goal for each"),
     ],
 )
 def test_results_that_do_not_fit_the_study_are_failed_trials(

@@ -187,7 +187,7 @@ def test_telling_another_value_is_refused_and_changes_nothing(storage: Any) -> N
     study = new_study(storage)
     trial = study.ask()
     told = study.tell(trial, 1.5)
-    with pytest.raises(StudyError, match=r"has the value 1\.5 already, got 2\.5"):
+    with pytest.raises(StudyError, match=r"already has the value 1\.5, got 2\.5"):
         study.tell(trial, 2.5)
     assert study.trials == (told,)
 
@@ -463,7 +463,7 @@ def test_enqueued_graphs_are_handed_out_first(storage: Any) -> None:
     graph = SPACE.sample(1, seed=5)[0]
     queued = study.enqueue(graph)
     assert queued.state == "queued"
-    with pytest.raises(StudyError, match="in the study already"):
+    with pytest.raises(StudyError, match="already in the study"):
         study.enqueue(graph.permuted([4, 3, 2, 1, 0]))
     asked = study.ask()
     assert (asked.id, asked.graph, asked.origin) == (queued.id, graph, "queued")

@@ -131,7 +131,7 @@ def test_rules_can_be_added_and_old_trials_become_training_data(study: Study) ->
     for _ in range(3):
         assert again.ask().graph.n_edges <= 5
     assert again.trials[queued.id].state == "failed"
-    assert "not in the space any more" in (again.trials[queued.id].reason or "")
+    assert "no longer in the space" in (again.trials[queued.id].reason or "")
 
 
 def test_another_process_adopts_the_change_at_its_next_ask(study: Study) -> None:
