@@ -89,7 +89,7 @@ def test_the_target_of_a_task_scores_one(task: str) -> None:
 
 
 def test_a_wrong_isomer_loses_score_for_its_formula_and_its_size() -> None:
-    # C10H22: one carbon less, two hydrogens less, three atoms less
+    # C10H22: one carbon fewer, two hydrogens fewer, three atoms fewer
     expected = np.exp(-0.5 * (1 + 4 + (3 / 2) ** 2) / 3)
     assert TASKS["isomers_c11h24"].score("CCCCCCCCCC") == pytest.approx(expected)
 

@@ -19,7 +19,7 @@ from damage import WAYS
 
 @pytest.fixture(scope="module", params=["wal", "delete"])
 def original(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A study of 54 trials, and beside it the same file twelve changes earlier."""
+    """A study of 54 trials, and a copy of its file from twelve changes earlier."""
     path = tmp_path_factory.mktemp("damage") / "study.db"
     study = Study(
         GraphSpace(n_nodes=6, labels=2),

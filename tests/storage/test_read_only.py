@@ -1,4 +1,4 @@
-"""Studies where nothing can be written: a read-only disk, somebody else's folder, an archive."""
+"""Studies where nothing can be written: a read-only disk, another user's folder, an archive."""
 
 from __future__ import annotations
 

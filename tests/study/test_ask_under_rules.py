@@ -32,7 +32,7 @@ RULES: list[list[Rule]] = [
 
 
 def edited(graph: Graph, edits: int) -> list[Graph]:
-    """All graphs within this number of edits of edges and labels (of two)."""
+    """All graphs within this number of edits, of edges or of the two labels."""
     n = graph.n_nodes
     places: list[Any] = [*itertools.combinations(range(n), 2), *range(n)]
     out = []

@@ -108,7 +108,7 @@ def test_the_proposal_minimises_the_weighted_acquisition(
         assert found.bound <= found.value
 
 
-def test_a_surrogate_of_your_own_is_weighted_too() -> None:
+def test_a_user_defined_surrogate_is_weighted_too() -> None:
     graphs, good = observations(18, 5)
     known = [graph for graph, fine in zip(graphs, good, strict=True) if fine]
     model = FittedSurrogate.fit(Neighbours, known, [value(graph) for graph in known])
@@ -126,7 +126,7 @@ def test_a_surrogate_of_your_own_is_weighted_too() -> None:
 
 
 @pytest.mark.parametrize("keeps_none", [False, True])
-def test_limits_weight_the_improvement_of_the_rest(keeps_none: bool) -> None:
+def test_limits_weight_the_improvement_of_the_other_properties(keeps_none: bool) -> None:
     graphs, _ = observations(14, 3)
     limit = AtMost(-1.0 if keeps_none else 1.0)
     goals = Goals({"y": "minimize", "n": limit})

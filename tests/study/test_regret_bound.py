@@ -18,7 +18,7 @@ from bogrape.report.regret import regret_in_words
 from bogrape.report.survey import Survey
 
 SPACE = GraphSpace(5, labels=2)
-KAPPA = 1.959963984540054  # both tails of a normal distribution together hold 5 %
+KAPPA = 1.959963984540054  # both tails of a normal distribution together have 5 %
 
 
 def value_of(graph: Graph) -> float:

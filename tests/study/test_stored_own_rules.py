@@ -259,7 +259,7 @@ def test_data_that_is_not_a_rule_is_refused_with_the_reason(
 
 
 @pytest.mark.usefixtures("_own_module")
-def test_a_study_file_names_rules_of_modules_beside_it(tmp_path: Path) -> None:
+def test_a_study_file_names_rules_of_modules_in_its_folder(tmp_path: Path) -> None:
     """Runs in another process, since the folder of the study file is not on the path here."""
     folder = tmp_path / "elsewhere"
     folder.mkdir()

@@ -148,7 +148,7 @@ def _model(study: Study) -> str | None:
 
 
 def _models(study: Study) -> str | None:
-    """The same for each property."""
+    """Descriptions of the models of several properties, one after another."""
     goals, settings = study.settings.goals, study.settings
     assert goals is not None
     fitted = [trial.hyperparameters for trial in study.trials if trial.hyperparameters]

@@ -191,7 +191,7 @@ class _Search:
             yield option
 
     def _bonds(self, atom: int, v: int) -> list[int] | None:
-        """Add the bonds of this atom to earlier ones; adds nothing, and is ``None``, if none fit.
+        """Add the bonds of this atom to earlier ones; ``None``, and no change, if they do not fit.
 
         Returns the atoms that were not bonded to v before.
         """

@@ -43,7 +43,7 @@ class AtomSets:
 
 @dataclass(frozen=True)
 class BondSets:
-    """The same for the kinds of a bond between atoms u and v of the pattern."""
+    """The kinds in which the bond between atoms u and v must be true, and those in which it may."""
 
     u: int
     v: int

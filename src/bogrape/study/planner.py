@@ -94,7 +94,7 @@ class Planner:
         effort: Effort | None = None,
         n: int = 1,
     ) -> list[Plan]:
-        """The same for up to ``n`` graphs at once; only one if no proposal is needed to find it."""
+        """The next graphs, up to ``n`` at once; only one if no proposal is needed to find it."""
         settings = self.settings
         effort = effort or Effort(settings.time_limit)
         deadline = time.monotonic() + effort.time_limit

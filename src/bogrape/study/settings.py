@@ -296,7 +296,7 @@ class StudySettings:
         return self.acquisition
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data that JSON can hold and `from_dict` reads back."""
+        """Plain data for JSON, which `from_dict` reads back."""
         data = {field.name: getattr(self, field.name) for field in fields(self)}
         data["space"] = json.loads(self.space.to_json())
         data["acquisition"] = _acquisition_to_data(self.acquisition)
