@@ -417,7 +417,7 @@ def test_an_exhausted_space_ends_with_4(write: Callable[..., Path]) -> None:
         **{"n_nodes = 5": "n_nodes = 2", "labels = 2": "", "n_initial = 4": "n_initial = 2"}
     )
     call("ask", path)
-    assert "used up" in call("ask", path, code=4).stderr
+    assert "exhausted" in call("ask", path, code=4).stderr
 
 
 def test_failing_evaluations_end_with_5_and_an_explanation(write: Callable[..., Path]) -> None:

@@ -128,7 +128,7 @@ def test_the_study_stops_when_all_graphs_were_tried(caplog: pytest.LogCaptureFix
     study = optuna.create_study(sampler=BoGrapeSampler(space, **{**QUICK, "n_initial": 2}))
     study.optimize(lambda t: float(suggest_graph(t, space).n_edges), n_trials=20)
     assert sorted(keys(study, space)) == sorted(map(space.identity, space.enumerate()))
-    assert "used up" in caplog.text or "no graph" in caplog.text
+    assert "exhausted" in caplog.text or "no graph" in caplog.text
 
 
 # -- several threads and processes ----------------------------------------------------------------

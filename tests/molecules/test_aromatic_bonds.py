@@ -43,7 +43,7 @@ def canonical(smiles: str) -> str:
 
 
 def kekule_texts(smiles: str) -> list[str]:
-    """The Kekulé forms of a molecule as SMILES without aromatic letters."""
+    """Kekulé forms of a molecule, as SMILES without aromatic (lower-case) symbols."""
     out = []
     forms = Chem.ResonanceMolSupplier(Chem.MolFromSmiles(smiles), Chem.KEKULE_ALL, 32)
     for form in forms:
@@ -117,7 +117,7 @@ def test_every_molecule_that_rdkit_calls_aromatic_passes_the_quick_filter(name: 
 
 
 @pytest.mark.parametrize("name", sorted(SPACES))
-def test_most_random_moves_lead_to_molecules_again(name: str) -> None:
+def test_most_random_moves_give_valid_molecules(name: str) -> None:
     space, rng = SPACES[name], np.random.default_rng(0)
     graphs = [g for g in samples(name) if g.n_nodes == samples(name)[0].n_nodes]
     table = MoveTable.of(space, graphs[0].n_nodes)
@@ -165,7 +165,7 @@ def test_predictions_do_not_depend_on_the_kekule_form_that_was_read(kernel: str)
     assert np.ptp(deviation) < 1e-9
 
 
-def test_what_the_exact_engine_says_is_true_of_all_molecules_but_the_excluded() -> None:
+def test_bounds_of_the_exact_engine_hold_for_all_molecules_that_are_not_excluded() -> None:
     space = molecule_space(("C+", "C"), 3, aromatic=True)
     everything = space.enumerate()
     assert {to_smiles(g) for g in everything} >= {"c1c[cH+]1"}
@@ -202,7 +202,7 @@ IONS = (
 
 @pytest.mark.parametrize("aromatic", [False, True])
 @pytest.mark.parametrize("smiles", IONS)
-def test_ions_and_higher_valences_go_in_and_come_out(smiles: str, aromatic: bool) -> None:
+def test_ions_and_higher_valences_survive_a_round_trip(smiles: str, aromatic: bool) -> None:
     graph = from_smiles(smiles, "organic", aromatic=aromatic)
     assert to_smiles(graph) == canonical(smiles)
     space = molecule_space("organic", graph.n_nodes, aromatic=aromatic)
@@ -213,9 +213,9 @@ def test_ions_and_higher_valences_go_in_and_come_out(smiles: str, aromatic: bool
 @pytest.mark.parametrize(
     ("smiles", "reason"),
     [
-        ("C[N+](C)(C)C", r"charge of \+1 on N \(atom 1\), label N\+ besides"),
-        ("CS(C)=O", r"valence 4 of S \(atom 1\), label S\(4\) besides"),
-        ("C[SiH3]", "element Si besides"),
+        ("C[N+](C)(C)C", r"charge of \+1 on N \(atom 1\), label N\+, which is not among C"),
+        ("CS(C)=O", r"valence 4 of S \(atom 1\), label S\(4\), which is not among C"),
+        ("C[SiH3]", "element Si, which is not among C"),
         ("FS(F)(F)(F)(F)F", "more than four neighbours"),
         ("[CH2]C", "radical"),
         ("C[N+2]", "radical|valence"),
@@ -223,7 +223,9 @@ def test_ions_and_higher_valences_go_in_and_come_out(smiles: str, aromatic: bool
         ("F/C=C/F", "stereo='ignore'"),
     ],
 )
-def test_what_a_graph_cannot_hold_is_refused_with_the_reason(smiles: str, reason: str) -> None:
+def test_molecules_that_no_graph_can_represent_are_refused_with_the_reason(
+    smiles: str, reason: str
+) -> None:
     elements = ("C", "N", "O", "F", "S", "S(6)", "Cl", "Br")
     for aromatic in (False, True):
         with pytest.raises(InvalidInputError, match=reason):
@@ -257,7 +259,7 @@ def test_iodine_phosphorus_and_sulphur_have_several_valences(smiles: str, aromat
     assert to_smiles(from_smiles(smiles, elements, aromatic=aromatic)) == canonical(smiles)
 
 
-def test_every_molecule_of_a_space_with_iodine_of_three_bonds_is_one() -> None:
+def test_every_graph_of_a_space_with_trivalent_iodine_is_a_molecule() -> None:
     names = [to_smiles(graph) for graph in molecule_space(("C", "O", "I", "I(3)"), 3).enumerate()]
     assert len(names) == len(set(names))
     assert sorted(names) == sorted(map(canonical, names))
@@ -265,7 +267,7 @@ def test_every_molecule_of_a_space_with_iodine_of_three_bonds_is_one() -> None:
 
 
 @pytest.mark.parametrize("option", [{"stereo": "keep"}, {"aromatic": "yes"}])
-def test_options_that_make_no_sense_say_so(option: dict[str, str]) -> None:
+def test_invalid_options_are_refused(option: dict[str, str]) -> None:
     with pytest.raises(InvalidInputError, match=r"expected (stereo|aromatic) to be"):
         from_smiles("CC", **option)  # type: ignore[arg-type]
     if "aromatic" in option:
@@ -274,7 +276,7 @@ def test_options_that_make_no_sense_say_so(option: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("aromatic", [False, True])
-def test_molecules_of_the_nci_go_in_and_come_out(aromatic: bool) -> None:
+def test_molecules_of_the_nci_survive_a_round_trip(aromatic: bool) -> None:
     file = Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi"
     texts = [line.split()[0] for line in file.read_text().splitlines()[::40]]
     refused = []

@@ -14,10 +14,10 @@ from bogrape import GraphSpace, Study, Trial
 from bogrape.molecules import from_smiles, molecule_space, scaffold, to_smiles
 from places import DATA
 
-# Molecules of QM9: 15 built on furan, 25 that are not.
+# Molecules of QM9: 15 with a furan ring, 25 without.
 MOLECULES = (DATA / "qm9_furans_and_others.smi").read_text().split()
 LIMIT = 12.0  # seconds for a batch of eight
-GRACE = 6.0  # on a machine that does other things as well
+GRACE = 6.0  # for a busy machine
 
 
 def measured(smiles: str) -> float:
@@ -33,7 +33,7 @@ def space() -> GraphSpace:
 
 
 def assert_eight_suggestions(study: Study, known: set[str]) -> list[Trial]:
-    """Eight suggestions: in time, in the space by RDKit, new by SMILES, with predictions."""
+    """Eight suggestions: in time, in the space (by RDKit), new (by SMILES), with predictions."""
     start = time.monotonic()
     batch = study.ask(8, time_limit=LIMIT, progress=False)
     assert time.monotonic() - start < LIMIT + GRACE
@@ -62,7 +62,7 @@ def test_two_days_of_a_chemist(space: GraphSpace, tmp_path: Path) -> None:
     assert sum(bool(trial.outside) for trial in added) == 25
     known = {Chem.CanonSmiles(name) for name in MOLECULES}
 
-    # the first day: one synthesis fails, one value is typed wrong
+    # the first day: one synthesis fails, one value is mistyped
     batch = assert_eight_suggestions(study, known)
     study.fail(batch[3], "the synthesis failed")
     right = [measured(to_smiles(trial.graph, space)) for trial in batch]

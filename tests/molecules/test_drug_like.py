@@ -1,4 +1,4 @@
-"""Rules for molecules that can be made: charges, properties, accessibility, sets of rules."""
+"""Rules for realistic molecules: charges, properties, accessibility, sets of rules."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def hetero_bonds(graph: Graph) -> int:
         (NoAdjacentHeteroatoms(), lambda graph: hetero_bonds(graph) == 0),
     ],
 )
-def test_rules_about_ions_say_what_rdkit_says(rule: Rule, holds: object) -> None:
+def test_rules_about_ions_agree_with_rdkit(rule: Rule, holds: object) -> None:
     everything = molecule_space(IONS, 3).enumerate()
     space = molecule_space(IONS, 3, rules=[rule])
     wanted = {to_smiles(graph) for graph in everything if holds(graph)}  # type: ignore[operator]
@@ -97,12 +97,12 @@ def test_limits_on_a_property_hold_for_all_molecules_of_a_space(
         (lambda: GraphSpace(3, labels=2, rules=[NetCharge()]), "labels that are atoms"),
     ],
 )
-def test_limits_that_make_no_sense_say_so(make: object, reason: str) -> None:
+def test_invalid_limits_are_refused_with_the_reason(make: object, reason: str) -> None:
     with pytest.raises(InvalidSpaceError, match=reason):
         make()  # type: ignore[operator]
 
 
-def test_drug_like_molecules_keep_all_limits() -> None:
+def test_drug_like_molecules_satisfy_all_limits() -> None:
     rules = drug_like(weight=(60, 130), log_p=(-1, 2), tpsa=(10, 60), accessibility=4.5)
     space = molecule_space(("C", "N", "O"), 8, rules=rules, aromatic=True)
     for graph in space.sample(10, seed=0, distinct=True):
@@ -121,7 +121,7 @@ def test_every_part_of_drug_like_can_be_left_out() -> None:
     assert len(drug_like(alerts=("BRENK", "PAINS"))) == len(drug_like()) + 2
 
 
-def test_the_score_of_accessibility_is_that_of_rdkit_for_a_graph_and_its_smiles() -> None:
+def test_the_accessibility_score_of_a_graph_and_of_its_smiles_is_that_of_rdkit() -> None:
     graph = from_smiles("Cc1ccncc1O", aromatic=True)
     score = sascorer.calculateScore(Chem.MolFromSmiles("Cc1ccncc1O"))
     assert objectives.synthetic_accessibility(graph) == pytest.approx(score)

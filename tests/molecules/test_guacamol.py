@@ -13,8 +13,8 @@ from bogrape.problems import get_problem
 from bogrape.problems.molecular_design import LEFT_OUT as LEFT_OUT_THERE
 from bogrape.problems.molecular_design import PMO_NAMES
 
-# Scores that the package guacamol gave; molecules found by optimisers, as recorded in the tests of
-# SynNet's successor syn_dags, and the example of TDC's documentation (the last one).
+# Scores computed by the package guacamol: of molecules found by optimisers, as recorded in the
+# tests of SynNet's successor syn_dags, and of the example in TDC's documentation (the last one).
 PUBLISHED = [
     (
         "perindopril_mpo",
@@ -77,7 +77,7 @@ TARGETS = {
 
 
 @pytest.mark.parametrize(("task", "smiles", "published"), PUBLISHED)
-def test_scores_are_those_that_the_package_guacamol_gave(
+def test_scores_equal_those_of_the_package_guacamol(
     task: str, smiles: str, published: float
 ) -> None:
     assert TASKS[task].score(smiles) == pytest.approx(published, rel=1e-6)
@@ -88,8 +88,8 @@ def test_the_target_of_a_task_scores_one(task: str) -> None:
     assert TASKS[task].score(TARGETS[task]) == pytest.approx(1.0)
 
 
-def test_a_wrong_isomer_loses_by_its_formula_and_by_its_size() -> None:
-    # C10H22: one carbon less, two hydrogens less, three atoms less
+def test_a_wrong_isomer_loses_score_for_its_formula_and_its_size() -> None:
+    # C10H22: one carbon fewer, two hydrogens fewer, three atoms fewer
     expected = np.exp(-0.5 * (1 + 4 + (3 / 2) ** 2) / 3)
     assert TASKS["isomers_c11h24"].score("CCCCCCCCCC") == pytest.approx(expected)
 
@@ -109,21 +109,22 @@ def test_a_graph_and_its_smiles_have_the_same_score() -> None:
     assert get_problem("pmo-albuterol_similarity").objective(graph) == pytest.approx(-1.0)
 
 
-def test_pmo_s_twenty_three_tasks_are_there_or_named_as_left_out() -> None:
+def test_the_23_tasks_of_pmo_are_included_or_listed_as_left_out() -> None:
     assert len(pmo_tasks()) + len(LEFT_OUT) == 23
     assert not set(LEFT_OUT) & set(TASKS)
     assert set(PMO_NAMES) == set(TASKS)
     assert LEFT_OUT_THERE == LEFT_OUT
 
 
-def test_penalised_log_p_takes_off_rings_above_six_atoms() -> None:
+def test_penalised_log_p_penalises_rings_of_more_than_six_atoms() -> None:
     task = TASKS["penalized_logp"]
     small, large = task.score("C1CCCCC1"), task.score("C1CCCCCC1")
     ring = 1 / 0.2860212110245455
     log_p = scores.log_p(scores.Chem.MolFromSmiles("C1CCCCCC1")) - scores.log_p(
         scores.Chem.MolFromSmiles("C1CCCCC1")
     )
-    assert large - small == pytest.approx(log_p / 1.434324401111988 - ring, abs=0.6)  # and access
+    # abs: the accessibility scores differ, too
+    assert large - small == pytest.approx(log_p / 1.434324401111988 - ring, abs=0.6)
 
 
 def reference_auc(values: list[float], budget: int, top: int, every: int) -> float:

@@ -65,7 +65,7 @@ from bogrape.propose.local.moves import MoveTable
         ("C[CH2]", "radical at C"),
         ("[13CH3]C", "isotope 13"),
         ("[CH3:1]C", "map number"),
-        ("CF", "element F besides C, N, O, S"),
+        ("CF", "element F, which is not among C, N, O, S"),
         ("C[Si](C)C", "radical|element Si"),
         ("CS(=O)C", "S .* valence 4"),
         ("C[C@H](O)N", "stereo"),
@@ -82,7 +82,7 @@ from bogrape.propose.local.moves import MoveTable
         ("[H][H]", "element H"),
     ],
 )
-def test_smiles_that_no_graph_can_hold_are_refused_with_the_reason(
+def test_smiles_that_no_graph_can_represent_are_refused_with_the_reason(
     smiles: str, reason: str
 ) -> None:
     with pytest.raises(InvalidInputError, match=reason):
@@ -97,7 +97,7 @@ def test_smiles_must_be_text(odd: object) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=20) | st.text("CNOS()[]=#123cn+-@/\\.%H", max_size=20))
-def test_any_text_gives_a_molecule_or_an_error_of_ours(text: str) -> None:
+def test_any_text_gives_a_molecule_or_a_bogrape_error(text: str) -> None:
     try:
         graph = from_smiles(text)
     except BoGrapeError:
@@ -114,7 +114,7 @@ def test_molecules_come_back_as_canonical_smiles(smiles: str) -> None:
     assert Graph.from_json(graph.to_json()) == graph
 
 
-def test_rings_that_are_aromatic_in_part_are_kekulised() -> None:
+def test_partly_aromatic_rings_are_kekulised() -> None:
     assert to_smiles(from_smiles("c1cccCC1")) == to_smiles(from_smiles("C1=CC=CCC1"))
     assert from_smiles("c1ccccc1C").n_edges == 7
 
@@ -160,7 +160,7 @@ def test_the_number_of_qm9_molecules_with_four_atoms_is_the_known_one() -> None:
     assert molecule_space("qm9", 4).count() == 484
 
 
-def test_several_sizes_hold_the_molecules_of_each() -> None:
+def test_a_space_of_several_sizes_has_the_molecules_of_each_size() -> None:
     space = molecule_space("qm7", (2, 3))
     assert space.count() == 43
     assert DataSetBounds("qm7") in space.rules
@@ -221,7 +221,7 @@ def test_a_space_survives_json_and_pickle() -> None:
         (lambda: rule_from_dict({"rule": "os.system"}), "name of a rule"),
     ],
 )
-def test_spaces_that_make_no_sense_say_so(make: object, reason: str) -> None:
+def test_invalid_spaces_are_refused_with_the_reason(make: object, reason: str) -> None:
     with pytest.raises(InvalidInputError, match=reason):
         make()  # type: ignore[operator]
 
@@ -234,7 +234,7 @@ HEAVY = (MolecularWeight(maximum=40),)
 
 
 def contradictory(guilty: tuple[Rule, ...]) -> GraphSpace:
-    """A space with innocent rules besides."""
+    """A space with these rules, and two that contradict nothing."""
     rules = (BondCount(3, maximum=1), *guilty, HeteroatomCount(maximum=3))
     return molecule_space(("C", "O"), 4, rules=rules)
 
@@ -294,7 +294,7 @@ def small() -> list[Graph]:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_excess_and_rows_of_a_rule_say_the_same(rule: object, small: list[Graph]) -> None:
+def test_excess_and_rows_of_a_rule_agree(rule: object, small: list[Graph]) -> None:
     space = molecule_space(("C", "O"), 4, rules=[rule])
     inside = {graph.canonical_key() for graph in small if space.contains(graph)}
     assert {graph.canonical_key() for graph in space.enumerate()} == inside
@@ -322,7 +322,7 @@ def test_weights_are_those_of_rdkit(small: list[Graph]) -> None:
         assert around.contains(graph)
 
 
-def test_valence_says_the_same_as_a_search_over_all_bonds() -> None:
+def test_valence_agrees_with_a_search_over_all_bonds() -> None:
     """Three atoms of C and O: every choice of labels and orders, checked by RDKit."""
     space = molecule_space(("C", "O"), 3)
     keys = {graph.canonical_key() for graph in space.enumerate()}
@@ -368,7 +368,7 @@ def test_samples_are_distinct_diverse_and_differ_by_seed(data_set: str, n: int) 
 
 
 def assert_sanitised(data_set: str, n_atoms: int | tuple[int, int], k: int) -> None:
-    """RDKit takes every sample for a molecule, without charge or radical, and reads it back."""
+    """RDKit sanitises every sample, and finds neither charges nor radical electrons."""
     space = molecule_space(data_set, n_atoms)
     for graph in space.sample(k, seed=3):
         smiles = to_smiles(graph, space)
@@ -408,7 +408,7 @@ def test_samples_satisfy_further_rules() -> None:
     assert all(map(space.contains, graphs))
 
 
-def test_moves_keep_features_in_step_with_bonds() -> None:
+def test_moves_keep_features_consistent_with_bonds() -> None:
     space = molecule_space("qm7", 8)
     table = MoveTable.of(space, 8)
     rng = np.random.default_rng(0)
@@ -421,7 +421,7 @@ def test_moves_keep_features_in_step_with_bonds() -> None:
 
 
 @pytest.mark.parametrize("method", ["search", "sample", "evolve"])
-def test_what_the_searches_propose_is_a_molecule(method: str) -> None:
+def test_searches_propose_molecules(method: str) -> None:
     space = molecule_space("qm7", 8)
     graphs = space.sample(8, seed=0)
     gp = GraphGP(kernel="ssp").fit(graphs, [objectives.qed(g) for g in graphs])
@@ -494,7 +494,7 @@ def test_a_notebook_draws_a_bare_molecule_as_a_chemist_would(smiles: str, elemen
     assert "molecule with" not in str(bare._repr_html_())
 
 
-def test_properties_are_those_rdkit_gives() -> None:
+def test_properties_are_those_of_rdkit() -> None:
     graph = from_smiles("CC(=O)N")
     assert objectives.tpsa(graph) == pytest.approx(43.09)
     assert objectives.molecular_weight(graph) == pytest.approx(59.068)
@@ -503,6 +503,6 @@ def test_properties_are_those_rdkit_gives() -> None:
     assert 1 <= objectives.synthetic_accessibility(graph) <= 10
 
 
-def test_bad_space_errors_are_of_the_right_kind() -> None:
+def test_an_unknown_data_set_raises_an_invalid_space_error() -> None:
     with pytest.raises(InvalidSpaceError):
         molecule_space("qm8")

@@ -1,4 +1,4 @@
-"""Data sets from files: what is read, filtered, reported and refused."""
+"""Data sets from files: reading, filtering, reports and errors."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from bogrape.molecules import load_qm7, load_qm9, molecule_space, objectives, to
 from places import ROOT
 
 DATA = ROOT.parent / "shared" / "data"
-needs_data = pytest.mark.skipif(not DATA.exists(), reason="the data files are not here")
+needs_data = pytest.mark.skipif(not DATA.exists(), reason="needs the data files")
 
 
 def write_qm7(path: Path, shift: int = 0) -> Path:
-    """Alkanes, alcohols and amines with an energy that depends on what they are made of."""
+    """Random molecules with energies by weight; ``shift`` moves those from row 400 on."""
     rng = np.random.default_rng(0)
     smiles = [to_smiles(g) for g in molecule_space("qm7", (3, 7)).sample(600, seed=0)]
     energy = [-100 * objectives.molecular_weight(s) + rng.normal() for s in smiles]
@@ -54,9 +54,7 @@ def test_a_data_file_is_read_filtered_and_reported(tmp_path: Path) -> None:
         ("smiles,u0_atom\nc1ccccc1,1\n", "none that fits"),
     ],
 )
-def test_data_files_with_something_missing_are_refused(
-    text: str, reason: str, tmp_path: Path
-) -> None:
+def test_incomplete_data_files_are_refused(text: str, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "odd.csv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InvalidInputError, match=reason):
@@ -65,7 +63,7 @@ def test_data_files_with_something_missing_are_refused(
         load_qm9(tmp_path / "absent.csv")
 
 
-def test_labels_out_of_step_are_reported(tmp_path: Path) -> None:
+def test_values_that_belong_to_other_rows_are_reported(tmp_path: Path) -> None:
     assert load_qm7(write_qm7(tmp_path / "good.csv")).out_of_step == ()
     path = write_qm7(tmp_path / "bad.csv", shift=3)
     with pytest.warns(UserWarning, match="do not belong"):
@@ -76,7 +74,7 @@ def test_labels_out_of_step_are_reported(tmp_path: Path) -> None:
 
 @needs_data
 @pytest.mark.deep
-def test_qm7_fits_whole() -> None:
+def test_all_of_qm7_is_read_and_fits_its_space() -> None:
     with pytest.warns(UserWarning, match="do not belong"):
         data = load_qm7(DATA / "qm7.csv")
     assert len(data) == 5821
@@ -90,7 +88,7 @@ def test_qm7_fits_whole() -> None:
 
 @needs_data
 @pytest.mark.deep
-def test_qm9_molecules_fit() -> None:
+def test_molecules_of_qm9_fit_their_space() -> None:
     data = load_qm9(DATA / "qm9.csv.gz", limit=25_000)
     assert len(data) >= 16_000
     space = molecule_space("qm9", (2, 9), bounds=False)
@@ -167,7 +165,7 @@ def test_all_three_parts_of_qm9pack_are_read_without_importing_it(
         ),
     ],
 )
-def test_a_qm9pack_with_something_missing_is_refused(
+def test_an_incomplete_qm9pack_is_refused(
     parts: list[str],
     value: str,
     error: type[Exception],

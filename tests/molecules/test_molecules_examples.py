@@ -1,4 +1,4 @@
-"""The examples about molecules run, in a short form."""
+"""Shortened versions of the molecule examples run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which graphs are the same molecule: checked against RDKit's canonical SMILES."""
+"""Identity of molecules, checked against RDKit's canonical SMILES."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def samples(name: str) -> list[Graph]:
 
 
 def smiles_by_rdkit(graph: Graph, space: GraphSpace) -> str:
-    """Canonical SMILES, by way of a text RDKit reads: a mol block."""
+    """Canonical SMILES, by way of a mol block that RDKit reads."""
     assert graph.edge_labels is not None
     assert space.label_names is not None
     lines = ["", "", "", f"{graph.n_nodes:3}{graph.n_edges:3}  0  0  0  0  0  0  0  0999 V2000"]
@@ -54,7 +54,7 @@ def smiles_by_rdkit(graph: Graph, space: GraphSpace) -> str:
 
 
 def alternating_cycles(graph: Graph) -> list[list[int]]:
-    """Rings of even size whose bonds are single and double by turns."""
+    """Rings of even size with alternating single and double bonds."""
     assert graph.edge_labels is not None
     out = []
     for ring in nx.simple_cycles(graph.to_networkx(), length_bound=10):
@@ -68,7 +68,7 @@ def alternating_cycles(graph: Graph) -> list[list[int]]:
 
 
 def rewritten(graph: Graph, ring: list[int]) -> Graph:
-    """Single and double bonds of an alternating ring exchanged: features stay as they are."""
+    """The graph with single and double bonds of an alternating ring swapped, same features."""
     assert graph.edge_labels is not None
     order = graph.edge_labels.copy()
     for u, v in pairwise([*ring, ring[0]]):
@@ -121,13 +121,13 @@ MOLECULES = {TINY.identity(graph) for graph in TINY.sample(50, seed=0)}
     graphs(n_nodes=(2, 4), n_labels=3, n_features=11, edge_labels=True),
     graphs(n_nodes=(2, 4), n_labels=3, n_features=11, edge_labels=True),
 )
-def test_graphs_that_are_no_molecules_have_an_identity_too(odd: Graph, a: Graph, b: Graph) -> None:
+def test_graphs_that_are_not_molecules_have_an_identity_too(odd: Graph, a: Graph, b: Graph) -> None:
     same = a.canonical_key() == b.canonical_key()
     assert (TINY.identity(a) == TINY.identity(b)) == same
     assert TINY.identity(odd) not in MOLECULES
 
 
-def test_labels_that_are_no_elements_leave_identity_to_isomorphism() -> None:
+def test_identity_is_isomorphism_if_labels_do_not_fit_the_valences() -> None:
     graph = from_smiles("CO", ("C", "O"))
     for labels in (2, ("C", "X"), ("O", "C")):
         space = GraphSpace(2, labels=labels, features=11, edge_labels=3, rules=[Valence((4, 2))])
@@ -146,7 +146,7 @@ def test_spaces_with_the_rule_of_old_databases_are_read_as_before() -> None:
 BENZENES = molecule_space(("C", "N", "O"), 8, rules=[scaffold("c1ccccc1", keep_rings=True)])
 
 
-def test_enumeration_and_samples_hold_every_molecule_once() -> None:
+def test_enumeration_and_samples_contain_every_molecule_once() -> None:
     every = BENZENES.enumerate()
     names = [to_smiles(graph, BENZENES) for graph in every]
     assert len(set(names)) == len(names) == BENZENES.count()
@@ -166,7 +166,7 @@ def test_no_method_proposes_a_molecule_twice(method: str) -> None:
     assert len({*names, *known}) == len(names) + len(set(known))
 
 
-def test_three_batches_of_eight_hold_no_molecule_twice() -> None:
+def test_three_batches_of_eight_repeat_no_molecule() -> None:
     study = Study(BENZENES, method="search", n_initial=8, time_limit=0.4, seed=0)
     names: list[str] = []
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Without RDKit, every way to molecules names the line that installs it."""
+"""Without RDKit, everything that needs it names the command that installs it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ command = "true"
 
 
 def without_rdkit(code: str, folder: Path) -> str:
-    """What Python writes to its standard error; RDKit cannot be imported there."""
+    """Standard error of Python running some code where RDKit cannot be imported."""
     hidden = f"import sys; sys.modules['rdkit'] = None\n{code}"
     done = subprocess.run(
         [sys.executable, "-c", hidden], cwd=folder, capture_output=True, text=True, timeout=120
@@ -51,7 +51,7 @@ def without_rdkit(code: str, folder: Path) -> str:
         "rule_from_dict({'rule': 'molecules.SmallestRing', 'minimum': 5})",
     ],
 )
-def test_imports_name_the_line_that_installs_rdkit(code: str, tmp_path: Path) -> None:
+def test_imports_name_the_command_that_installs_rdkit(code: str, tmp_path: Path) -> None:
     last = without_rdkit(code, tmp_path).splitlines()[-1]
     assert last.startswith("bogrape.errors.MissingExtraError: ")
     assert last.endswith(LINE)

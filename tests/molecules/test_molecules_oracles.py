@@ -1,4 +1,4 @@
-"""Oracles: numpy against a naive loop, and against PyTorch Geometric where it is installed."""
+"""Oracles: numpy against a naive loop, and against PyTorch Geometric if it is installed."""
 
 from __future__ import annotations
 

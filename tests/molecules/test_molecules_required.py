@@ -1,4 +1,4 @@
-"""Samples with required substructures: they are there, varied, and all molecules are reached."""
+"""Required substructures: all samples have them, samples vary, and none is out of reach."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def has(graph: object, space: GraphSpace, smarts: str) -> bool:
         ["*=*=*"],
         ["C=C.O"],
         ["C1CC1", "C=O", "[OH]"],
-        [BENZENE, "C=C"],  # the second one lies in the first
+        [BENZENE, "C=C"],  # the second is part of the first
     ],
     ids=" ".join,
 )
@@ -63,7 +63,7 @@ def test_required_substructures_are_sampled(patterns: list[str], n: int) -> None
 
 @pytest.mark.parametrize("n", [10, 15])
 def test_most_molecules_that_are_built_have_the_required_parts(n: int) -> None:
-    """No repair is needed: it would take long for a ring."""
+    """Hardly any need repair, which would take long for a ring."""
     rules = [RequiredSubstructure("C1CCNC1"), RequiredSubstructure("C(=O)[OH]")]
     space = molecule_space("qm9", n, rules=rules)
     valence = space.rules[0]
@@ -82,7 +82,7 @@ def test_samples_reach_every_molecule_with_a_benzene_ring(elements: object, n: i
     assert {space.identity(graph) for graph in space.sample(400, seed=0)} == every
 
 
-def test_a_required_part_may_lie_across_a_scaffold() -> None:
+def test_a_required_part_may_overlap_a_scaffold() -> None:
     rules = [scaffold("NCC*"), RequiredSubstructure("[NH2]-C-C-C=O"), SmallestRing(5)]
     space = molecule_space("qm7", 5, rules=rules)
     assert {to_smiles(graph) for graph in space.sample(20, seed=0)} == {"NCCC=O"}

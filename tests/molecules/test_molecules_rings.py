@@ -1,4 +1,4 @@
-"""Limits on ring sizes: their meaning against networkx and RDKit, their rows in every engine."""
+"""Limits on ring sizes: definition against networkx and RDKit, rows in every engine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ATLAS: list[Any] = [g for g in graph_atlas_g() if g.number_of_nodes() > 0]  # al
 
 @cache
 def smallest_rings(index: int) -> tuple[int, ...]:
-    """For every edge of a graph of the atlas that is on a cycle: the length of the shortest."""
+    """Length of the shortest cycle through each edge of a graph of the atlas that has one."""
     out, graph = [], ATLAS[index]
     for u, v in graph.edges:
         rest = graph.copy()
@@ -38,7 +38,7 @@ def smallest_rings(index: int) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("n", range(1, 8))
-def test_the_meaning_is_that_of_cutting_every_bond(n: int) -> None:
+def test_excess_counts_edges_whose_shortest_cycle_is_too_long(n: int) -> None:
     chosen = [i for i, g in enumerate(ATLAS) if g.number_of_nodes() == n]
     batch = Batch.of([Graph(nx.to_numpy_array(ATLAS[i])) for i in chosen])
     for k in range(3, 8):
@@ -46,8 +46,8 @@ def test_the_meaning_is_that_of_cutting_every_bond(n: int) -> None:
         assert excess.tolist() == [sum(size > k for size in smallest_rings(i)) for i in chosen]
 
 
-def test_a_smallest_set_of_small_rings_is_enough() -> None:
-    """The SSSR asks for more than the rule, seldom."""
+def test_a_limit_on_the_rings_of_the_sssr_implies_the_rule() -> None:
+    """A limit on the smallest set of smallest rings is rarely stricter than the rule."""
     stricter = 0
     chosen = [i for i, g in enumerate(ATLAS) if g.number_of_nodes() <= 6]
     for i in chosen:
@@ -80,7 +80,7 @@ def test_known_molecules_have_the_largest_ring_a_chemist_names(smiles: str, larg
 
 
 def test_a_belt_of_small_rings_may_close_around_a_larger_one() -> None:
-    """The documented difference to the SSSR: a square whose sides are sides of triangles too."""
+    """The documented difference from the SSSR: a square whose sides are sides of triangles too."""
     graph = from_smiles("C125C3C1C34C5C24")
     assert max(len(ring) for ring in Chem.GetSSSR(to_mol(graph))) == 4
     assert LargestRing(3).holds(graph)
@@ -101,7 +101,9 @@ def test_rdkit_finds_the_same_smallest_ring_of_every_bond(n: int) -> None:
 
 @pytest.mark.parametrize("connected", [True, False])
 @pytest.mark.parametrize(("n", "k"), [(4, 3), (5, 3), (5, 4), (6, 3), (6, 4)])
-def test_the_rows_leave_exactly_the_graphs_of_the_meaning(n: int, k: int, connected: bool) -> None:
+def test_the_rows_admit_exactly_the_graphs_of_the_definition(
+    n: int, k: int, connected: bool
+) -> None:
     space = GraphSpace(n, connected=connected, rules=[LargestRing(k)])
     wanted = [
         Graph(nx.to_numpy_array(g))
@@ -116,7 +118,7 @@ def test_the_rows_leave_exactly_the_graphs_of_the_meaning(n: int, k: int, connec
 
 @pytest.mark.deep
 @pytest.mark.parametrize("k", [3, 4, 5, 6])
-def test_the_rows_leave_exactly_the_graphs_of_the_meaning_with_seven_nodes(k: int) -> None:
+def test_the_rows_admit_exactly_the_graphs_of_the_definition_with_seven_nodes(k: int) -> None:
     wanted = sum(
         all(size <= k for size in smallest_rings(i))
         for i, g in enumerate(ATLAS)
@@ -140,7 +142,7 @@ def test_every_method_proposes_the_best_graph_without_larger_rings(
 
 
 @pytest.mark.parametrize("n", [10, 20, 30])
-def test_samples_keep_to_the_ring_sizes(n: int) -> None:
+def test_samples_respect_the_ring_sizes(n: int) -> None:
     space = molecule_space("qm7", n, rules=[SmallestRing(5), LargestRing(6), CycleRange(1)])
     graphs = space.sample(50, seed=1, distinct=True)
     assert all(map(space.contains, graphs))
@@ -149,8 +151,8 @@ def test_samples_keep_to_the_ring_sizes(n: int) -> None:
 
 
 @pytest.mark.parametrize("connected", [True, False])
-def test_a_graph_known_to_be_good_starts_the_mip(connected: bool) -> None:
-    """The helpers of the rule get the values that satisfy all rows, one helper by way of others."""
+def test_a_known_graph_can_start_the_mip(connected: bool) -> None:
+    """``lift`` gives the rule's helper variables values that satisfy all rows."""
     space = GraphSpace(6, connected=connected, rules=[LargestRing(4)])
     graphs = space.enumerate()
     gp = GraphGP("ssp").fit(graphs[:4], [1.0, 2.0, 0.5, 1.5])

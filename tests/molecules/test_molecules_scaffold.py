@@ -1,4 +1,4 @@
-"""Scaffolds whose rings stay as they are: checked against RDKit, networkx and brute force."""
+"""Scaffolds that keep their rings: checked against RDKit, networkx and brute force."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from bogrape.propose.mip.options import MipOptions
 
 
 def fragment(rule: Scaffold) -> Chem.Mol:
-    """The scaffold as RDKit's molecule, numbered as the rule is."""
+    """The scaffold as an RDKit molecule, numbered like the rule."""
     mol = Chem.RWMol()
     for symbol in rule.labels:
         mol.AddAtom(Chem.Atom(symbol))
@@ -48,7 +48,7 @@ def kekulised(mol: Chem.Mol) -> Chem.Mol:
 
 
 def keeps_rings(mol: Chem.Mol, part: Chem.Mol, place: tuple[int, ...]) -> bool:
-    """True if the rings of a fragment that lies there are as they were, by RDKit's perception."""
+    """True if a fragment at this place keeps its rings, as perceived by RDKit."""
     ring_atoms = {place[v] for ring in part.GetRingInfo().AtomRings() for v in ring}
     aromatic = [place[atom.GetIdx()] for atom in part.GetAtoms() if atom.GetIsAromatic()]
     for ring in mol.GetRingInfo().AtomRings():
@@ -59,7 +59,7 @@ def keeps_rings(mol: Chem.Mol, part: Chem.Mol, place: tuple[int, ...]) -> bool:
 
 
 def places(plain: Chem.Mol, rule: Scaffold, part: Chem.Mol) -> list[tuple[int, ...]]:
-    """Where the fragment lies, with no further bonds of closed atoms or between its atoms."""
+    """Places of the fragment without further bonds of closed atoms or between its atoms."""
     pattern = kekulised(part)
     out = []
     for place in plain.GetSubstructMatches(pattern, uniquify=False, maxMatches=100_000):
@@ -88,7 +88,7 @@ def places(plain: Chem.Mol, rule: Scaffold, part: Chem.Mol) -> list[tuple[int, .
         ("O=c1cc[nH]cc1", ("C", "N", "O"), 8, True),
     ],
 )
-def test_the_molecules_that_are_left_are_those_rdkit_finds_unchanged(
+def test_kept_molecules_are_those_in_which_rdkit_finds_the_rings_unchanged(
     smiles: str, elements: tuple[str, ...], n: int, fewer: bool
 ) -> None:
     rule = scaffold(smiles)
@@ -112,7 +112,7 @@ def test_the_molecules_that_are_left_are_those_rdkit_finds_unchanged(
 
 @pytest.mark.parametrize("connected", [True, False])
 @pytest.mark.parametrize("bonds", [[(0, 1), (1, 2), (0, 2)], [(0, 1), (1, 2)]])
-def test_rows_and_meaning_are_those_of_the_cycles_of_a_graph(
+def test_rows_and_definition_agree_with_the_cycles_of_a_graph(
     bonds: list[tuple[int, int]], connected: bool
 ) -> None:
     """All graphs with 6 nodes on a triangle with a tail, or on a path: cycles by networkx."""
@@ -141,7 +141,7 @@ def test_rows_and_meaning_are_those_of_the_cycles_of_a_graph(
     ("smiles", "decorated", "kept"),
     [
         ("c1ccccc1", "Cc1ccccc1", True),
-        ("c1ccccc1", "c1ccc(-c2ccccc2)cc1", True),  # another ring may hang on it
+        ("c1ccccc1", "c1ccc(-c2ccccc2)cc1", True),  # another ring may be attached
         ("c1ccccc1", "c1ccc2ccccc2c1", False),  # fused
         ("C1CCCCC1", "C1CC2CCC1CC2", False),  # caged
         ("C1CCCCC1", "C1CCC2(CC1)CC2", False),  # one atom shared
@@ -170,7 +170,7 @@ def test_samples_keep_the_rings(smiles: str, required: list[str]) -> None:
     for graph in drawn:
         assert keeps_rings(to_mol(graph), fragment(rule), tuple(range(rule.n_atoms)))
     rings = {len(Chem.GetSSSR(to_mol(graph))) for graph in drawn}
-    assert len(rings) > 1  # others than those of the scaffold are made too
+    assert len(rings) > 1  # some samples have further rings
 
 
 @pytest.mark.parametrize(("method", "limit"), [("exact", 60), ("mip", 60), ("search", 2)])
@@ -185,7 +185,7 @@ def test_every_method_keeps_the_rings(method: str, limit: float) -> None:
     assert proposal.value == pytest.approx((mean - std).min(), abs=1e-4)
 
 
-def test_a_molecule_known_to_be_good_starts_the_mip() -> None:
+def test_a_known_molecule_can_start_the_mip() -> None:
     space = molecule_space(("C",), 6, rules=[scaffold("C1CC1C", keep_rings=True)])
     graphs = space.enumerate()
     gp = GraphGP("ssp").fit(graphs[:4], [1.0, 2.0, 0.5, 1.5])
@@ -219,6 +219,6 @@ def test_an_open_position_may_be_an_aromatic_nitrogen() -> None:
         (lambda: scaffold("*c1cccc1"), "scaffold .*no molecule|SMILES"),
     ],
 )
-def test_scaffolds_that_make_no_sense_say_so(make: object, reason: str) -> None:
+def test_invalid_scaffolds_are_refused_with_the_reason(make: object, reason: str) -> None:
     with pytest.raises(InvalidInputError, match=reason):
         make()  # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""SMARTS in RDKit's reading, required and forbidden: checked against RDKit's own matches."""
+"""Required and forbidden SMARTS, checked against RDKit's own matches."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def states_of(graph: Graph) -> list[State]:
 
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(ATOMS), st.booleans(), st.integers(0, 69))
-def test_what_a_state_decides_of_an_atom_is_what_rdkit_finds(
+def test_what_the_state_of_an_atom_decides_agrees_with_rdkit(
     smarts: str, aromatic: bool, i: int
 ) -> None:
     graph = samples(aromatic)[i]
@@ -115,7 +115,7 @@ def test_plain_atoms_are_decided_where_bonds_can_be_aromatic(smarts: str) -> Non
 
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from(BONDS), st.booleans(), st.integers(0, 69))
-def test_what_the_kind_of_a_bond_decides_is_what_rdkit_finds(
+def test_what_the_kind_of_a_bond_decides_agrees_with_rdkit(
     smarts: str, aromatic: bool, i: int
 ) -> None:
     graph = samples(aromatic)[i]
@@ -141,7 +141,7 @@ def everything(elements: tuple[str, ...], n: int) -> frozenset[str]:
 
 @pytest.mark.parametrize("aromatic", [True, False])
 @pytest.mark.parametrize("smarts", PATTERNS)
-def test_a_space_holds_exactly_the_molecules_in_which_rdkit_finds_the_pattern_or_not(
+def test_a_space_has_exactly_the_molecules_with_or_without_the_pattern_by_rdkit(
     smarts: str, aromatic: bool
 ) -> None:
     pattern = Chem.MolFromSmarts(smarts)
@@ -164,7 +164,7 @@ def test_a_space_holds_exactly_the_molecules_in_which_rdkit_finds_the_pattern_or
     ("smarts", "exact"),
     [("[CX4]O", True), ("c1ccccc1", True), ("C=[C;!R]O", False), ("[v3]", False)],
 )
-def test_solvers_know_what_atoms_and_bonds_decide(smarts: str, exact: bool) -> None:
+def test_patterns_that_atoms_and_bonds_decide_have_exact_rows(smarts: str, exact: bool) -> None:
     space = molecule_space("organic", 6, aromatic=True, rules=[ForbiddenSubstructure(smarts)])
     assert space.rules[-1].encoded is exact
     assert (space.rules[-1] in space.checked_rules) is not exact
@@ -173,7 +173,7 @@ def test_solvers_know_what_atoms_and_bonds_decide(smarts: str, exact: bool) -> N
 
 
 @pytest.mark.parametrize("aromatic", [True, False])
-def test_what_must_be_true_of_an_alert_may_be_true(aromatic: bool) -> None:
+def test_atoms_that_must_match_an_alert_also_may_match_it(aromatic: bool) -> None:
     space = SPACES[aromatic]
     for name, smarts in alert_smarts("BRENK").items():
         where = places(smarts, space.label_names or (), space.shape(9))
@@ -184,7 +184,7 @@ def test_what_must_be_true_of_an_alert_may_be_true(aromatic: bool) -> None:
 # -- readings ---------------------------------------------------------------------------------
 
 
-def test_patterns_stored_before_there_were_two_readings_keep_theirs() -> None:
+def test_patterns_stored_without_a_reading_keep_the_kekule_reading() -> None:
     stored = {"rule": "molecules.RequiredSubstructure", "smarts": "C1=CC=CC=C1"}
     space = molecule_space(("C", "O"), 7, rules=[rule_from_dict(stored)])
     assert space.contains(from_smiles("Cc1ccccc1", space))
@@ -194,7 +194,7 @@ def test_patterns_stored_before_there_were_two_readings_keep_theirs() -> None:
     assert space.rules[-1].to_dict() == {**stored, "elements": ["C", "O"]}
 
 
-def test_the_reading_is_stored_where_it_is_not_the_usual_one() -> None:
+def test_a_reading_other_than_the_default_is_stored() -> None:
     rule = ForbiddenSubstructure("C=C", reading="rdkit")
     space = molecule_space(("C", "O"), 6, rules=[rule])
     again = GraphSpace.from_json(space.to_json())
@@ -204,7 +204,7 @@ def test_the_reading_is_stored_where_it_is_not_the_usual_one() -> None:
     assert not molecule_space(("C", "O"), 6, rules=[ForbiddenSubstructure("C=C")]).contains(benzene)
 
 
-def test_aromatic_spaces_read_as_rdkit_does() -> None:
+def test_aromatic_spaces_read_smarts_as_rdkit_does() -> None:
     space = molecule_space(("C", "O"), 6, aromatic=True, rules=[ForbiddenSubstructure("C=C")])
     assert space.contains(from_smiles("c1ccccc1", space))
     assert not space.contains(from_smiles("C=CCCCC", space))
@@ -270,6 +270,6 @@ def test_one_rule_forbids_a_whole_catalogue() -> None:
 @pytest.mark.parametrize(
     "smarts", ["C" * 100_000, "[C" + ",C" * 50_000 + "]", "C(" * 50_000 + "C" + ")" * 50_000]
 )
-def test_endless_patterns_are_refused_before_they_end_the_process(smarts: str) -> None:
+def test_enormous_patterns_are_refused_before_they_crash_the_process(smarts: str) -> None:
     with pytest.raises(InvalidSpaceError, match="not SMARTS"):
         molecule_space(("C", "O"), 5, rules=[RequiredSubstructure(smarts)])

@@ -1,4 +1,4 @@
-"""xTB: failures and missing packages, and physics where tblite is installed."""
+"""xTB: failures and missing packages, and physics if tblite is installed."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def test_each_molecule_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None
     xtb._computed.cache_clear()
 
 
-def test_symmetric_molecules_have_no_dipole_and_water_that_of_gfn2() -> None:
+def test_symmetric_molecules_have_no_dipole_and_water_has_that_of_gfn2() -> None:
     pytest.importorskip("tblite")
     assert xtb_property("c1ccccc1", "dipole") == pytest.approx(0.0, abs=1e-3)
     assert xtb_property("C", "dipole") == pytest.approx(0.0, abs=1e-3)
-    assert xtb_property("O", "dipole") == pytest.approx(2.3, abs=0.1)  # 1.85 measured
+    assert xtb_property("O", "dipole") == pytest.approx(2.3, abs=0.1)  # 1.85 in experiments
 
 
 def test_gaps_fall_along_the_acenes_and_polarisabilities_grow_with_size() -> None:
@@ -70,4 +70,4 @@ def test_gaps_fall_along_the_acenes_and_polarisabilities_grow_with_size() -> Non
     assert gaps == sorted(gaps, reverse=True)
     sizes = [xtb_property(smiles, "polarisability") for smiles in ("C", "CC", "CCC")]
     assert sizes == sorted(sizes)
-    assert np.diff(sizes)[0] == pytest.approx(np.diff(sizes)[1], rel=0.1)  # additive, nearly
+    assert np.diff(sizes)[0] == pytest.approx(np.diff(sizes)[1], rel=0.1)  # nearly additive

@@ -1,4 +1,4 @@
-"""The 33-bus grid: its lines, its spanning trees, and pandapower's losses where it is installed."""
+"""The 33-bus grid: lines, spanning trees, and pandapower's losses if it is installed."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ pytest.importorskip("rdkit")
 SIZES = (10, 15, 20, 25, 30)
 
 
-def test_the_papers_ten_molecular_problems_are_there() -> None:
+def test_the_papers_ten_molecular_problems_exist() -> None:
     expected = {f"{data}-{n}" for data in ("qm7", "qm9") for n in SIZES}
     assert expected <= set(problem_names())
 
@@ -34,7 +34,7 @@ def test_values_are_the_oracles_and_graphs_are_molecules(data_set: str) -> None:
 
 @pytest.mark.parametrize("name", [f"{data}-{n}" for data in ("qm7", "qm9") for n in SIZES])
 def test_random_molecules_hardly_ever_share_a_value(name: str) -> None:
-    # a network whose last units are off for large molecules would make the problem trivial
+    # a network whose last units are inactive for large molecules would make the problem trivial
     problem = get_problem(name)
     values = problem.values(Batch.of(problem.space.sample(1000, seed=0)))
     _, counts = np.unique(values.round(9), return_counts=True)

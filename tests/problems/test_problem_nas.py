@@ -1,4 +1,4 @@
-"""NAS-Bench-Graph: architectures as trees, against the package's own keys where it is installed."""
+"""NAS-Bench-Graph: architectures as trees, against the package's own keys if it is installed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bogrape.problems.nas_bench_graph import (
     tree_of,
 )
 
-KEYS = (10100, 81234, 1111, 71415)  # of the table: links, then four operations
+KEYS = (10100, 81234, 1111, 71415)  # keys of the table: links, then four operations
 
 
 def architecture(links: list[int], operations: list[str]) -> Graph:
@@ -35,7 +35,7 @@ def architecture(links: list[int], operations: list[str]) -> Graph:
     return Graph(adjacency, labels, None, True).with_names(names, None)
 
 
-ARCHITECTURES = (  # those of the keys
+ARCHITECTURES = (  # those of KEYS
     architecture([0, 0, 0, 1], ["gat", "gcn", "gat", "gat"]),
     architecture([0, 1, 2, 3], ["gcn", "gin", "cheb", "sage"]),
     architecture([0, 0, 0, 0], ["gcn", "gcn", "gcn", "gcn"]),
@@ -66,7 +66,7 @@ def test_a_tree_is_the_same_however_its_nodes_are_numbered() -> None:
     assert tree_of(other, ()) != tree_of(graph, ())
 
 
-def test_a_graph_that_is_no_tree_is_refused() -> None:
+def test_a_graph_that_is_not_a_tree_is_refused() -> None:
     graph = architecture([0, 1, 1, 2], ["gcn", "gat", "fc", "gin"])
     with pytest.raises(InvalidInputError, match="away from its input"):
         tree_of(
@@ -76,7 +76,7 @@ def test_a_graph_that_is_no_tree_is_refused() -> None:
 
 
 @pytest.mark.usefixtures("small_table")
-def test_a_small_table_is_the_space_its_values_the_objective_and_its_best_the_optimum() -> None:
+def test_a_table_defines_space_objective_and_optimum() -> None:
     problem = get_problem("nas-cora")
     graphs = [problem.space.named(graph) for graph in ARCHITECTURES]
     assert [problem.objective(graph) for graph in graphs] == pytest.approx([-0.5, -0.6, -0.7, -0.8])
@@ -117,7 +117,7 @@ def test_without_the_package_one_line_says_what_to_install(
 # -- the table itself ---------------------------------------------------------------------------
 
 
-def test_every_architecture_of_the_table_is_a_tree_of_its_own() -> None:
+def test_every_architecture_of_the_table_has_its_own_tree() -> None:
     pytest.importorskip("nas_bench_graph")
     table.cache_clear()
     assert len(table("citeseer")) == 26_206
@@ -141,7 +141,7 @@ def test_values_are_those_found_by_the_package_s_own_key() -> None:
     assert problem.optimum == -max(row["perf"] for row in bench.values())
 
 
-def test_where_fewer_operations_were_tried_labels_without_names_mean_those() -> None:
+def test_unnamed_labels_mean_the_operations_in_the_table() -> None:
     pytest.importorskip("nas_bench_graph")
     table.cache_clear()
     label_names.cache_clear()
@@ -152,6 +152,6 @@ def test_where_fewer_operations_were_tried_labels_without_names_mean_those() -> 
     assert all(map(problem.space.contains, unnamed))
     values = [problem.objective(graph) for graph in graphs]
     assert values == [problem.objective(graph) for graph in unnamed]
-    # more random architectures than a wrong reading of the labels would find
+    # a wrong reading of the labels would find fewer distinct architectures
     every = problem.space.sample(300, seed=1, distinct=True)
     assert len({tree_of(graph, ()) for graph in every}) == 300

@@ -15,7 +15,7 @@ from bogrape.problems.network import NetworkDesign, fragility
 
 
 def latency_by_networkx(graph: Graph, delays: np.ndarray) -> float:
-    """Arcs carry half the delays of their ends; what is at the two ends of a path comes off."""
+    """Arcs carry half the delays of their ends; those at the two ends of a path do not count."""
     net = graph.to_networkx()
     half = {v: delays[graph.labels[v]] / 2 for v in range(graph.n_nodes)}
     for u, v in net.edges:
@@ -60,7 +60,7 @@ def test_a_star_breaks_with_its_centre_and_a_ring_does_not() -> None:
     np.testing.assert_allclose(fragility(Batch.of([Graph.from_networkx(nx.path_graph(4))])), 2 / 3)
 
 
-def test_networks_keep_to_the_budget_of_links_and_to_their_ports() -> None:
+def test_networks_respect_the_budget_of_links_and_the_numbers_of_ports() -> None:
     problem = get_problem("network-10")
     for graph in problem.space.sample(20, seed=1):
         assert 9 <= graph.n_edges <= 15
@@ -68,7 +68,7 @@ def test_networks_keep_to_the_budget_of_links_and_to_their_ports() -> None:
         assert all(degrees[v] <= (6, 4, 3)[graph.labels[v]] for v in range(10))
 
 
-def test_better_devices_are_faster_and_dearer_whatever_the_seed() -> None:
+def test_better_devices_are_faster_and_more_expensive_whatever_the_seed() -> None:
     for seed in range(5):
         design = NetworkDesign.random(seed)
         assert (np.diff(design.delays) > 0).all()

@@ -39,7 +39,7 @@ def test_graphs_that_reach_moores_bound_cannot_be_beaten() -> None:
 
 
 @pytest.mark.deep
-def test_all_cubic_graphs_with_twelve_nodes_are_at_least_as_long() -> None:
+def test_no_cubic_graph_with_twelve_nodes_is_better_than_the_optimum() -> None:
     problem = get_problem("order-degree-12-3")
     space = GraphSpace(12, rules=(*problem.space.rules, *_cubic()))
     graphs = space.enumerate()
@@ -62,10 +62,10 @@ def test_a_proof_ends_with_the_optimum_and_a_bound_above_the_next_smaller_sum() 
     assert get_problem("order-degree-5-3").space.contains(graph)
 
 
-def test_the_mean_is_off_the_average_distance_by_no_more_than_is_claimed() -> None:
+def test_the_mean_differs_from_the_average_distance_by_no_more_than_claimed() -> None:
     n = 7
     known = [*brooms(n), *GraphSpace(n).sample(10, seed=1)]
-    for noise in (1e-9, 1e-4):  # with much noise the mean is off by much, and says so
+    for noise in (1e-9, 1e-4):  # with more noise the mean errs more, and more is claimed
         gp = GraphGP("ssp", noise).fit(known, average_distance(Batch.of(known)))
         others = GraphSpace(n).sample(200, seed=2)
         mean = gp.predict(others)[0]

@@ -21,7 +21,7 @@ from strategies import graphs
 CONVOLUTIONS = ("gcn", "gat", "sage")
 
 
-# -- an independent reading of the formulas: plain Python, one node and one neighbour at a time ---
+# -- an independent implementation: plain Python, one node and one neighbour at a time ------------
 
 
 def dot(left: Any, right: Any) -> float:
@@ -202,7 +202,7 @@ def test_weights_lie_within_the_bounds_pytorch_geometric_draws_from() -> None:
 
 
 @pytest.mark.parametrize("convolution", CONVOLUTIONS)
-def test_many_graphs_at_once_get_the_values_each_gets_alone(convolution: str) -> None:
+def test_graphs_in_a_batch_have_the_values_they_have_alone(convolution: str) -> None:
     network = Network.random(convolution, seed=0)
     some = get_problem(f"{convolution}-10").space.sample(5, seed=1)
     together = network.outputs(
@@ -224,7 +224,7 @@ def test_the_paper_has_six_synthetic_problems() -> None:
     assert expected <= set(problem_names())
 
 
-FAMILIES = ("nas-", "xtb-", "pmo-", "order-degree-")  # of which one is enough in a hurry
+FAMILIES = ("nas-", "xtb-", "pmo-", "order-degree-")  # one of each is enough in quick runs
 TYPICAL = ("nas-proteins", "xtb-dipole-8", "pmo-median1", "order-degree-9-3")
 NAMES = [
     pytest.param(name, marks=pytest.mark.deep)
@@ -260,7 +260,7 @@ def test_every_problem_evaluates_graphs_of_its_space_and_repeats_itself(name: st
     some, values = values_of(problem, 5)
     assert all(type(value) is float and math.isfinite(value) for value in values)
     assert values == [again.objective(graph) for graph in some]
-    assert len(set(values)) > 1 or name == "order-degree-4-3"  # where they are nearly all alike
+    assert len(set(values)) > 1 or name == "order-degree-4-3"  # where nearly all graphs are alike
     assert (problem.source != "") == name.startswith((*FAMILIES, "grid-"))
     assert problem.optimum is None or problem.optimum <= min(values)
 
@@ -273,14 +273,14 @@ def test_the_objective_of_every_problem_can_be_sent_to_another_process(name: str
     assert copy.objective(graph) == problem.objective(graph)
 
 
-def test_the_seed_draws_another_network() -> None:
+def test_another_seed_gives_another_network() -> None:
     graph = get_problem("gcn-10").space.sample(1, seed=0)[0]
     assert get_problem("gcn-10", seed=0).objective(graph) != get_problem("gcn-10", 1).objective(
         graph
     )
 
 
-def test_an_unknown_problem_is_refused_with_the_names_there_are() -> None:
+def test_an_unknown_problem_is_refused_with_the_known_names() -> None:
     with pytest.raises(InvalidInputError, match=r"unknown problem 'gnc-10'.*gcn-10"):
         get_problem("gnc-10")
 
@@ -291,13 +291,13 @@ def test_a_bad_seed_is_refused(seed: Any) -> None:
         get_problem("gcn-10", seed=seed)
 
 
-def test_a_name_can_be_registered_once_only() -> None:
+def test_a_name_can_be_registered_only_once() -> None:
     problem_names()
     with pytest.raises(InvalidInputError, match="already exists"):
         register("gcn-10")(lambda seed: get_problem("gcn-20", seed))
 
 
-def test_an_unknown_convolution_is_refused_with_the_names_there_are() -> None:
+def test_an_unknown_convolution_is_refused_with_the_known_names() -> None:
     with pytest.raises(InvalidInputError, match="gcn, gat, sage"):
         Network.random("gin", seed=0)
 

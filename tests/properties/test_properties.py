@@ -1,4 +1,4 @@
-"""Goals, scores, fronts and hypervolumes: definitions, against brute force."""
+"""Goals, scores, fronts and hypervolumes, checked against definitions and brute force."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _quantiles(mean: float, std: float, n: int) -> np.ndarray:
     return np.asarray(norm.ppf((np.arange(n) + 0.5) / n, mean, std))
 
 
-def test_far_from_the_front_the_logarithm_goes_on() -> None:
+def test_the_logarithm_stays_finite_far_from_the_front() -> None:
     front, reference = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([2.0, 2.0])
     far = np.array([[x, x] for x in (5.0, 20.0, 50.0, 100.0)])
     logs = log_hypervolume_improvement(far, np.full(far.shape, 0.1), front, reference)
@@ -102,7 +102,7 @@ def test_far_from_the_front_the_logarithm_goes_on() -> None:
     assert logs[-1] < -1e5
 
 
-def test_an_improvement_without_samples_that_improve_is_still_ordered() -> None:
+def test_candidates_are_ordered_even_if_none_of_their_samples_improves() -> None:
     scores = np.array([[0.1, 0.2], [0.3, 0.1], [0.5, 0.6], [0.95, 0.2]])
     logs = log_soft_improvement(scores, 0.9)
     assert logs.argsort().tolist() == [0, 1, 2, 3]
@@ -123,7 +123,7 @@ def test_draws_have_the_moments_of_a_normal_distribution(dimension: int) -> None
 
 
 def test_desirabilities_are_the_modifiers_of_guacamol() -> None:
-    """The formulas of guacamol.score_modifier, written down once more."""
+    """The formulas of guacamol.score_modifier, written out independently."""
     x = np.linspace(-3, 9, 25)
     bell = np.exp(-0.5 * np.power((x - 2) / 1.5, 2.0))
     np.testing.assert_allclose(Gaussian(2, 1.5)(x), bell)
@@ -196,7 +196,7 @@ def test_goals_are_read_back_from_plain_data(name: str) -> None:
         (lambda: nondominated([1, 2]), "one row of numbers per point"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_a_reason(make: Any, reason: str) -> None:
+def test_invalid_arguments_are_refused_with_the_reason(make: Any, reason: str) -> None:
     with pytest.raises(InvalidInputError, match=reason):
         make()
 
@@ -223,7 +223,7 @@ def test_graphs_that_break_a_limit_are_neither_best_nor_on_the_front(
     assert goals.hypervolume(chosen, [5.0, 2.0, 0.0, 1.0]) == pytest.approx(volume)
 
 
-def test_limits_come_beside_something_to_improve() -> None:
+def test_limits_need_another_property_to_improve() -> None:
     goals = Goals({"y": "minimize", "tox": AtMost(0.3)})
     assert goals.combine == "sum"
     assert goals.in_words() == "The smallest y, with tox no more than 0.3"
@@ -235,7 +235,9 @@ def test_limits_come_beside_something_to_improve() -> None:
 
 
 @given(st.floats(-5, 5), st.floats(0.01, 5), st.floats(-3, 3))
-def test_the_probability_of_keeping_a_limit(mean: float, std: float, limit: float) -> None:
+def test_the_probability_of_keeping_a_limit_is_that_of_scipy(
+    mean: float, std: float, limit: float
+) -> None:
     from scipy.stats import norm
 
     below = AtMost(limit).log_probability(np.array([mean]), np.array([std]))[0]

@@ -1,4 +1,4 @@
-"""Pictures: every kind of graph can be drawn, and what is drawn is what the graph says."""
+"""Pictures: every kind of graph can be drawn, and is drawn correctly."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_a_label_has_the_same_colour_in_every_graph() -> None:
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
-def test_hostile_names_are_drawn_as_they_are(suffix: str, tmp_path: Path) -> None:
+def test_hostile_names_are_drawn_literally(suffix: str, tmp_path: Path) -> None:
     n = len(HOSTILE)
     graph = Graph(np.ones((n, n)) - np.eye(n), labels=range(n))
     axes = draw_graph(graph, label_names=HOSTILE, node_names=HOSTILE, title="$_{")
@@ -155,7 +155,7 @@ def test_arcs_become_arrows_and_bonds_become_lines() -> None:
 
 @given(graph=any_graphs((1, 9)))
 @settings(max_examples=60)
-def test_nodes_never_lie_on_each_other(graph: Graph) -> None:
+def test_nodes_never_overlap(graph: Graph) -> None:
     xy = positions(graph)
     assert xy.shape == (graph.n_nodes, 2)
     assert np.isfinite(xy).all()
@@ -165,7 +165,7 @@ def test_nodes_never_lie_on_each_other(graph: Graph) -> None:
 
 @given(graph=any_graphs((2, 8)))
 @settings(max_examples=60)
-def test_in_layers_every_arc_points_down(graph: Graph) -> None:
+def test_every_arc_of_a_layered_graph_points_down(graph: Graph) -> None:
     upper = Graph(np.triu(graph.adjacency, 1), graph.labels, directed=True)
     if upper.n_edges == 0:
         return
@@ -216,7 +216,7 @@ def test_a_curve_without_rows_of_values_is_refused(runs: Any) -> None:
         Curve("empty", runs)
 
 
-def test_no_curves_are_refused() -> None:
+def test_an_empty_list_of_curves_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="at least one curve"):
         draw_convergence([])
 
@@ -242,7 +242,7 @@ def test_a_file_that_cannot_be_written_is_refused(name: str, reason: str, tmp_pa
         save(new_figure(2, 2), tmp_path / name)
 
 
-def test_a_folder_is_refused_where_a_file_is_due(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "folder.png").mkdir()
     with pytest.raises(InvalidInputError, match="is a folder"):
         save(new_figure(2, 2), tmp_path / "folder.png")
@@ -256,7 +256,7 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.M
         draw_graph(GRAPHS["labelled"])
 
 
-def test_drawing_leaves_pyplot_alone() -> None:
+def test_drawing_does_not_import_pyplot() -> None:
     import subprocess
 
     code = (

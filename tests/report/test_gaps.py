@@ -1,4 +1,4 @@
-"""A gap counts standard deviations of the observed values, or of EI times as much."""
+"""Gaps are shown in standard deviations of the observed values or, for EI, as a factor."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def study() -> Study:
 
 @pytest.fixture(scope="module")
 def of_ei() -> Study:
-    """A study with EI too small for a number."""
+    """A study whose EI underflows."""
     return study_with(OF_EI)
 
 
-def test_a_running_study_says_how_many_times_as_much_ei_may_be(of_ei: Study) -> None:
+def test_a_running_study_shows_the_gap_of_ei_as_a_factor(of_ei: Study) -> None:
     assert "gap ×1.4" in in_words(of_ei, of_ei.trials[-1])
 
 
@@ -59,7 +59,7 @@ def test_a_report_shows_the_logarithm_of_values_that_underflow(of_ei: Study) -> 
     assert "within a factor of 1.4." in page
 
 
-def test_a_notebook_tells_it_too(of_ei: Study) -> None:
+def test_a_notebook_shows_it_too(of_ei: Study) -> None:
     table = re.sub(r"<[^>]*>", " ", notebook_html(of_ei.trials[-1]))
     assert re.search(r"acquisition\s+log EI −808\.3", table)
     proposal = Proposal(
@@ -79,11 +79,11 @@ def test_a_notebook_tells_it_too(of_ei: Study) -> None:
     assert "log EI −807.99" in shown
 
 
-def test_a_running_study_says_so(study: Study) -> None:
+def test_a_running_study_shows_the_gap(study: Study) -> None:
     assert "gap 0.31 sd" in in_words(study, study.trials[-1])
 
 
-def test_a_report_says_so(study: Study) -> None:
+def test_a_report_shows_the_gap(study: Study) -> None:
     pytest.importorskip("matplotlib")
     page = report_html(study)
     assert "the largest gap is 0.31 standard deviations" in page
@@ -92,7 +92,7 @@ def test_a_report_says_so(study: Study) -> None:
     assert "31 %" not in page
 
 
-def test_a_notebook_says_so() -> None:
+def test_a_notebook_shows_the_gap() -> None:
     proposal = Proposal(
         graph=SPACE.sample(1)[0],
         value=-1.0,

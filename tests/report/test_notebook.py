@@ -1,4 +1,4 @@
-"""What notebooks show of trials and lists of trials, and what editors can complete."""
+"""Trials and lists of trials in notebooks, and completion in editors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CERTIFICATE = {"value": -1.25, "mean": 0.5, "std": 0.125, "status": "heuristic"}
 
 
 def html_of(thing: Any) -> str:
-    """What a notebook shows; an error unless it is well-formed."""
+    """HTML shown in a notebook; an error unless it is well-formed."""
     html = thing._repr_html_()
     assert html is not None
     ET.fromstring(html)
@@ -53,7 +53,7 @@ def test_a_proposed_trial_shows_its_prediction_beside_the_acquisition_value() ->
     card = html_of(TrialList([study.trials[-1]]))
     assert "predicted 0.50 ± 0.12" in card
     assert "acquisition −1.25" in card
-    table = re.sub(r"<[^>]*>", " ", whole)  # each name stands once, in its row
+    table = re.sub(r"<[^>]*>", " ", whole)  # each name appears once, in its row
     assert re.search(r"predicted\s+0\.50 ± 0\.12", table)
     assert re.search(r"acquisition\s+−1\.25", table)
     assert table.count("predicted") == 1
@@ -133,7 +133,7 @@ def test_notebooks_show_every_setting_with_its_default(called: Any) -> None:
         assert shown.parameters[name].default == parameter.default
 
 
-def test_the_types_list_what_there_is() -> None:
+def test_the_types_list_all_kernels_and_methods() -> None:
     assert typing.get_args(KernelName) == (*KERNELS, "rbf")
     assert typing.get_args(Method) == tuple(METHODS)
     assert typing.get_type_hints(propose)["method"] == Method

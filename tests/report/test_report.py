@@ -1,4 +1,4 @@
-"""The report: sound for every study, self-contained, escaped, small and quick."""
+"""The report: valid for every study, self-contained, escaped, small and quick."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def texts(element: ET.Element) -> str:
 
 
 class References(HTMLParser):
-    """All that a browser might load or run."""
+    """Everything in a page that a browser might load or run."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,14 +90,14 @@ def test_every_study_gives_a_valid_self_contained_page(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_every_picture_has_a_text(name: str) -> None:
+def test_every_picture_has_an_alternative_text(name: str) -> None:
     root = parsed(page_of(name))
     pictures = [element for element in root.iter() if element.tag.endswith("svg")]
     assert all(picture.get("role") == "img" and picture.get("aria-label") for picture in pictures)
     assert not [element for element in root.iter() if element.tag == "img"]
 
 
-def test_the_summary_says_what_was_sought_what_was_found_and_how_sure() -> None:
+def test_the_summary_states_the_goal_the_result_and_the_uncertainty() -> None:
     study = STUDIES["thirty trials"]()
     root = parsed(report_html(study))
     summary = texts(next(e for e in root.iter() if e.get("id") == "summary"))
@@ -127,7 +127,7 @@ def test_the_table_has_all_trials_with_a_picture_each_and_marks_the_best() -> No
     assert [None if v is None else float(v) for v in values] == [t.value for t in study.trials]
 
 
-def test_text_of_users_is_escaped_everywhere() -> None:
+def test_user_text_is_escaped_everywhere() -> None:
     study = STUDIES["hostile labels"]()
     page = report_html(study)
     assert HOSTILE not in page
@@ -167,7 +167,7 @@ def test_two_thousand_trials_take_less_than_20_seconds_and_15_megabytes(tmp_path
     assert len(root.findall(".//table[@id='trials-table']/tbody/tr")) == 2000
 
 
-def test_the_lines_to_reproduce_it_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lines_that_reproduce_a_study_run(monkeypatch: pytest.MonkeyPatch) -> None:
     study = STUDIES["hostile labels"]()
     root = parsed(report_html(study, source="sqlite:///study.db"))
     code = next(e for e in root.iter("pre")).text or ""
@@ -212,7 +212,7 @@ def test_without_matplotlib_there_is_a_report_without_figures() -> None:
     assert done.stdout.split() == ["True"] * 4
 
 
-# -- what it says is true ---------------------------------------------------------------------
+# -- its statements are true ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kernel", ["ssp", "sp", "esp"])
@@ -237,7 +237,7 @@ def test_leave_one_out_equals_a_posterior_without_the_observation(kernel: str) -
     assert prior.kernel.name == kernel
 
 
-def test_the_space_and_its_rules_are_said_in_plain_words() -> None:
+def test_the_space_and_its_rules_are_described_in_plain_words() -> None:
     rules = [
         constraints.NumberOfEdges(3, 9),
         constraints.DegreeRange(maximum=3, label="O"),
@@ -322,7 +322,7 @@ def test_neighbours_lie_closer_than_others_in_a_picture_of_a_path() -> None:
     assert np.linalg.norm(xy[0] - xy[-1]) == pytest.approx(n - 1, rel=0.05)
 
 
-def test_many_graphs_are_placed_as_they_are_alone() -> None:
+def test_a_graph_among_many_is_placed_as_it_is_alone() -> None:
     graphs = [g for n in (4, 6, 9) for g in GraphSpace(n).sample(3, seed=n)]
     for graph, xy in zip(graphs, place_all(graphs), strict=True):
         assert np.abs(xy - place_all([graph])[0]).max() < 1e-4
@@ -405,7 +405,7 @@ def test_the_command_takes_a_study_file_and_stops_watching_at_its_end(tmp_path: 
     assert "refresh" not in out.read_text(encoding="utf-8")
 
 
-def test_the_command_says_what_is_wrong(database: Path, tmp_path: Path) -> None:
+def test_the_command_reports_what_is_wrong(database: Path, tmp_path: Path) -> None:
     missing = run(tmp_path / "nothing.db")
     assert missing.exit_code == 2
     assert "no file" in missing.output
@@ -451,7 +451,7 @@ def test_observations_outside_the_space_are_marked_and_never_called_the_best() -
     study = Study(GraphSpace(5, labels=2), name="outside")
     far = GraphSpace(8, labels=2).sample(3, seed=1, distinct=True)
     study.add_all([(graph, -50.0 - i) for i, graph in enumerate(far)])
-    assert Survey(study).best == study.best  # while nothing of the space is known
+    assert Survey(study).best == study.best  # while no observation lies in the space
     for i, graph in enumerate(study.space.sample(4, seed=2, distinct=True)):
         study.add(graph, float(i))
     survey = Survey(study)

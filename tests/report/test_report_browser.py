@@ -1,4 +1,4 @@
-"""The report in a real browser: Chromium and its driver, where they and selenium are installed."""
+"""The report in a real browser, if Chromium, its driver and selenium are installed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytest.importorskip("matplotlib")
 webdriver = pytest.importorskip("selenium.webdriver")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="there is no chromium here")
+pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="Chromium is not installed")
 
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -42,7 +42,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def look(browser: Any, file: Path, width: int, scheme: str = "light") -> None:
-    """Open the page in a window of that width."""
+    """Open the page in a window of this width."""
     mobile = width < 600
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": mobile}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
@@ -52,7 +52,7 @@ def look(browser: Any, file: Path, width: int, scheme: str = "light") -> None:
 
 
 def requests(browser: Any) -> list[str]:
-    """Addresses the page asked for since the last look."""
+    """Addresses that the page has requested since the last call."""
     import json
 
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
@@ -76,7 +76,7 @@ def test_nothing_overflows_fails_or_is_loaded(
     browser: Any, tmp_path: Path, name: str, width: int
 ) -> None:
     file = write_report(STUDIES[name](), tmp_path / "report.html")
-    requests(browser)  # what was before
+    requests(browser)  # discard earlier ones
     look(browser, file, width)
     assert browser.get_log("browser") == []
     # chrome: the browser's own first page, which may still be loading its parts
@@ -124,7 +124,7 @@ def test_hostile_text_is_shown_and_does_not_run(browser: Any, tmp_path: Path) ->
     assert "<script>alert" in browser.find_element("id", "space").text
 
 
-def test_dark_pages_are_dark_and_all_text_can_be_read(browser: Any, tmp_path: Path) -> None:
+def test_dark_pages_are_dark_and_all_text_is_legible(browser: Any, tmp_path: Path) -> None:
     file = write_report(STUDIES["ten trials"](), tmp_path / "report.html")
     script = (
         "function light(c) { const p = c.match(/[0-9.]+/g).map(Number);"

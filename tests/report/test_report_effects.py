@@ -1,4 +1,4 @@
-"""What drives the prediction, and which settings predict better: both say only what holds."""
+"""Effects on the prediction, and settings that predict better: no claim without evidence."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def study_of_values(
     seed: int = 0,
     **chosen: Any,
 ) -> Study:
-    """A study of n random graphs with a value each, plus normal errors of that deviation."""
+    """A study of n random graphs, each with its value plus a normal error of this deviation."""
     study = Study(space, **chosen)
     rng = np.random.default_rng(seed)
     graphs = space.sample(n, seed=seed, distinct=True)
@@ -53,7 +53,7 @@ def two_o_minus_c(graph: Graph) -> float:
 
 
 def label_effect(survey: Survey) -> tuple[float, float]:
-    """Effect of an O instead of a C, whichever way round it is told."""
+    """Effect of an O instead of a C, whichever way round it is reported."""
     found = {effect.exchange: effect for effect in survey.effects}
     if O_FOR_C in found:
         return found[O_FOR_C].mean, found[O_FOR_C].std
@@ -65,7 +65,7 @@ def label_effect(survey: Survey) -> tuple[float, float]:
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
 @pytest.mark.parametrize("kernel", ["ssp", "sp", "essp", "esp"])
-def test_an_O_instead_of_a_C_is_told_with_its_true_effect(kernel: str, direction: str) -> None:
+def test_an_O_instead_of_a_C_is_reported_with_its_true_effect(kernel: str, direction: str) -> None:
     survey = Survey(study_of_values(two_o_minus_c, kernel=kernel, direction=direction))
     mean, std = label_effect(survey)
     assert mean == pytest.approx(3.0, abs=0.02)  # one O more is one C less: 2 - (-1)
@@ -74,7 +74,7 @@ def test_an_O_instead_of_a_C_is_told_with_its_true_effect(kernel: str, direction
 
 
 @pytest.mark.parametrize("noise", [1e-6, "fit"])
-def test_stated_uncertainties_hold_also_where_the_noise_is_set_too_small(noise: Any) -> None:
+def test_stated_uncertainties_hold_even_if_the_noise_is_set_too_small(noise: Any) -> None:
     off = []
     for seed in range(12):
         study = study_of_values(
@@ -92,7 +92,7 @@ def test_stated_uncertainties_hold_also_where_the_noise_is_set_too_small(noise: 
     assert np.sqrt(np.mean(np.square(off))) < 1.8
 
 
-def test_an_edge_more_and_an_edge_moved_are_told_apart_from_labels() -> None:
+def test_the_effect_of_an_edge_is_not_attributed_to_labels() -> None:
     survey = Survey(study_of_values(lambda graph: 5.0 * graph.n_edges, kernel="ssp"))
     (edge,) = [effect for effect in survey.effects if effect.exchange == Exchange("edge")]
     assert edge.mean == pytest.approx(5.0, abs=4 * edge.std + 0.01)
@@ -130,7 +130,7 @@ def test_a_feature_is_compared_with_its_absence() -> None:
 
 @pytest.mark.parametrize("noise", [1e-6, "fit"])
 @pytest.mark.parametrize("kernel", ["ssp", "esp"])
-def test_of_pure_noise_the_report_says_that_nothing_is_known(kernel: str, noise: Any) -> None:
+def test_a_report_on_pure_noise_says_that_nothing_is_known(kernel: str, noise: Any) -> None:
     told = []
     for seed in range(4):
         study = study_of_values(nothing, error=1.0, kernel=kernel, noise=noise, n=25, seed=seed)
@@ -158,7 +158,7 @@ def test_noise_rarely_looks_like_knowledge() -> None:
 def test_the_uncertainty_of_a_difference_is_that_of_the_joint_posterior(
     kernel: str, data: st.DataObject
 ) -> None:
-    """Against the textbook formulas with explicit matrices, kernels computed pair by pair."""
+    """Compared with textbook formulas, explicit matrices and kernels computed pair by pair."""
     space = GraphSpace((3, 5), labels=3)
     seed = data.draw(st.integers(0, 10_000))
     graphs = space.sample(10, seed=seed)
@@ -179,7 +179,7 @@ def test_the_uncertainty_of_a_difference_is_that_of_the_joint_posterior(
 
 
 def naive(kernel: str, first: Graph, second: Graph) -> float:
-    """The kernel by its definition: pairs of pairs of nodes."""
+    """The kernel by its definition, as a sum over pairs of pairs of nodes."""
     total = 0.0
     one, two = first.distances(), second.distances()
     for u in range(first.n_nodes):
@@ -204,7 +204,7 @@ def test_an_effect_below_its_uncertainty_is_not_reported() -> None:
     assert {effect.exchange.kind for effect in survey.effects} <= {"edge", "closer"}
 
 
-def test_graphs_outside_the_space_and_large_ones_are_passed_over() -> None:
+def test_graphs_outside_the_space_are_ignored() -> None:
     graphs = GraphSpace(8, labels=2).sample(12, seed=1)
     gp = GraphGP("ssp", noise=1e-3).fit(graphs, [float(g.n_edges) for g in graphs])
     inverse = Inverse(gp.posterior.model)
@@ -240,7 +240,7 @@ def test_effects_of_molecules_are_about_atoms_and_bonds() -> None:
         (Exchange("neighbours", (0, 1)), ("C", "O"), "Two labels swapped so that more edges join"),
     ],
 )
-def test_effects_are_said_in_words(exchange: Exchange, names: Any, said: str) -> None:
+def test_effects_are_described_in_words(exchange: Exchange, names: Any, said: str) -> None:
     words = effect_in_words(
         Effect(exchange, -0.1234, 0.0412, 5), Look(label_names=names, n_labels=2)
     )
@@ -248,7 +248,7 @@ def test_effects_are_said_in_words(exchange: Exchange, names: Any, said: str) ->
     assert words.endswith("changes the prediction by −0.123 ± 0.041.")
 
 
-def test_numbers_have_the_digits_that_their_uncertainty_allows() -> None:
+def test_numbers_have_the_digits_that_their_uncertainty_justifies() -> None:
     assert plus_minus(-0.12345, 0.0412) == "−0.123 ± 0.041"
     assert plus_minus(12345.6, 120.0) == "1.235e+04 ± 1.2e+02"
     assert plus_minus(1e300, 1e299) == "1e+300 ± 1e+299"
@@ -288,7 +288,7 @@ def noisy() -> Study:
     return study_of_values(two_o_minus_c, error=1.0, kernel="ssp", noise=1e-6, n=40)
 
 
-def test_where_intervals_are_too_narrow_fitted_noise_is_tested_and_named() -> None:
+def test_if_intervals_are_too_narrow_fitted_noise_is_tried_and_recommended() -> None:
     from bogrape.report import report_html
 
     study = noisy()
@@ -304,7 +304,7 @@ def test_where_intervals_are_too_narrow_fitted_noise_is_tested_and_named() -> No
     assert "try this" in page
 
 
-def test_where_predictions_are_good_no_other_settings_are_tried() -> None:
+def test_if_predictions_are_good_no_other_settings_are_tried() -> None:
     from bogrape.report import report_html
 
     study = study_of_values(two_o_minus_c, kernel="ssp", noise="fit")
@@ -312,7 +312,7 @@ def test_where_predictions_are_good_no_other_settings_are_tried() -> None:
     assert 'id="settings"' not in report_html(study)
 
 
-def test_the_remedy_does_in_the_study_what_the_table_promises() -> None:
+def test_the_remedy_achieves_in_a_study_what_the_table_promises() -> None:
     survey = Survey(noisy())
     better = best_remedy(survey.scores)
     assert better is not None

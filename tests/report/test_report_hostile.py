@@ -1,4 +1,4 @@
-"""Whatever a database or a user brings, the report is written, escaped, and in time."""
+"""Whatever a database or a user supplies, the report is written, escaped and quick."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CERTIFICATE: dict[str, Any] = {
 
 
 def with_trials(change: Any) -> Study:
-    """A study with a trial for each odd value, changed one by one behind its back."""
+    """A study with one trial per odd value, each changed without the study's checks."""
     source = study_of(SPACE, len(ODD))
     study = Study(SPACE, kernel="ssp", n_initial=10)
     trials = [change(trial) for trial in source.trials]
@@ -78,12 +78,12 @@ def test_a_crafted_certificate_is_neither_believed_nor_run(key: str) -> None:
         ("", ""),
     ],
 )
-def test_crafted_dates_are_passed_over(asked: str, finished: str) -> None:
+def test_crafted_dates_are_ignored(asked: str, finished: str) -> None:
     root = page_of(with_trials(lambda t: replace(t, asked=asked, finished=finished)))
     assert "alert(1)" not in ET.tostring(root, encoding="unicode").replace("&lt;script&gt;", "")
 
 
-def test_crafted_hyperparameters_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_crafted_hyperparameters_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bogrape.report.survey._MOST_FITTED", 5)  # so that recorded ones are used
     for odd in ODD:
         crafted = {"alpha": odd, "beta": odd, "noise": odd}
@@ -120,7 +120,7 @@ def test_extreme_values_are_drawn_without_a_warning(top: float) -> None:
     page_of(study)
 
 
-def test_a_value_that_the_model_does_not_believe_is_named() -> None:
+def test_a_value_that_the_model_clips_is_named() -> None:
     study = Study(SPACE, n_initial=2)
     graphs = SPACE.sample(12, seed=1, distinct=True)
     study.add_all([(g, 1e155 if i == 7 else float(g.n_edges)) for i, g in enumerate(graphs)])
@@ -164,7 +164,7 @@ CLIPBOARD = "\x1b]52;c;cm0gLXJmIC8=\x07"
 REASON = f"\x1b[2J\x1b[31mred\x1b[0m {CLIPBOARD}\x9b5mblink\rover\x08\x07 bell"
 
 
-def test_reasons_lose_what_a_terminal_would_obey() -> None:
+def test_reasons_lose_their_terminal_control_sequences() -> None:
     shown = printable(REASON + "\nsecond line")
     assert "\x1b" not in shown
     assert "cm0gLXJm" not in shown
@@ -192,7 +192,7 @@ def test_the_command_line_shows_reasons_without_terminal_sequences(tmp_path: Pat
     runner = CliRunner()
     failed = runner.invoke(main, ["fail", file, "0", REASON], color=True)
     status = runner.invoke(main, ["status", file], color=True)
-    late = runner.invoke(main, ["tell", file, "0", "1.0"], color=True)  # its error quotes it
+    late = runner.invoke(main, ["tell", file, "0", "1.0"], color=True)  # quotes the reason
     assert late.exit_code != 0
     for done in (failed, status, late):
         assert "red" in done.output

@@ -17,7 +17,7 @@ from bogrape.report.survey import Survey
 pytest.importorskip("matplotlib")
 
 SPACE = GraphSpace(6, labels=("C", "N"))
-HOSTILE = "x.+-_ y"  # all that a name may hold
+HOSTILE = "x.+-_ y"  # all kinds of characters that a name may have
 GOALS: dict[str, dict[str, Any]] = {
     "front": {"properties": {"edges": "maximize", HOSTILE: "minimize"}},
     "front of three": {
@@ -51,7 +51,7 @@ def goals_of(study: Study) -> Goals:
     return study.settings.goals
 
 
-def test_the_report_is_sound_and_names_every_property(study: Study) -> None:
+def test_the_report_is_valid_and_names_every_property(study: Study) -> None:
     page = report_html(study)
     minidom.parseString(page.removeprefix("<!DOCTYPE html>\n"))
     goals = goals_of(study)
@@ -112,7 +112,7 @@ def test_the_gallery_shows_the_front_or_the_best(study: Study) -> None:
         assert any(axes.get_title().startswith(title) for axes in chart.figure.axes)
 
 
-def test_figures_of_one_property_are_those_of_a_study_of_it_alone(study: Study) -> None:
+def test_figures_of_one_property_are_those_of_a_study_of_that_property_alone(study: Study) -> None:
     sub = Survey(study).of_property("edges")
     assert [t.value for t in sub.complete] == [
         t.values["edges"] for t in study.trials if "edges" in t.values
@@ -125,7 +125,7 @@ def test_figures_of_one_property_are_those_of_a_study_of_it_alone(study: Study) 
 
 
 def sub_words(study: Study) -> str:
-    """The words of the same figure for a study of one value with the same observations."""
+    """Description of the same figure in a study of this property alone."""
     goal = study.settings.of_property("edges")
     alone = Study(SPACE, n_initial=6, direction=goal.direction)
     alone.add_all([(t.graph, t.values["edges"]) for t in study.trials if "edges" in t.values])

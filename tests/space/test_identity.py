@@ -72,7 +72,7 @@ def test_a_study_never_hands_out_a_graph_identical_to_a_trial() -> None:
     assert sorted(trial.graph.n_edges for trial in study.trials) == [4, 5, 6, 7, 8, 9, 10]
     with pytest.raises(SearchSpaceExhausted):
         study.ask()
-    with pytest.raises(StudyError, match="in the study already"):
+    with pytest.raises(StudyError, match="already in the study"):
         study.enqueue(SPACE.sample(1, seed=5)[0])
 
 

@@ -1,4 +1,4 @@
-"""A damaged database is read completely and rightly, or refused and left byte for byte."""
+"""A damaged database is read completely and correctly, or refused and left unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from damage import WAYS
 
 @pytest.fixture(scope="module", params=["wal", "delete"])
 def original(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A study of 54 trials, and beside it the same file twelve changes earlier."""
+    """A study of 54 trials, and a copy of its file from twelve changes earlier."""
     path = tmp_path_factory.mktemp("damage") / "study.db"
     study = Study(
         GraphSpace(n_nodes=6, labels=2),
@@ -48,7 +48,7 @@ def read(path: Path) -> tuple[Any, ...]:
 
 
 def assert_harmless_or_refused(original: Path, folder: Path, way: str, seed: int) -> str:
-    """``read`` or ``refused``; anything else that becomes of the file is an error."""
+    """``read`` or ``refused``; fails if other data is read, or if a refused file changes."""
     path = Path(shutil.copy(original, folder / "study.db"))
     shutil.copy(original.with_suffix(".older"), folder / "study.older")
     what = WAYS[way](path, random.Random(seed))
@@ -93,7 +93,7 @@ def _fresh(folder: Path) -> Path:
 
 
 def test_every_bit_of_an_index_matters(original: Path, tmp_path: Path) -> None:
-    """A flipped bit in the index of revisions once made 40 of 54 trials vanish without a word."""
+    """A flipped bit in the index of revisions once silently removed 40 of 54 trials."""
     connection = sqlite3.connect(original)
     query = "SELECT rootpage FROM sqlite_master WHERE name = 'bogrape_trials_by_revision'"
     ((page,),) = connection.execute(query).fetchall()

@@ -1,4 +1,4 @@
-"""Studies where nothing can be written: a read-only disk, somebody else's folder, an archive."""
+"""Studies where nothing can be written: a read-only disk, another user's folder, an archive."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ method = "sample"
 
 @pytest.fixture(params=["wal", "delete", "open log", "left log"])
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A folder with a study file and a study of four trials, in all states a file can be in."""
+    """A folder with a study file and a study of four trials, in each state of its journal."""
     (tmp_path / "study.toml").write_text(STUDY_FILE, encoding="ascii")
     path = tmp_path / "study.db"
     journal = request.param if request.param in ("wal", "delete") else "wal"
@@ -41,7 +41,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     if request.param in ("wal", "delete"):
         study.storage.close()  # type: ignore[attr-defined]
         return tmp_path
-    other = tmp_path / "copy"  # as it would be found after a crash, or while somebody works on it
+    other = tmp_path / "copy"  # as found after a crash, or while another process uses it
     other.mkdir()
     for name in ("study.toml", "study.db", "study.db-wal", "study.db-shm"):
         if request.param == "open log" or name != "study.db-shm":
@@ -64,7 +64,7 @@ def test_a_study_that_cannot_be_written_can_be_read_without_a_trace(
     assert study.best.value == min(trial.value for trial in study.trials)  # type: ignore[type-var]
     with pytest.raises(StorageError, match="read-only: the file or its directory"):
         study.add(study.best.graph, 1.0)
-    # memory of a log that is open may be renewed; nothing else is touched
+    # the shared memory of an open log may be rewritten; nothing else changes
     after = contents(folder)
     assert after.keys() == before.keys()
     assert all(after[name] == before[name] for name in before if not name.endswith("-shm"))
@@ -118,7 +118,7 @@ def test_commands_that_only_read_work_on_a_read_only_file_system(
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_without_permission_to_write_is_enough(folder: Path) -> None:
+def test_a_study_in_a_folder_without_write_permission_can_be_read(folder: Path) -> None:
     folder.chmod(0o555)
     try:
         assert len(Study.load(f"sqlite:///{folder}/study.db").trials) == 4

@@ -1,4 +1,4 @@
-"""``bogrape rescue``: every trial whose checksum fits comes out of a damaged file, and no other."""
+"""``bogrape rescue``: recovers exactly the trials with matching checksums from a damaged file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SPACE = GraphSpace(n_nodes=6, labels=2)
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of 60 trials, some with graphs over several pages, and the same file earlier."""
+    """A file of 60 trials, some with graphs over several pages, and an earlier copy of it."""
     path = tmp_path_factory.mktemp("rescue") / "study.db"
     study = Study(SPACE, f"sqlite:///{path}", n_initial=60, method="sample", noise=0.01)
     large = GraphSpace(n_nodes=90, labels=2).sample(3, seed=1)
@@ -75,10 +75,10 @@ def test_an_intact_file_is_recovered_completely(file: Path, original: Path) -> N
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "tamper"])
-def test_what_is_rescued_was_written_and_what_is_lost_is_named(
+def test_rescued_trials_are_genuine_and_lost_ones_are_named(
     way: str, file: Path, original: Path
 ) -> None:
-    """Raw bytes against SQLite's own reading of the sound file."""
+    """Compares a rescue from raw bytes with SQLite's own reading of the sound file."""
     expected = {trial.id: trial for trial in written(original)}
     older = {trial.id: trial for trial in written(original.with_suffix(".older"))}
     rescued = 0
@@ -120,7 +120,7 @@ def test_damaged_indexes_schema_and_header_hide_no_trial(file: Path, original: P
     assert study.is_complete
 
 
-def test_a_new_database_goes_on_where_the_damaged_one_was(
+def test_a_new_database_continues_the_damaged_one(
     file: Path, original: Path, tmp_path: Path
 ) -> None:
     connection = sqlite3.connect(file)
@@ -129,7 +129,7 @@ def test_a_new_database_goes_on_where_the_damaged_one_was(
     connection.commit()
     connection.close()
     output = cli(file, tmp_path / "new.db")
-    assert "study: 57 trials; lost are 3: 9, 20, 30" in output
+    assert "study: 57 trials; 3 lost: 9, 20, 30" in output
     study = Study.load(f"sqlite:///{tmp_path}/new.db")
     kept = [trial for trial in written(original) if trial.id not in (9, 20, 30)]
     assert [trial.graph for trial in study.trials] == [trial.graph for trial in kept]
@@ -142,7 +142,7 @@ def test_a_new_database_goes_on_where_the_damaged_one_was(
 
 
 def test_tables_of_trials_are_written_too(file: Path, tmp_path: Path) -> None:
-    assert "all 60 trials, each in its last version" in cli(file, tmp_path / "trials.jsonl")
+    assert "all 60 trials, each in its latest version" in cli(file, tmp_path / "trials.jsonl")
     lines = (tmp_path / "trials.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["id"] for line in lines] == list(range(60))
     cli(file, tmp_path / "trials.csv")
@@ -180,7 +180,7 @@ def test_nothing_is_overwritten_and_foreign_files_are_refused(file: Path, tmp_pa
 
 
 def kept(path: Path) -> RescuedStudy:
-    """The study that files of every schema hold."""
+    """The study that the files of all schemas contain."""
     return next(study for study in rescue(path) if study.name == "kept")
 
 
@@ -199,8 +199,8 @@ def test_files_of_every_schema_can_be_rescued(version: int, tmp_path: Path) -> N
     assert kept(path).trials == migrated.trials
 
 
-def test_a_file_that_version_2_made_is_rescued_after_its_migration(tmp_path: Path) -> None:
-    """Its columns are in another order than those of a file that came from version 1."""
+def test_a_file_made_by_version_2_is_rescued_after_its_migration(tmp_path: Path) -> None:
+    """Its columns are in a different order from those of a file migrated from version 1."""
     path = tmp_path / "old.db"
     study = Study(SPACE, f"sqlite:///{path}", n_initial=9)
     study.tell(study.ask(), 3.0)

@@ -1,4 +1,4 @@
-"""Databases of studies: what is damaged, foreign, newer or hostile is refused and left alone."""
+"""Databases of studies: damaged, foreign, newer or hostile files are refused and left alone."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def file(original: Path, tmp_path: Path) -> Path:
-    """A copy of it to be ill-treated."""
+    """A copy of it, to be damaged."""
     return Path(shutil.copy(original, tmp_path / "study.db"))
 
 
@@ -54,7 +54,7 @@ def load(path: Path) -> tuple[Any, ...]:
 
 
 def change(path: Path, statement: str, *values: Any) -> None:
-    """Change the file behind the back of the package."""
+    """Change the file directly, not through the package."""
     connection = sqlite3.connect(path)
     connection.execute(statement, values)
     connection.commit()
@@ -63,7 +63,7 @@ def change(path: Path, statement: str, *values: Any) -> None:
 
 
 def reseal(path: Path) -> None:
-    """Make all checksums fit, as somebody would who invents a file."""
+    """Make all checksums match, as a forger would."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.row_factory = sqlite3.Row
     for table, fit in (("trials", rows.row_checksum), ("studies", rows.study_checksum)):
@@ -80,7 +80,7 @@ def reseal(path: Path) -> None:
 
 
 def everything_beside(path: Path) -> dict[str, bytes]:
-    """All files of the folder, byte for byte."""
+    """Contents of all files in the same folder."""
     return {other.name: other.read_bytes() for other in path.parent.iterdir() if other.is_file()}
 
 
@@ -107,7 +107,7 @@ def test_a_truncated_file_is_refused_untouched(part: float, file: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_file_with_a_block_of_noise_is_refused_untouched_or_read_rightly(
+def test_a_file_with_a_block_of_noise_is_refused_untouched_or_read_correctly(
     seed: int, file: Path
 ) -> None:
     """Noise in unused parts of a page does no harm; anywhere else it must be noticed."""
@@ -139,7 +139,7 @@ def test_a_flipped_digit_of_a_value_is_noticed(file: Path) -> None:
     [b"not a database at all", b"\x00" * 5000, b"SQLite format 3\x00", os.urandom(4096)],
     ids=["text", "zeros", "stub", "noise"],
 )
-def test_a_file_that_is_no_database_is_refused_untouched(content: bytes, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_refused_untouched(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     path.write_bytes(content)
     assert_refused_untouched(path, "not a SQLite database, or is damaged")
@@ -213,7 +213,7 @@ def test_an_empty_file_becomes_a_storage(tmp_path: Path) -> None:
     ],
     ids=lambda v: str(v)[:30],
 )
-def test_hostile_rows_are_refused_even_with_a_fitting_checksum(
+def test_hostile_rows_are_refused_even_with_a_matching_checksum(
     column: str, value: Any, file: Path
 ) -> None:
     change(file, f"UPDATE bogrape_trials SET {column} = ? WHERE number = 5", value)
@@ -222,12 +222,12 @@ def test_hostile_rows_are_refused_even_with_a_fitting_checksum(
 
 
 @pytest.mark.parametrize("half", [10**7, pytest.param(499_000_000, marks=pytest.mark.deep)])
-def test_a_text_of_enormous_length_is_refused_before_it_is_read(half: int, file: Path) -> None:
+def test_an_enormous_text_is_refused_before_it_is_read(half: int, file: Path) -> None:
     change(file, f"UPDATE bogrape_trials SET graph = hex(zeroblob({half})) WHERE number = 2")
     assert_refused_untouched(file, "too big")
 
 
-def test_a_text_of_great_length_is_refused_even_with_a_fitting_checksum(file: Path) -> None:
+def test_a_long_text_is_refused_even_with_a_matching_checksum(file: Path) -> None:
     change(file, "UPDATE bogrape_trials SET graph = hex(zeroblob(3000000)) WHERE number = 2")
     reseal(file)
     assert_refused_untouched(file, "holds a graph of 6000000 characters")
@@ -254,13 +254,13 @@ def test_hostile_settings_are_refused(settings: str, file: Path) -> None:
         "sqlite:///study.db?mode=ro",
     ],
 )
-def test_urls_that_are_not_understood_are_refused_without_showing_passwords(wrong: str) -> None:
+def test_invalid_urls_are_refused_without_showing_passwords(wrong: str) -> None:
     with pytest.raises(InvalidInputError) as caught:
         open_storage(wrong)
     assert "secret" not in str(caught.value)
 
 
-def test_a_server_that_is_not_there_is_an_error_that_shows_no_password() -> None:
+def test_the_error_for_an_unreachable_server_shows_no_password() -> None:
     with pytest.raises(StorageError) as caught:
         open_storage("postgresql://user:secret@localhost:1/nothing?connect_timeout=2")
     assert "secret" not in str(caught.value)
@@ -273,7 +273,7 @@ def test_nothing_in_a_file_is_pickled(file: Path) -> None:
     for module in ("study", "storage", "cli"):
         for path in (source / module).glob("*.py"):
             if path.name == "ahead.py":
-                continue  # speaks to a process of its own, not to files
+                continue  # pickles for its own child process, not for files
             assert "import pickle" not in path.read_text(encoding="utf-8")
 
 
@@ -281,7 +281,7 @@ def test_nothing_in_a_file_is_pickled(file: Path) -> None:
 
 
 def test_files_of_every_released_schema_open(tmp_path: Path) -> None:
-    """Each release leaves a script that makes a file of its schema in tests/data."""
+    """For each schema version, tests/data has a script that makes a file of it."""
     scripts = sorted((HERE / "data").glob("schema_v*.sql"))
     assert len(scripts) == schema.SCHEMA_VERSION
     for script in scripts:
@@ -320,14 +320,14 @@ def test_an_older_file_is_migrated_in_one_transaction(
     connection.close()
 
 
-def test_keys_made_by_another_igraph_are_made_again(file: Path) -> None:
+def test_keys_made_by_another_igraph_are_recomputed(file: Path) -> None:
     change(file, "UPDATE bogrape_studies SET key_version = 'igraph 0.1'")
     change(file, "UPDATE bogrape_trials SET key = 'x' || number")
     reseal(file)
     study = Study.load(url(file))
     keys = {trial.graph.canonical_key() for trial in study.trials}
     assert study.ask().graph.canonical_key() not in keys
-    with pytest.raises(StudyError, match="in the study already"):
+    with pytest.raises(StudyError, match="already in the study"):
         study.enqueue(study.trials[3].graph)
 
 
@@ -343,7 +343,7 @@ def test_processes_with_different_igraphs_do_not_share_a_study(file: Path) -> No
 # -- sharing ----------------------------------------------------------------------------------
 
 
-def test_several_studies_live_in_one_file(tmp_path: Path) -> None:
+def test_several_studies_can_share_one_file(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     one, two = (Study(SPACE, url(path), name, seed=i) for i, name in enumerate("ab"))
     one.tell(one.ask(), 1.0)
@@ -351,7 +351,7 @@ def test_several_studies_live_in_one_file(tmp_path: Path) -> None:
     assert open_storage(url(path)).names() == ["a", "b"]
 
 
-def test_a_study_made_by_several_processes_at_once_is_made_once(tmp_path: Path) -> None:
+def test_a_study_created_by_several_processes_at_once_is_created_once(tmp_path: Path) -> None:
     code = (
         "import sys; from bogrape import GraphSpace, Study; "
         "Study(GraphSpace(n_nodes=5, labels=2), sys.argv[1]).ask()"
@@ -410,7 +410,7 @@ def test_a_file_that_is_locked_while_it_is_opened_is_not_called_damaged(
 
 
 @pytest.mark.parametrize("journal", ["wal", "delete"])
-def test_the_journal_is_the_one_asked_for(journal: str, file: Path) -> None:
+def test_the_journal_is_the_requested_one(journal: str, file: Path) -> None:
     study = Study.load(f"{url(file)}?journal={journal}")
     study.ask()
     connection = sqlite3.connect(file)
@@ -441,7 +441,7 @@ def test_the_columns_are_plain_text_and_numbers(file: Path) -> None:
     assert isinstance(row[2], float)
 
 
-def test_a_version_below_the_first_is_not_said_to_need_a_newer_package(file: Path) -> None:
+def test_a_version_below_the_first_suggests_no_upgrade(file: Path) -> None:
     change(file, "UPDATE bogrape_schema SET version = 0")
     with pytest.raises(StorageError, match="was never released") as caught:
         load(file)

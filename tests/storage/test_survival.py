@@ -1,4 +1,4 @@
-"""Nothing acknowledged is lost: kill -9, a full disk, many processes, cuts at any moment."""
+"""Nothing acknowledged is lost: kill -9, a full disk, many processes, interruptions at any time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SOURCE = ROOT / "src"
 
 
 def chaos(command: str, timeout: float = 110.0, **arguments: Any) -> dict[str, Any]:
-    """Run a program of chaos.py in a fresh process."""
+    """Run a command of chaos.py in a fresh process."""
     path = os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         [sys.executable, str(CHAOS), command, json.dumps(arguments)],
@@ -78,7 +78,7 @@ def test_kills_lose_nothing_on_a_postgresql_server(postgresql_schema: str) -> No
 
 
 @pytest.mark.parametrize("journal", ["wal", "delete"])
-def test_a_full_disk_loses_nothing_and_the_study_goes_on_once_there_is_room(
+def test_a_full_disk_loses_nothing_and_the_study_continues_once_there_is_room(
     journal: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "s.db"
@@ -110,7 +110,7 @@ def test_eight_processes_share_a_postgresql_server(postgresql_schema: str) -> No
     )
 
 
-def test_a_study_cut_at_twenty_random_points_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
+def test_a_study_interrupted_at_twenty_random_points_continues_unchanged(tmp_path: Path) -> None:
     n = 12
     reference = open_study(f"sqlite:///{tmp_path}/reference.db", "study", 4)
     graphs = [step(reference) for _ in range(n)]
@@ -121,7 +121,7 @@ def test_a_study_cut_at_twenty_random_points_goes_on_as_if_it_had_not_been(tmp_p
         place = rng.randrange(n)
         seen = [step(study) for _ in range(place)]
         if rng.random() < 0.5:
-            study.ask(worker="worker")  # cut between asking and telling
+            study.ask(worker="worker")  # interrupted between asking and telling
         study = Study.load(url)
         seen += [step(study) for _ in range(place, min(n, place + 3))]
         assert seen == graphs[: place + 3], f"cut after {place}"

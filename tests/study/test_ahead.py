@@ -1,4 +1,4 @@
-"""Several evaluations at once: proposals are computed meanwhile, and nobody waits for long."""
+"""Parallel evaluations: proposals are computed ahead, and no worker waits for long."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bogrape.evaluate import ProcessEvaluator
 from bogrape.optimize import run
 from bogrape.study.planner import Planner
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="proposals are computed here elsewhere")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="no other process proposes there")
 SPACE = GraphSpace(n_nodes=6, labels=2)
 
 SLOW = """
@@ -35,14 +35,14 @@ Planner.next = slowly
 
 
 def slow_proposals(directory: Path, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the process that computes proposals sleep for so long before each of them."""
+    """Make the process that computes proposals sleep before each of them."""
     (directory / "sitecustomize.py").write_text(SLOW.format(seconds=seconds), encoding="ascii")
     paths = [str(directory), os.environ.get("PYTHONPATH", "")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
 
 
 def told_study(**options: Any) -> Study:
-    """A study that has its initial design."""
+    """A study whose initial design is evaluated."""
     study = Study(SPACE, method="sample", n_initial=4, **options)
     for _ in range(4):
         trial = study.ask()
@@ -55,7 +55,7 @@ def n_edges(graph: Graph) -> float:
 
 
 def proposers() -> set[int]:
-    """Processes of ours that compute proposals."""
+    """Child processes that compute proposals."""
     found = set()
     for entry in Path("/proc").iterdir():
         try:
@@ -68,7 +68,7 @@ def proposers() -> set[int]:
     return found
 
 
-def test_a_proposal_of_the_other_process_is_that_of_ask() -> None:
+def test_a_proposal_computed_ahead_equals_that_of_ask() -> None:
     study, reference = told_study(), told_study()
     with study.ahead() as ahead:
         for _ in range(3):
@@ -101,12 +101,12 @@ def test_graphs_that_need_no_proposal_are_left_to_ask() -> None:
         assert not study.ahead().start()
 
 
-def test_a_graph_that_somebody_else_took_meanwhile_is_not_handed_out() -> None:
+def test_a_graph_that_another_worker_took_meanwhile_is_not_handed_out() -> None:
     study = told_study()
     other = Study.load(study.storage)
     with study.ahead() as ahead:
         assert ahead.start()
-        theirs = other.ask()  # the same graph: both know the same
+        theirs = other.ask()  # the same graph: both have the same data
         assert ahead.take("me", None, timeout=60) is None
         assert not ahead.is_busy
         assert ahead.start()
@@ -129,7 +129,7 @@ def test_errors_of_planning_reach_the_caller() -> None:
 
 
 class Own:
-    """An acquisition function of the user's own."""
+    """An acquisition function defined by the user."""
 
     def __init__(self, hook: Any) -> None:
         self.hook = hook
@@ -138,7 +138,7 @@ class Own:
         return mean - std
 
 
-def test_what_cannot_be_sent_is_computed_here() -> None:
+def test_proposals_that_cannot_be_sent_are_computed_in_this_process() -> None:
     unsendable, unknown = Own(lambda: None), Own(None)  # the other process cannot import tests
     for acquisition in (unsendable, unknown):
         study = minimize(
@@ -172,9 +172,9 @@ def test_a_process_that_dies_is_replaced_by_this_one(
 def test_slots_are_filled_and_values_told_while_a_proposal_is_computed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Evaluations of 2 s in three places: one becomes free every 0.7 s. A proposal takes 0.4 s.
+    """Evaluations of 2 s in three slots: one becomes free every 0.7 s. A proposal takes 0.4 s.
 
-    Without proposals made ahead each place would be empty for at least 0.4 s after each evaluation.
+    Without proposals made ahead, a slot would be empty for 0.4 s or more after each evaluation.
     """
     slow_proposals(tmp_path, 0.4, monkeypatch)
 
@@ -202,7 +202,7 @@ def test_slots_are_filled_and_values_told_while_a_proposal_is_computed(
     assert sum(trial.origin == "proposal" for trial in trials) >= n_iterations - 1
     lines = (tmp_path / "times").read_text(encoding="ascii").splitlines()
     starts, ends = zip(*sorted(tuple(map(float, line.split())) for line in lines), strict=True)
-    # The k-th evaluation to end makes place for the one that is started three after it.
+    # The k-th evaluation to end frees the slot of the one that is started three after it.
     gaps = [start - end for start, end in zip(starts[places:], sorted(ends), strict=False)]
     assert statistics.median(gaps[-7:]) < 0.3
     assert all(1.9 < (trial.evaluation_seconds or 0) < 3.5 for trial in trials)
@@ -210,10 +210,10 @@ def test_slots_are_filled_and_values_told_while_a_proposal_is_computed(
     assert max(t - end for t, end in zip(told, sorted(ends), strict=True)) < 1.0
 
 
-def test_quick_proposals_are_not_made_ahead_so_that_they_know_all_values(
+def test_quick_proposals_are_not_made_ahead_so_that_they_use_all_values(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each of the proposals knows every evaluation but those that run at the same time."""
+    """Each proposal uses every evaluation except those still running."""
     known: list[int] = []
 
     def naps(graph: Graph) -> float:
@@ -229,7 +229,7 @@ def test_quick_proposals_are_not_made_ahead_so_that_they_know_all_values(
         return reserve(*arguments)
 
     study._asking.reserve = watched  # type: ignore[method-assign]
-    monkeypatch.setattr("bogrape.optimize._NOTICEABLE", 100.0)  # any proposal is quick
+    monkeypatch.setattr("bogrape.optimize._NOTICEABLE", 100.0)  # any proposal counts as quick
     run(study, evaluator, 8, progress=False)
     assert max(known) <= 1
 
@@ -254,7 +254,7 @@ def test_seconds_are_those_of_the_function_however_long_proposing_takes(
     assert all(0.2 <= (trial.evaluation_seconds or 0) < 0.7 for trial in study.trials)
 
 
-def test_the_budget_is_kept_and_no_evaluation_is_started_beyond_it(tmp_path: Path) -> None:
+def test_no_evaluation_is_started_beyond_the_budget(tmp_path: Path) -> None:
     options: Any = {"method": "sample", "n_initial": 3, "storage": f"sqlite:///{tmp_path}/s.db"}
     study = Study(SPACE, **options)
     evaluator = ProcessEvaluator(n_edges, n_parallel=3)

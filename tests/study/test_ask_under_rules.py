@@ -1,4 +1,4 @@
-"""Suggestions under rules of their own and near a graph, against brute force over all edits."""
+"""Suggestions under extra rules or near a graph, against brute force over all edits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RULES: list[list[Rule]] = [
 
 
 def edited(graph: Graph, edits: int) -> list[Graph]:
-    """All graphs within this number of edits of edges and of two labels."""
+    """All graphs within this number of edits, of edges or of the two labels."""
     n = graph.n_nodes
     places: list[Any] = [*itertools.combinations(range(n), 2), *range(n)]
     out = []
@@ -50,7 +50,7 @@ def edited(graph: Graph, edits: int) -> list[Graph]:
 
 
 def told_study(seed: int, n: int, rules: list[Rule], kernel: str, direction: str) -> Study:
-    """A study with some values of graphs of its space."""
+    """A study with values of seven graphs of its space."""
     rng = np.random.default_rng(seed)
     study = Study(
         GraphSpace(n, labels=2, rules=rules),
@@ -70,7 +70,7 @@ def told_study(seed: int, n: int, rules: list[Rule], kernel: str, direction: str
 
 
 def assert_near_is_the_best_of_all(seed: int) -> None:
-    """A suggestion near an observed graph is the best one brute force finds, and proved."""
+    """The suggestion near an observed graph is proved optimal and the best by brute force."""
     rng = np.random.default_rng([seed, 1])
     n, edits = int(rng.integers(4, 6)), int(rng.integers(1, 4))
     kernel = ("ssp", "rbf", "sp", "essp", "esp")[seed % 5]
@@ -97,7 +97,7 @@ def assert_near_is_the_best_of_all(seed: int) -> None:
     assert sign * trial.certificate["value"] == pytest.approx(best, rel=1e-6, abs=1e-7)
     assert sign * trial.certificate["bound"] <= best + 1e-7
     assert trial.graph.canonical_key() in left
-    assert any(graph == trial.graph for graph in edited(near, edits))  # numbered as the given one
+    assert any(graph == trial.graph for graph in edited(near, edits))  # numbered like the given one
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -111,7 +111,7 @@ def test_a_hundred_suggestions_near_a_graph_are_the_best_that_brute_force_finds(
     assert_near_is_the_best_of_all(seed)
 
 
-def test_pinned_suggestions_are_the_best_of_those_with_the_part() -> None:
+def test_suggestions_under_rules_are_the_best_that_satisfy_them() -> None:
     study = told_study(3, 4, [], "ssp", "minimize")
     known = {trial.graph.canonical_key() for trial in study.trials}
     pinned = [LabelCount(1, 2, 2), NumberOfEdges(4, 4)]
@@ -124,10 +124,10 @@ def test_pinned_suggestions_are_the_best_of_those_with_the_part() -> None:
     trial = study.ask(rules=pinned, progress=False)
     assert trial.certificate["value"] == pytest.approx((mean - std).min(), rel=1e-6)
     assert trial.graph.canonical_key() in {graph.canonical_key() for graph in left}
-    assert study.space.rules == ()  # the study is as it was
+    assert study.space.rules == ()  # the study has not changed
 
 
-def test_all_of_a_batch_are_near_and_different() -> None:
+def test_all_graphs_of_a_batch_are_near_and_different() -> None:
     study = told_study(5, 5, [], "ssp", "minimize")
     near = study.best
     trials = study.ask(4, near=near, edits=1, progress=False)
@@ -154,7 +154,7 @@ def test_a_trial_remembers_the_rules_it_was_asked_under(tmp_path: Any) -> None:
     assert (trial.graph.labels == 1).any()
 
 
-def test_what_waits_is_handed_out_only_if_it_satisfies_the_rules() -> None:
+def test_a_queued_graph_is_handed_out_only_if_it_satisfies_the_rules() -> None:
     study = Study(GraphSpace(4), n_initial=2)
     star = Graph([[0, 1, 1, 1], [1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]])
     waiting = study.enqueue(star)
@@ -184,12 +184,12 @@ def test_contradictions_are_named_and_reserve_nothing() -> None:
         ({"rules": 5}, "rules must be a list"),
     ],
 )
-def test_wishes_that_mean_nothing_are_refused(options: dict[str, Any], words: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidInputError, match=words):
         Study(GraphSpace(4)).ask(**options)
 
 
-def test_a_rule_that_decides_which_graphs_are_the_same_belongs_to_the_space() -> None:
+def test_a_rule_that_decides_identity_belongs_to_the_space() -> None:
     molecules = pytest.importorskip("bogrape.molecules")
     qm7 = molecules.molecule_space(("C", "N"), n_atoms=3)
     study = Study(qm7.with_rules([]))
@@ -197,8 +197,8 @@ def test_a_rule_that_decides_which_graphs_are_the_same_belongs_to_the_space() ->
         study.ask(rules=[molecules.Valence((4, 3))])
 
 
-def test_the_values_to_improve_on_are_those_of_the_whole_space() -> None:
-    """Under EI, a rule for one suggestion changes what may be chosen, not what is best so far."""
+def test_the_value_to_improve_on_is_that_of_the_whole_space() -> None:
+    """Under EI, a rule for one suggestion restricts the choice, not the best value so far."""
     study = Study(GraphSpace(5), n_initial=2, noise=1e-4, kernel="ssp", restarts=1, clip=None)
     observed = study.space.sample(12, seed=0, distinct=True)
     for graph in observed:

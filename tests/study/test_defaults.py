@@ -1,4 +1,4 @@
-"""What studies do when nothing is chosen, the preset of the paper, and studies made before."""
+"""Default settings, the preset of the paper, and studies made by earlier versions."""
 
 from __future__ import annotations
 
@@ -65,17 +65,17 @@ every_door = pytest.mark.parametrize("settings_of", [by_study, by_minimize, by_f
 
 
 @every_door
-def test_the_default_is_what_wins(settings_of: Open, tmp_path: Path) -> None:
+def test_the_defaults_are_the_same_everywhere(settings_of: Open, tmp_path: Path) -> None:
     assert chosen(settings_of(tmp_path)) == USUAL
 
 
 @every_door
-def test_the_papers_settings_are_one_word_away(settings_of: Open, tmp_path: Path) -> None:
+def test_the_preset_paper_gives_the_papers_settings(settings_of: Open, tmp_path: Path) -> None:
     assert chosen(settings_of(tmp_path, preset="paper")) == PAPER
 
 
 @every_door
-def test_what_is_given_comes_before_the_preset(settings_of: Open, tmp_path: Path) -> None:
+def test_given_settings_override_the_preset(settings_of: Open, tmp_path: Path) -> None:
     settings = settings_of(tmp_path, preset="paper", kernel="esp", noise="fit")
     assert chosen(settings) == ("esp", "fit", LCB(1.0))
 
@@ -91,18 +91,18 @@ def test_help_shows_the_preset_and_the_defaults() -> None:
         ]
 
 
-def test_a_study_can_change_to_the_papers_settings_and_to_others_beside_them() -> None:
+def test_a_study_can_change_to_the_papers_settings_and_override_some() -> None:
     study = Study(SPACE)
     study.change(preset="paper", noise=0.01)
     assert chosen(study.settings) == ("ssp", 0.01, LCB(1.0))
 
 
-def test_the_papers_program_takes_the_papers_settings_by_itself() -> None:
+def test_method_mip_implies_the_papers_settings() -> None:
     assert chosen(Study(SPACE, method="mip").settings) == PAPER
     assert chosen(Study(SPACE, method="mip", kernel="sp").settings) == ("sp", *PAPER[1:])
 
 
-def test_kappa_alone_is_lcb_and_xi_alone_is_ei(tmp_path: Path) -> None:
+def test_kappa_alone_means_lcb_and_xi_alone_means_ei(tmp_path: Path) -> None:
     assert by_file(tmp_path, kappa=1.96).acquisition == LCB(1.96)
     assert by_file(tmp_path, xi=0.5).acquisition == EI(0.5)
     assert by_file(tmp_path, preset="paper", xi=0.5).acquisition == EI(0.5)
@@ -119,21 +119,21 @@ def test_the_file_that_init_writes_names_the_defaults(tmp_path: Path) -> None:
         assert json.loads(value) == default
 
 
-# -- studies that were made when the defaults were others --------------------------------------
+# -- studies made when the defaults were different ---------------------------------------------
 
 
 def made_before(folder: Path, **others: Any) -> str:
-    """A database with a study that has the defaults of earlier versions, and these settings."""
+    """A database with a study that has the defaults of earlier versions, except these."""
     url = f"sqlite:///{folder}/study.db"
     earlier = {**PRESETS["paper"], "n_initial": 4, **others}
     recorded = StudySettings(space=SPACE, **earlier).to_dict()
-    del recorded["n_evaluations"]  # which could not be chosen then
+    del recorded["n_evaluations"]  # not a setting then
     with_study = open_storage(url)
     with_study.create("study", recorded)
     return url
 
 
-def test_a_program_that_leaves_settings_open_goes_on_with_those_of_the_study(
+def test_settings_that_are_not_given_are_those_of_the_stored_study(
     tmp_path: Path,
 ) -> None:
     url = made_before(tmp_path)
@@ -145,7 +145,7 @@ def test_a_program_that_leaves_settings_open_goes_on_with_those_of_the_study(
     assert study.changes == []
 
 
-def test_only_earlier_defaults_are_kept_and_only_where_nothing_is_given(tmp_path: Path) -> None:
+def test_only_earlier_defaults_are_kept_and_only_if_not_given(tmp_path: Path) -> None:
     url = made_before(tmp_path, kernel="rbf", noise=0.5)
     for given, differing in (
         ({}, ["noise"]),
@@ -157,7 +157,7 @@ def test_only_earlier_defaults_are_kept_and_only_where_nothing_is_given(tmp_path
     assert chosen(Study(SPACE, url, n_initial=4, noise=0.5).settings) == ("rbf", 0.5, LCB(1.0))
 
 
-def test_a_study_file_of_then_goes_on_and_changes_nothing_it_does_not_name(tmp_path: Path) -> None:
+def test_an_old_study_file_works_and_changes_only_what_it_names(tmp_path: Path) -> None:
     url = made_before(tmp_path)
     by_file(tmp_path, n_initial=4)
     path = tmp_path / "study.toml"
@@ -199,20 +199,20 @@ def test_the_default_proposes_in_every_kind_of_space(space: GraphSpace) -> None:
         assert study.trials[-1].origin == "proposal"
 
 
-# -- what matters to the model, in words --------------------------------------------------------
+# -- the model in words -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "space", [SPACE, GraphSpace(5, labels=2, edge_labels=2), GraphSpace(4, features=2)]
 )
-def test_words_about_a_fit_follow_from_what_is_stored_of_it(space: GraphSpace) -> None:
+def test_a_fit_can_be_described_from_its_stored_hyperparameters(space: GraphSpace) -> None:
     graphs = space.sample(8, seed=1, distinct=True)
     gp = GraphGP("rbf", "fit", space=space).fit(graphs, [graph.n_edges**1.5 for graph in graphs])
     assert in_words(RBF(), gp.hyperparameters, space.n_labels) == gp.describe()
     assert "features" in gp.describe() or not space.n_features
 
 
-def test_status_says_what_matters_to_the_model_of_the_last_proposal(tmp_path: Path) -> None:
+def test_status_describes_the_model_of_the_last_proposal(tmp_path: Path) -> None:
     by_file(tmp_path, n_initial=3, method="sample")
     path = str(tmp_path / "study.toml")
     assert json.loads(CliRunner().invoke(main, ["ask", path, "--json"]).output)["id"] == 0

@@ -46,7 +46,7 @@ SPACE = GraphSpace(
 
 
 def network(graph: Graph) -> Any:
-    """The graph by the names of its switches, made from its matrices alone."""
+    """The network with named switches, built from the matrices of its graph."""
     g = nx.Graph()
     names = list(KINDS)
     g.add_nodes_from(names)
@@ -76,7 +76,7 @@ def assert_all_rules_hold(graph: Graph) -> None:
 
 
 def objective(graph: Graph) -> float:
-    """Hops from access to core + share of the budget + load of the worst cable: to be minimised."""
+    """Mean hops from access to core + share of the budget + load of the worst cable."""
     g = network(graph)
     access, core = ([v for v in g if KINDS[v] == kind] for kind in ("access", "core"))
     hops = np.mean([nx.shortest_path_length(g, a, c) for a in access for c in core])

@@ -1,4 +1,4 @@
-"""Studies learn from failures, keep limits, set outliers aside and measure again where it helps."""
+"""Studies learn from failures, respect limits, name outliers and repeat where it helps."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ALL = SPACE.enumerate()
 
 
 def succeeds(graph: Graph) -> bool:
-    """A hidden rule: no two nodes of label 1 side by side."""
+    """A hidden rule: no edge joins two nodes of label 1."""
     ones = graph.labels == 1
     return not graph.adjacency[np.ix_(ones, ones)].any()
 
@@ -59,14 +59,14 @@ def with_failures(n: int = 16, seed: int = 2, **settings: Any) -> Study:
 
 
 def negative_ratio(mean: Any, std: Any, best: float) -> Any:
-    """An acquisition function of one's own."""
+    """A user-defined acquisition function."""
     return mean - 0.5 * np.sqrt(std) + 0.0 * best
 
 
 def by_hand(
     acquisition: Any, gp: GraphGP, graphs: list[Graph], chance: Any, known: list[Graph]
 ) -> Any:
-    """The weighted acquisition as the documentation says it, in the values' own units."""
+    """The weighted acquisition as documented, in units of the values."""
     mean, std = gp.predict(graphs)
     best = gp.posterior.model.best
     plain = acquisition(mean, std, best)
@@ -102,13 +102,13 @@ def test_the_proposal_minimises_the_weighted_acquisition(
     )
     assert found.value == pytest.approx(float(values.min()), rel=1e-6, abs=1e-9)
     plain = propose(SPACE, gp, acquisition, method, exclude=graphs, n_evaluations=4000)
-    assert found.value >= plain.value - 1e-9  # weights only take away
+    assert found.value >= plain.value - 1e-9  # weights cannot improve a value
     if method == "auto":
         assert found.status == "optimal"
         assert found.bound <= found.value
 
 
-def test_a_surrogate_of_your_own_is_weighted_too() -> None:
+def test_a_user_defined_surrogate_is_weighted_too() -> None:
     graphs, good = observations(18, 5)
     known = [graph for graph, fine in zip(graphs, good, strict=True) if fine]
     model = FittedSurrogate.fit(Neighbours, known, [value(graph) for graph in known])
@@ -126,7 +126,7 @@ def test_a_surrogate_of_your_own_is_weighted_too() -> None:
 
 
 @pytest.mark.parametrize("keeps_none", [False, True])
-def test_limits_weight_the_improvement_of_the_rest(keeps_none: bool) -> None:
+def test_limits_weight_the_improvement_of_the_other_properties(keeps_none: bool) -> None:
     graphs, _ = observations(14, 3)
     limit = AtMost(-1.0 if keeps_none else 1.0)
     goals = Goals({"y": "minimize", "n": limit})
@@ -154,10 +154,10 @@ def test_limits_weight_the_improvement_of_the_rest(keeps_none: bool) -> None:
     assert found.status == "optimal"
 
 
-# -- what a study learns from -------------------------------------------------------------------
+# -- learning from failures ---------------------------------------------------------------------
 
 
-def test_a_study_learns_from_three_failures_unless_told_not_to() -> None:
+def test_a_study_learns_from_failures_unless_they_are_ignored() -> None:
     study = with_failures()
     n_failed = sum(trial.state == "failed" for trial in study.trials)
     assert n_failed >= 3
@@ -185,7 +185,7 @@ def test_two_failures_are_too_few() -> None:
         study.predict_success([ALL[0]])
 
 
-def test_failures_of_machines_teach_nothing() -> None:
+def test_a_study_does_not_learn_from_failures_of_machines() -> None:
     study = Study(SPACE, n_initial=2, method="search", n_evaluations=300)
     trials = []
     for graph in SPACE.sample(9, seed=1, distinct=True):
@@ -210,7 +210,7 @@ def test_failures_of_machines_teach_nothing() -> None:
 
 
 class Scripted:
-    """An evaluator that answers what it is told to."""
+    """An evaluator that returns the given outcomes."""
 
     n_parallel = 1
 
@@ -228,7 +228,7 @@ class Scripted:
         pass
 
 
-def test_a_run_tells_machines_from_graphs() -> None:
+def test_a_run_distinguishes_failures_of_machines_and_of_graphs() -> None:
     study = Study(SPACE, n_initial=9)
     kinds = ["lost", "exception", "time limit", "memory", "killed", "exit", "not a value"]
     outcomes = [Outcome("value", 1.0), Outcome("value", 2.0)]
@@ -237,7 +237,7 @@ def test_a_run_tells_machines_from_graphs() -> None:
     assert [trial.succeeded for trial in study.trials] == [True, True, None, *[False] * 6]
 
 
-def test_it_proposes_graphs_that_succeed() -> None:
+def test_a_study_that_learns_proposes_more_graphs_that_succeed() -> None:
     shares = {}
     for failures in ("learn", "ignore"):
         study = with_failures(failures=failures, restarts=1)
@@ -251,7 +251,7 @@ def test_it_proposes_graphs_that_succeed() -> None:
     assert shares["learn"] < shares["ignore"]
 
 
-def test_believed_failures_move_no_mean_and_set_no_goal() -> None:
+def test_believed_failures_change_neither_the_mean_nor_the_value_to_beat() -> None:
     graphs, good = observations(16, 2)
     known = [graph for graph, fine in zip(graphs, good, strict=True) if fine]
     failed = [graph for graph, fine in zip(graphs, good, strict=True) if not fine]
@@ -269,7 +269,7 @@ def test_believed_failures_move_no_mean_and_set_no_goal() -> None:
 # -- limits -------------------------------------------------------------------------------------
 
 
-def test_a_study_keeps_limits(tmp_path: Any) -> None:
+def test_a_study_respects_limits(tmp_path: Any) -> None:
     url = f"sqlite:///{tmp_path}/study.db"
     settings: dict[str, Any] = {"properties": {"y": "minimize", "n": AtMost(1.0)}}
     study = Study(SPACE, url, n_initial=3, method="search", n_evaluations=500, **settings)
@@ -283,7 +283,7 @@ def test_a_study_keeps_limits(tmp_path: Any) -> None:
     trials = Study.load(url).trials
     assert Study.load(url).settings == study.settings
     broken = [trial for trial in trials if trial.values["n"] > 1]
-    assert broken  # else nothing is tested
+    assert broken  # otherwise, nothing is tested
     assert all(trial.value is None for trial in broken)
     kept = [trial for trial in trials if trial.values["n"] <= 1]
     assert study.best.values["y"] == min(trial.values["y"] for trial in kept)
@@ -311,10 +311,10 @@ def test_a_suspicious_value_is_named_until_it_is_corrected() -> None:
     assert list(study.suspicious) == []
     study.change(noise="fit")
     study.correct(added[4], value(added[4].graph) - 60.0)
-    assert list(study.suspicious) == []  # nobody asked
+    assert list(study.suspicious) == []  # only robust noise looks for them
 
 
-def test_repeats_are_proposed_where_noise_hides_the_best_and_nowhere_else() -> None:
+def test_repeats_are_proposed_only_if_noise_hides_the_best() -> None:
     space = GraphSpace(6, labels=2)
     n_repeats = {}
     for deviation in (0.0, 3.0):
@@ -345,7 +345,7 @@ def test_repeats_are_proposed_where_noise_hides_the_best_and_nowhere_else() -> N
     assert n_repeats[3.0] >= 1
 
 
-def test_what_a_repeat_teaches_is_the_fall_of_the_smallest_mean() -> None:
+def test_the_gain_of_a_repeat_is_the_expected_fall_of_the_smallest_mean() -> None:
     rng = np.random.default_rng(1)
     mean = rng.normal(size=5)
     root = rng.normal(size=(5, 5))
@@ -370,7 +370,7 @@ def test_what_a_repeat_teaches_is_the_fall_of_the_smallest_mean() -> None:
         ),
     ],
 )
-def test_wrong_settings_are_refused(wrong: dict[str, Any], said: str) -> None:
+def test_invalid_settings_are_refused(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidInputError, match=said):
         Study(SPACE, **wrong)
 
@@ -378,7 +378,7 @@ def test_wrong_settings_are_refused(wrong: dict[str, Any], said: str) -> None:
 # -- in words -----------------------------------------------------------------------------------
 
 
-def test_status_and_report_say_what_failures_taught(tmp_path: Any) -> None:
+def test_status_and_report_describe_what_was_learnt_from_failures(tmp_path: Any) -> None:
     study = with_failures()
     trial = study.ask(progress=False)
     words = failures_in_words(study.trials)

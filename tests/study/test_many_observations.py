@@ -60,7 +60,7 @@ def test_an_exponential_kernel_is_fitted_to_the_chosen_observations_only(name: A
     assert len(gp.used) == len(gp.posterior.model.y) == MOST
     own = FunctionPosterior(gp.posterior.model).factor
     assert own.shape == (MOST, MOST)
-    # standardised by all observations: the mean and the unit of predictions are theirs
+    # standardised by all observations, which set the mean and the unit of predictions
     assert gp.posterior.model.y_mean == pytest.approx(np.mean(y))
     assert gp.posterior.model.y_scale == pytest.approx(np.std(y))
     np.testing.assert_allclose(
@@ -69,7 +69,7 @@ def test_an_exponential_kernel_is_fitted_to_the_chosen_observations_only(name: A
 
 
 @pytest.mark.parametrize("name", ["ssp", "sp"])
-def test_a_linear_kernel_is_fitted_to_all_of_them(name: Any) -> None:
+def test_a_linear_kernel_is_fitted_to_all_observations(name: Any) -> None:
     graphs, y = map(list, zip(*observations(60), strict=True))
     limited = GraphGP(name, most_observations=MOST).fit(graphs, y)
     assert limited.used.tolist() == list(range(60))
@@ -84,7 +84,7 @@ def test_a_linear_kernel_with_more_coordinates_than_can_be_decomposed_is_not(
     graphs, y = map(list, zip(*observations(60, space), strict=True))
     gp = GraphGP("sp", most_observations=MOST).fit(graphs, y)
     assert len(gp.used) == MOST
-    assert gp.posterior.model.n_features == n_labels  # of all graphs, not of those chosen
+    assert gp.posterior.model.n_features == n_labels  # of all graphs, not only the chosen ones
     assert len(GraphGP("ssp", most_observations=MOST).fit(graphs, y).used) == 60
 
 
@@ -121,7 +121,7 @@ def test_no_mean_is_larger_than_the_norm_allows(name: Any) -> None:
     mean, _ = posterior.standard_mean_std(queries)
     largest = np.sqrt(posterior.model.diagonal(queries))
     assert (np.abs(mean) <= posterior.norm * largest * (1 + 1e-6) + 1e-9).all()
-    # and it is the norm, not just any number: that of the function the weights stand for
+    # and it is the norm of the function that the weights represent, not just any bound
     K = posterior.model.cross(posterior.model.counts)
     a = np.linalg.solve(K + posterior.model.noise * np.eye(len(K)), posterior.model.y)
     norm = np.sqrt(a @ K @ a)
@@ -131,7 +131,9 @@ def test_no_mean_is_larger_than_the_norm_allows(name: Any) -> None:
 
 @names
 @pytest.mark.parametrize("acquisition", [LCB(1.0), EI()])
-def test_a_condensed_posterior_says_the_same_and_is_small(name: Any, acquisition: Any) -> None:
+def test_a_condensed_posterior_is_small_and_gives_the_same_values(
+    name: Any, acquisition: Any
+) -> None:
     graphs, y = map(list, zip(*observations(80), strict=True))
     posterior = GraphGP(name).fit(graphs, y, to_beat=[v > 0 for v in y]).posterior
     small = pickle.loads(pickle.dumps(posterior.condensed()))
@@ -145,7 +147,7 @@ def test_a_condensed_posterior_says_the_same_and_is_small(name: Any, acquisition
         assert len(small.model.counts) == 0
 
 
-def test_the_model_says_which_observations_it_is_made_from() -> None:
+def test_the_model_describes_which_observations_it_uses() -> None:
     graphs, y = map(list, zip(*observations(60), strict=True))
     gp = GraphGP("rbf", most_observations=MOST, noise="fit").fit(graphs, y)
     assert gp.describe().endswith(
@@ -157,7 +159,7 @@ def test_the_model_says_which_observations_it_is_made_from() -> None:
 
 @pytest.mark.parametrize("own_noise", [False, True])
 @pytest.mark.parametrize("name", ["ssp", "sp"])
-def test_leaving_out_one_of_many_needs_no_square_matrix_and_gives_the_same(
+def test_leave_one_out_for_many_observations_needs_no_square_matrix(
     name: Any, own_noise: bool
 ) -> None:
     graphs, y = map(list, zip(*observations(100), strict=True))
@@ -183,7 +185,7 @@ def test_a_study_says_how_many_observations_it_uses(caplog: pytest.LogCaptureFix
         assert (trial.certificate["n_observations"], trial.certificate["n_used"]) == (60, MOST)
 
 
-def test_a_study_with_few_observations_uses_and_says_nothing_else(
+def test_a_study_with_few_observations_uses_all_and_does_not_warn(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.WARNING, "bogrape"):
@@ -220,7 +222,7 @@ def test_the_value_to_beat_is_the_best_of_all_observations_in_the_space(
     known = observations(80)
     outside = [(g, sign * (v - 100)) for g, v in known if not space.contains(g)]
     inside = [(g, sign * v) for g, v in known if space.contains(g)]
-    assert len(outside) > MOST  # all the best, and the only ones a choice by value would keep
+    assert len(outside) > MOST  # the best values; a choice by value alone would keep only these
     study.add_all(inside + outside)
     study.ask()
     fitted = study._asking.planner._fit(list(study.trials[:-1])).posterior.model
@@ -260,11 +262,11 @@ def test_asking_again_computes_neither_keys_nor_membership_of_old_trials(
     monkeypatch.setattr(GraphSpace, "contains_each", membership)
     last = study.ask()
     assert last.origin == "proposal"
-    assert study.trials[60].graph in looked_at  # complete since
+    assert study.trials[60].graph in looked_at  # completed since
     assert not old.intersection(map(id, looked_at))
 
 
-def test_a_name_that_rules_give_is_worked_out_once_per_graph(
+def test_an_identity_that_rules_decide_is_computed_once_per_graph(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     named = GraphSpace(nodes=["a", "b", "c"])
@@ -274,7 +276,7 @@ def test_a_name_that_rules_give_is_worked_out_once_per_graph(
     monkeypatch.setattr(Graph, "to_json", lambda g: texts.append(g) or written(g))
     assert named.identity(graph) == named.identity(graph) == written(graph)
     assert len(texts) == 1
-    assert GraphSpace(3).identity(graph) == graph.canonical_key()  # another space, another name
+    assert GraphSpace(3).identity(graph) == graph.canonical_key()  # other spaces use other keys
     again = pickle.loads(pickle.dumps(named))
     assert again == named
     assert again.identity(graph) == named.identity(graph)
@@ -291,7 +293,7 @@ def test_local_search_begins_from_the_best_and_the_latest(monkeypatch: pytest.Mo
     assert study._asking.planner._starts(trials[:10]) is None
 
 
-def test_only_the_last_excluded_graphs_are_where_a_search_begins(
+def test_a_search_begins_from_the_last_excluded_graphs_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     portfolio: Any = sys.modules[propose.__module__]
@@ -308,7 +310,7 @@ def test_only_the_last_excluded_graphs_are_where_a_search_begins(
     assert begun == [graphs[-7:], graphs[:2]]
 
 
-# -- many at once -----------------------------------------------------------------------------
+# -- many graphs at once ----------------------------------------------------------------------
 
 
 @settings(max_examples=40)
@@ -318,7 +320,7 @@ def test_membership_of_many_graphs_is_that_of_each(graphs: list[Graph]) -> None:
         assert space.contains_each(graphs).tolist() == [space.contains(g) for g in graphs]
 
 
-def test_ties_are_broken_alike_however_many_graphs_are_compared_at_a_time(
+def test_ties_are_broken_the_same_way_for_any_number_of_graphs_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     graphs = GraphSpace((4, 6), labels=2).sample(60, seed=1, distinct=True)

@@ -1,4 +1,4 @@
-"""Studies whose values come with their noise: told, stored, imported, and seen by the model."""
+"""Studies whose values come with their noise: telling, storage, import, and the model."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_noise_is_kept_on_a_postgresql_server(postgresql_schema: str) -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_files_without_noise_are_migrated_and_take_some(version: int, tmp_path: Path) -> None:
+def test_files_without_noise_are_migrated_and_accept_noise(version: int, tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "old.db")
     connection.executescript((DATA / f"schema_v{version}.sql").read_text(encoding="utf-8"))
     connection.close()
@@ -67,7 +67,7 @@ def test_files_without_noise_are_migrated_and_take_some(version: int, tmp_path: 
     assert [trial.noise for trial in again.trials if trial.value == 5.0] == [0.5]
 
 
-def test_noise_that_somebody_changed_in_the_file_is_noticed(tmp_path: Path) -> None:
+def test_noise_changed_in_the_file_is_noticed(tmp_path: Path) -> None:
     told(f"sqlite:///{tmp_path}/study.db").storage.close()  # type: ignore[attr-defined]
     connection = sqlite3.connect(tmp_path / "study.db")
     connection.execute("UPDATE bogrape_trials SET noise = 0.01 WHERE number = 0")
@@ -93,12 +93,12 @@ def test_telling_the_same_again_changes_nothing_and_other_noise_is_refused() -> 
     assert study.tell(0, 0.0, noise=0.25) == study.trials[0]
     assert study.tell(0, 0.0) == study.trials[0]
     with pytest.raises(
-        StudyError, match=r"0\.0 with noise 0\.25 already, got 0\.0 with noise 0\.5"
+        StudyError, match=r"already has the value 0\.0 with noise 0\.25, got 0\.0 with noise 0\.5"
     ):
         study.tell(0, 0.0, noise=0.5)
 
 
-def test_corrections_keep_the_noise_unless_they_bring_another() -> None:
+def test_corrections_keep_the_noise_unless_they_give_another() -> None:
     study = told()
     assert study.correct(0, 3.0).noise == 0.25
     assert study.correct(0, 3.0, noise=0.5).noise == 0.5
@@ -108,7 +108,7 @@ def test_corrections_keep_the_noise_unless_they_bring_another() -> None:
     assert before == [(0.0, 0.25), (3.0, 0.25), (3.0, 0.5), (3.0, None)]
 
 
-def test_observations_bring_their_noise_and_move_to_another_study_with_it() -> None:
+def test_observations_keep_their_noise_when_moved_to_another_study() -> None:
     study, graphs = told(), SPACE.sample(3, seed=5)
     study.add(graphs[0], 1.5, noise=0.125)
     study.add_all([(graphs[1], 2.0), (graphs[2], 3.0, 0.5), (graphs[0], 1.0, None)])
@@ -119,16 +119,16 @@ def test_observations_bring_their_noise_and_move_to_another_study_with_it() -> N
     np.testing.assert_array_equal(new.noise, noise)
 
 
-def test_of_a_graph_that_was_measured_often_the_accurate_values_count_most() -> None:
+def test_accurate_values_of_a_repeated_graph_have_more_weight() -> None:
     study, (one, other) = Study(SPACE), SPACE.sample(2, seed=5, distinct=True)
     study.add_all([(one, 0.0, 100.0), (one, 4.0, 1.0), (other, 3.0, 1.0)])
     assert study.best.graph == other  # 400 / 101 against 3; the plain mean of the first is 2
-    study.add(other, 5.0)  # nobody knows how accurate: a plain mean of 4 against 3.96
+    study.add(other, 5.0)  # of unknown noise: a plain mean of 4 against 3.96
     assert study.best.graph == one
 
 
 @pytest.mark.parametrize("noise", [-1.0, math.inf, "0.1", True, [0.1]])
-def test_what_is_no_variance_is_refused_and_changes_nothing(noise: Any) -> None:
+def test_noise_that_is_not_a_variance_is_refused_and_changes_nothing(noise: Any) -> None:
     study = Study(SPACE)
     trial, graph = study.ask(), SPACE.sample(1, seed=5)[0]
     with pytest.raises(InvalidInputError, match="variance of the value"):
@@ -148,7 +148,7 @@ def measured(graph: Graph) -> Measurement:
 
 
 @pytest.mark.parametrize("executor", [None, "process"])
-def test_an_objective_may_tell_the_noise_of_its_value(executor: str | None) -> None:
+def test_an_objective_may_return_the_noise_of_its_value(executor: str | None) -> None:
     study = minimize(
         measured, SPACE, n_iterations=0, n_initial=3, executor=executor, progress=False
     )
@@ -156,7 +156,7 @@ def test_an_objective_may_tell_the_noise_of_its_value(executor: str | None) -> N
     assert [trial.value for trial in study.trials] == [t.graph.n_edges for t in study.trials]
 
 
-def test_a_measurement_that_is_none_is_an_outcome_without_a_value() -> None:
+def test_an_invalid_measurement_is_an_outcome_without_a_value() -> None:
     graph = SPACE.sample(1)[0]
     for wrong in (Measurement(math.nan, 0.1), Measurement(1.0, -0.1), (1.0, 0.1)):
         assert evaluate(lambda _, wrong=wrong: wrong, graph).kind == "not a value"
@@ -192,13 +192,13 @@ class Remembers:
 
 
 class Ignores(Remembers):
-    """A surrogate that takes none."""
+    """A surrogate that does not take noise."""
 
     def fit(self, graphs: Sequence[Graph], y: np.ndarray) -> None:  # type: ignore[override]
         super().fit(graphs, y)
 
 
-def test_a_surrogate_of_your_own_is_given_the_noise_if_it_takes_it(
+def test_a_user_defined_surrogate_is_given_the_noise_if_it_takes_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     Remembers.seen.clear()

@@ -1,4 +1,4 @@
-"""Studies with parts of your own: asked and told, stored by import path, reopened, reported."""
+"""Studies with user-defined parts: asked and told, stored by import path, reopened, reported."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def filled(storage: str | None, n: int = 6, **parts: Any) -> Study:
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_a_stored_study_opens_again_and_goes_on(name: str, tmp_path: Path) -> None:
+def test_a_stored_study_can_be_reopened_and_continued(name: str, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/study.db"
     study = filled(url, **PARTS[name])
     assert study.trials[-1].certificate["status"] == "optimal"
@@ -68,7 +68,7 @@ def test_a_study_is_the_same_whether_it_was_interrupted_or_not(tmp_path: Path) -
     assert [t.graph for t in study.trials] == [t.graph for t in once.trials]
 
 
-def test_a_batch_with_a_surrogate_of_your_own_has_different_graphs() -> None:
+def test_a_batch_with_a_user_defined_surrogate_has_different_graphs() -> None:
     study = filled(None, 5, surrogate=Neighbours(2))
     asked = study.ask(3)
     assert len({trial.graph.canonical_key() for trial in asked}) == 3
@@ -114,7 +114,7 @@ def test_a_study_whose_kernel_is_gone_says_so_in_one_line(stored: Any, message: 
     assert "\n" not in str(caught.value)
 
 
-def test_what_cannot_be_found_again_is_refused_by_a_file_and_works_in_memory(
+def test_parts_without_an_import_path_are_refused_by_a_file_and_work_in_memory(
     tmp_path: Path,
 ) -> None:
     class Local(Neighbours):
@@ -142,12 +142,12 @@ def test_parts_may_be_named_by_import_path() -> None:
         StudySettings(space=SPACE, acquisition="own_parts:Constant")
 
 
-def test_references_lead_back() -> None:
+def test_references_are_resolved_to_the_same_objects() -> None:
     for thing in (Gaussian(0.7), Neighbours, Optimist(), uncertain_middle):
         assert resolve(json.loads(json.dumps(reference_to(thing, "part"))), "part") == thing
 
 
-def test_settings_that_make_no_sense_are_refused_at_once() -> None:
+def test_invalid_parts_are_refused_at_once() -> None:
     with pytest.raises(InvalidInputError, match="expected a surrogate with fit"):
         Study(SPACE, surrogate=3)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="expected an instance of a kernel"):
@@ -158,7 +158,7 @@ def test_settings_that_make_no_sense_are_refused_at_once() -> None:
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_a_report_says_what_can_be_said(name: str) -> None:
+def test_a_report_shows_effects_only_for_gaussian_processes(name: str) -> None:
     study = filled(None, 9, **PARTS[name])
     page = report_html(study)
     assert "your_own" in page
@@ -167,7 +167,7 @@ def test_a_report_says_what_can_be_said(name: str) -> None:
     assert "Predictions of left-out graphs are off by" in page
 
 
-def test_the_report_compares_predictions_of_a_surrogate_with_what_came_out() -> None:
+def test_the_report_compares_predictions_of_a_surrogate_with_measured_values() -> None:
     from bogrape.report.survey import Survey
 
     study = filled(None, 9, surrogate=Neighbours(2))
@@ -180,7 +180,7 @@ def test_the_report_compares_predictions_of_a_surrogate_with_what_came_out() -> 
     assert Survey(study).plane.shape == (9, 2)
 
 
-def test_maximising_turns_the_values_of_a_surrogate_round() -> None:
+def test_maximising_negates_the_values_of_a_surrogate() -> None:
     def negative(graph: Any) -> float:
         return -value(graph)
 
@@ -262,7 +262,7 @@ def test_parts_defined_in_a_script_are_proved_stored_killed_and_reopened(
     assert lines[3] == "3 optimal\n"
     began = time.monotonic()
     rest = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True).stdout
-    assert time.monotonic() - began < 60  # workers that cannot load a script must not be waited for
+    assert time.monotonic() - began < 60  # does not wait for workers that cannot load a script
     assert rest.startswith("4 optimal\n5 optimal\n")
     with pytest.raises(StudyError, match=r"was defined in the script mine\.py, and this is"):
         Study.load(url)

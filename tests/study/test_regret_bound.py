@@ -1,4 +1,4 @@
-"""The regret bound against brute force over all graphs, and what stops by it."""
+"""The regret bound against brute force over all graphs, and stopping by it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bogrape.report.regret import regret_in_words
 from bogrape.report.survey import Survey
 
 SPACE = GraphSpace(5, labels=2)
-KAPPA = 1.959963984540054  # both tails of a normal distribution together hold 5 %
+KAPPA = 1.959963984540054  # both tails of a normal distribution together have 5 %
 
 
 def value_of(graph: Graph) -> float:
@@ -53,7 +53,7 @@ def test_the_bound_is_the_difference_of_limits_over_all_graphs(kernel: str, dire
     assert found.status == "optimal"
     assert found.kappa == pytest.approx(KAPPA)
     assert float(found) == pytest.approx(upper - lower, abs=1e-5)
-    assert found.value >= upper - lower - 1e-9  # never less, for all rounding
+    assert found.value >= upper - lower - 1e-9  # never less, in spite of rounding
     assert found.observed == pytest.approx(sign * upper)
     assert found.space == pytest.approx(sign * lower, abs=1e-5)
     best = study.trials[found.trial].graph
@@ -65,14 +65,14 @@ def test_the_bound_is_the_difference_of_limits_over_all_graphs(kernel: str, dire
     assert "without noise" in found.assumptions
 
 
-def test_more_confidence_and_more_graphs_at_once_make_it_wider() -> None:
+def test_more_confidence_and_more_graphs_at_once_increase_the_bound() -> None:
     study = told_study()
     wide = study.regret_bound(0.95, n_graphs=100)
     assert study.regret_bound(0.5).value < study.regret_bound(0.95).value < wide.value
     assert wide.kappa == pytest.approx(3.4808, abs=1e-3)  # of one tail with 0.00025
 
 
-def test_a_space_that_is_used_up_leaves_only_the_doubt_about_observed_graphs() -> None:
+def test_in_an_exhausted_space_only_the_uncertainty_of_observed_graphs_remains() -> None:
     space = GraphSpace(4)
     study = Study(space, n_initial=2, noise=1e-6, kernel="ssp", restarts=1, acquisition=LCB(1.0))
     for graph in space.enumerate():
@@ -90,18 +90,18 @@ def test_without_a_proof_the_bound_is_infinite_and_says_so() -> None:
         assert found.value == math.inf
         assert "no limit on how much better" in str(found)
         assert found.to_dict()["value"] is None
-    else:  # the space is small: what is left of it may be settled without any time
+    else:  # the space is small: the remainder may be settled without any time
         assert found.value >= study.regret_bound().value - 1e-6
 
 
-def test_a_model_that_is_not_calibrated_is_named_and_stops_nothing(
+def test_a_model_that_is_not_calibrated_is_reported_and_does_not_stop_a_run(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     graphs = SPACE.sample(30, seed=2, distinct=True)
     rng = np.random.default_rng(0)
 
     def study_of_noise() -> Study:
-        # noise is said to be tiny, and values are pure noise with far more graphs than counts
+        # noise is set to be tiny, but values are pure noise, of far more graphs than counts
         study = Study(
             SPACE, kernel="ssp", noise=1e-6, alpha=1e-3, beta=1e-3, n_initial=2, n_evaluations=500
         )
@@ -164,7 +164,7 @@ def test_a_run_stops_once_the_bound_is_small_and_records_the_curve() -> None:
     assert study.best.value - best <= 0.05
 
 
-def test_a_rule_of_ones_own_stops_a_run() -> None:
+def test_a_user_defined_criterion_stops_a_run() -> None:
     study = minimize(
         value_of,
         SPACE,
@@ -178,12 +178,12 @@ def test_a_rule_of_ones_own_stops_a_run() -> None:
 
 
 @pytest.mark.parametrize("confidence", [0, 1, 2.0, True, "high", math.nan])
-def test_confidence_that_is_none_is_refused(confidence: Any) -> None:
+def test_an_invalid_confidence_is_refused(confidence: Any) -> None:
     with pytest.raises(InvalidInputError, match="confidence"):
         told_study(3).regret_bound(confidence)
 
 
-def test_what_a_bound_cannot_be_had_for_is_refused() -> None:
+def test_studies_without_a_regret_bound_say_so() -> None:
     with pytest.raises(StudyError, match="two complete trials"):
         Study(SPACE).regret_bound()
     several = Study(SPACE, properties={"a": "minimize", "b": "maximize"})

@@ -1,4 +1,4 @@
-"""One settings object: complete, checked once, stored, and the same from every door."""
+"""One settings object: complete, checked once, stored, and the same from every interface."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from own_parts import Neighbours
 SPACE = GraphSpace(5, labels=2)
 PAPER: dict[str, Any] = {**PRESETS["paper"], "acquisition": "lcb"}
 PROPERTIES: dict[str, Any] = {"properties": {"a": "minimize", "b": "maximize"}}
-# A value other than the default for each setting, with what it needs beside it.
+# A value other than the default for each setting, with the settings that it requires.
 OTHER: dict[str, dict[str, Any]] = {
     "kernel": {"kernel": "esp"},
     "surrogate": {"surrogate": Neighbours},
@@ -51,9 +51,9 @@ OTHER: dict[str, dict[str, Any]] = {
     "failures": {"failures": "ignore"},
     "replicates": {"replicates": True},
 }
-SEVERAL = ("properties", "combine", "reference")  # they come with others
+SEVERAL = ("properties", "combine", "reference")  # these depend on each other
 each = pytest.mark.parametrize("name", OTHER)
-# What a call is about, and what a study works out by itself, is no setting.
+# Parameters that belong to one call, or that a study works out by itself, are not settings.
 OF_THE_CALL = {
     GraphGP.__init__: {"self", "n_labels", "space"},
     GraphGP.fit: {"self", "graphs", "y", "to_beat", "start"},
@@ -70,7 +70,7 @@ OF_THE_CALL = {
         "watch",
     },
 }
-# The settings of a study made before it could choose the others, as they lie in databases.
+# The settings of a study made before the others existed, as databases store them.
 FIRST = {
     "kernel": "ssp",
     "noise": 1e-6,
@@ -109,7 +109,7 @@ def test_keyword_arguments_and_settings_have_the_same_names_and_types() -> None:
     settings = get_type_hints(StudySettings)
     assert settings.pop("space") is GraphSpace
     assert get_type_hints(StudyOptions) == {**settings, "preset": Preset | None}
-    assert tuple(OTHER) == SETTING_NAMES  # what follows is about all of them
+    assert tuple(OTHER) == SETTING_NAMES  # the tests below cover all settings
 
 
 @each
@@ -154,7 +154,7 @@ def test_every_setting_reaches_the_fit_and_the_proposal(
     if name == "time_limit":
         assert 7.0 < given[name] <= 7.5
     elif name == "seed":
-        assert given[name] == study._asking.chance(4, 0)[0]  # each proposal has a seed of its own
+        assert given[name] == study._asking.chance(4, 0)[0]  # each proposal has its own seed
     elif name in given:
         assert given[name] == OTHER[name][name]
 
@@ -179,7 +179,7 @@ def test_a_study_solves_the_program_with_its_options(tmp_path: Path) -> None:
     assert path.exists()
 
 
-# -- the same from every door -----------------------------------------------------------------
+# -- the same from every interface ------------------------------------------------------------
 
 
 @each
@@ -238,7 +238,7 @@ def as_toml(value: Any) -> str:
 
 
 @each
-def test_a_study_file_says_every_setting(name: str, tmp_path: Path) -> None:
+def test_a_study_file_can_have_every_setting(name: str, tmp_path: Path) -> None:
     other = OTHER[name]
     in_words = {
         "acquisition": {"acquisition": "ei", "xi": 0.5},
@@ -253,7 +253,7 @@ def test_a_study_file_says_every_setting(name: str, tmp_path: Path) -> None:
         assert read_study_file(study_file(tmp_path), given).settings == expected
 
 
-def test_the_command_line_goes_before_the_study_file(tmp_path: Path) -> None:
+def test_the_command_line_overrides_the_study_file(tmp_path: Path) -> None:
     path = study_file(tmp_path, "noise = 0.5", "seed = 4")
     settings = read_study_file(path, ["noise=fit", "clip=none", "kernel = esp"]).settings
     assert (settings.noise, settings.clip, settings.kernel) == ("fit", None, "esp")
@@ -313,7 +313,7 @@ def test_a_study_names_the_nearest_argument(wrong: dict[str, Any], near: str) ->
         ({"solver": "cplex", "method": "mip"}, "unknown solver 'cplex'.*scip, gurobi"),
     ],
 )
-def test_what_makes_no_sense_is_refused_before_anything_is_asked(
+def test_invalid_settings_are_refused_before_anything_is_asked(
     wrong: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(InvalidInputError, match=words):
@@ -324,7 +324,7 @@ def test_what_makes_no_sense_is_refused_before_anything_is_asked(
     assert study.settings == StudySettings(space=SPACE)
 
 
-def test_propose_refuses_choices_that_the_method_would_not_look_at() -> None:
+def test_propose_refuses_options_that_the_method_would_ignore() -> None:
     graphs = SPACE.sample(3, distinct=True)
     gp = GraphGP().fit(graphs, [1.0, 2.0, 3.0])
     with pytest.raises(InvalidInputError, match="solver applies to method 'mip' only"):
@@ -340,7 +340,7 @@ def first_study() -> Study:
     return Study.load(storage)
 
 
-def test_a_study_of_an_earlier_version_goes_on_as_it_was() -> None:
+def test_a_study_of_an_earlier_version_keeps_its_settings() -> None:
     settings = first_study().settings
     model = settings.new_model()
     assert (model.restarts, model.clip, model.most_observations) == (5, 1e3, 1000)
@@ -403,7 +403,7 @@ positive = st.floats(1e-6, 1e6)
         },
     )
 )
-def test_settings_come_back_from_json_as_they_were(chosen: dict[str, Any]) -> None:
+def test_settings_survive_json(chosen: dict[str, Any]) -> None:
     if chosen.get("beta") is not None:
         chosen = {"kernel": "ssp", **chosen}  # rbf has no such amplitude
     settings = StudySettings(space=SPACE, **chosen)
@@ -412,6 +412,6 @@ def test_settings_come_back_from_json_as_they_were(chosen: dict[str, Any]) -> No
     assert settings.differences(StudySettings.from_dict(json.loads(text))) == []
 
 
-def test_a_cap_is_refused_with_several_properties_where_large_may_be_good() -> None:
+def test_a_cap_is_refused_with_several_properties() -> None:
     with pytest.raises(InvalidInputError, match="cap is for studies of one value"):
         StudySettings(space=SPACE, cap=3.0, **PROPERTIES)

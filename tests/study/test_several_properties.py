@@ -1,4 +1,4 @@
-"""Studies of several properties: what is told is kept, modelled part by part, and searched."""
+"""Studies of several properties: storage, one model per property, and proposals."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 # -- telling ----------------------------------------------------------------------------------
 
 
-def test_what_was_told_is_there_after_reopening(storage: Any) -> None:
+def test_told_values_are_kept_after_reopening(storage: Any) -> None:
     study = Study(SPACE, storage, **QUICK, **PARETO)
     trial = study.ask()
     told = study.tell(trial, {"edges": 7, "path": np.float64(4.5)}, noise={"path": 0.25})
@@ -60,7 +60,7 @@ def test_what_was_told_is_there_after_reopening(storage: Any) -> None:
     assert again.noise == [{"path": 0.25}]
 
 
-def test_parts_of_a_measurement_may_come_one_after_another(storage: Any) -> None:
+def test_properties_may_be_told_one_after_another(storage: Any) -> None:
     study = Study(SPACE, storage, **QUICK, **SCORE)
     trial = study.ask()
     half = study.tell(trial, {"edges": 8.0, "path": None})
@@ -78,7 +78,7 @@ def test_parts_of_a_measurement_may_come_one_after_another(storage: Any) -> None
 
 def test_other_values_are_refused_and_corrections_are_kept(storage: Any) -> None:
     study = observed(3, storage, **PARETO)
-    with pytest.raises(StudyError, match=r"trial 0 has edges = .* already, got 99"):
+    with pytest.raises(StudyError, match=r"trial 0 already has edges = .*, got 99"):
         study.tell(0, {"edges": 99})
     before = dict(study.trials[0].values)
     fixed = study.correct(0, {"edges": 3.5}, noise={"edges": 0.1}, reason="a typo")
@@ -117,7 +117,7 @@ def test_other_values_are_refused_and_corrections_are_kept(storage: Any) -> None
         ({"edges": 1.0}, {"edges": -0.1}, "noise must be the variance"),
     ],
 )
-def test_what_is_no_measurement_is_refused_with_a_reason(
+def test_invalid_measurements_are_refused_with_a_reason(
     value: Any, noise: Any, reason: str
 ) -> None:
     study = Study(SPACE, **QUICK, **PARETO)
@@ -144,7 +144,7 @@ def test_a_study_of_one_value_takes_no_properties() -> None:
 
 def test_the_front_is_that_of_all_measured_graphs(storage: Any) -> None:
     study = observed(10, storage, **PARETO)
-    study.tell(study.ask(), {"edges": 1000.0})  # not measured in full: nobody knows
+    study.tell(study.ask(), {"edges": 1000.0})  # not measured in full
     expected = {
         trial.id
         for trial in study.trials[:10]
@@ -175,7 +175,7 @@ def test_repeats_of_a_graph_count_by_their_mean() -> None:
     assert [trial.id for trial in study.pareto_front] == [2]
 
 
-def test_graphs_outside_the_space_are_on_no_front_as_long_as_there_are_others() -> None:
+def test_graphs_outside_the_space_are_on_the_front_only_if_there_are_no_others() -> None:
     study = Study(SPACE, **QUICK, **PARETO)
     large = GraphSpace(8, labels=2).sample(1, seed=1)[0]
     study.add(large, {"edges": 20.0, "path": 1.0})
@@ -184,7 +184,7 @@ def test_graphs_outside_the_space_are_on_no_front_as_long_as_there_are_others() 
     assert [trial.id for trial in study.pareto_front] == [1]
 
 
-def test_other_weights_give_other_scores_to_the_trials_there_are(storage: Any) -> None:
+def test_changed_weights_change_the_scores_of_existing_trials(storage: Any) -> None:
     study = observed(6, storage, **SCORE)
     before = [trial.value for trial in study.trials]
     study.change(properties={"edges": Linear(5, 12, 9.0), "path": Gaussian(4.5, 0.5)})
@@ -194,7 +194,7 @@ def test_other_weights_give_other_scores_to_the_trials_there_are(storage: Any) -
     assert after == [goals.score(trial.values) for trial in study.trials]
     assert before != after
     assert [trial.value for trial in Study.load(storage).trials] == after
-    study.correct(0, {"edges": 11.0})  # with the old score known nowhere any more
+    study.correct(0, {"edges": 11.0})  # the old score is no longer stored
     assert study.best.value == max(trial.value for trial in study.trials)  # type: ignore[type-var]
     study.change(properties=PARETO["properties"], combine="pareto")
     assert {trial.value for trial in study.trials} == {None}
@@ -216,7 +216,7 @@ def test_other_weights_give_other_scores_to_the_trials_there_are(storage: Any) -
     ],
     ids=["front", "front-of-three", "geometric", "mean-lcb", "sum"],
 )
-def test_proposals_are_new_and_say_what_is_predicted(settings: dict[str, Any]) -> None:
+def test_proposals_are_new_and_have_predictions(settings: dict[str, Any]) -> None:
     def every(graph: Graph) -> dict[str, float]:
         known = {**values(graph), "ones": float(graph.labels.sum())}
         return {name: known[name] for name in settings["properties"]}
@@ -236,7 +236,7 @@ def test_proposals_are_new_and_say_what_is_predicted(settings: dict[str, Any]) -
     assert len({trial.graph.canonical_key() for trial in study.trials}) == 7
 
 
-def test_each_property_has_a_model_of_the_trials_that_have_it() -> None:
+def test_each_property_has_a_model_fitted_to_the_trials_that_have_it() -> None:
     study = observed(8, **PARETO, noise=1e-4, kernel="sp")
     study.tell(study.ask(), {"edges": 9.0})
     complete = list(study.trials)
@@ -263,7 +263,7 @@ def test_the_noise_of_a_property_reaches_its_model() -> None:
     assert std(4.0) > 2 * std(None)
 
 
-def test_too_little_for_a_model_means_a_random_graph() -> None:
+def test_with_too_few_values_for_a_model_a_random_graph_is_proposed() -> None:
     study = Study(SPACE, **{**QUICK, "n_initial": 2}, **PARETO)
     for name in ("edges", "path"):
         trial = study.ask()
@@ -273,7 +273,7 @@ def test_too_little_for_a_model_means_a_random_graph() -> None:
         study.predict(SPACE.sample(1))
 
 
-def test_the_same_seed_gives_the_same_graphs_also_after_a_stop(tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_graphs_even_after_an_interruption(tmp_path: Path) -> None:
     def run(study: Study, n: int) -> Study:
         for _ in range(n):
             trial = study.ask()
@@ -287,7 +287,7 @@ def test_the_same_seed_gives_the_same_graphs_also_after_a_stop(tmp_path: Path) -
     assert [t.graph for t in rest.trials] == [t.graph for t in whole.trials]
 
 
-def test_a_batch_holds_different_graphs() -> None:
+def test_a_batch_has_different_graphs() -> None:
     batch = observed(8, **PARETO).ask(3)
     assert isinstance(batch, list)
     assert len({trial.graph.canonical_key() for trial in batch}) == 3
@@ -328,10 +328,10 @@ def test_an_objective_returns_its_properties_by_name(executor: str) -> None:
         (lambda _: 3.0, PARETO, "not a value: expected the values of edges, path by name"),
         (lambda _: {"edges": np.nan}, PARETO, "not a value: property 'edges'"),
         (lambda _: {}, PARETO, "not a value: .*names of properties"),
-        (values, {}, "not a value: .*several says what is wanted of each"),
+        (values, {}, "not a value: .*create the study with a goal for each"),
     ],
 )
-def test_what_does_not_fit_the_study_is_a_failed_trial(
+def test_results_that_do_not_fit_the_study_are_failed_trials(
     objective: Callable[[Graph], Any], settings: dict[str, Any], reason: str
 ) -> None:
     study = minimize(
@@ -369,14 +369,12 @@ def test_a_measurement_carries_the_noise_of_properties() -> None:
         ({"properties": ["edges", "path"]}, "at least two properties"),
     ],
 )
-def test_settings_that_do_not_go_together_are_refused(
-    settings: dict[str, Any], reason: str
-) -> None:
+def test_incompatible_settings_are_refused(settings: dict[str, Any], reason: str) -> None:
     with pytest.raises(InvalidInputError, match=reason):
         Study(SPACE, **settings)
 
 
-def test_studies_of_other_properties_are_other_studies(tmp_path: Path) -> None:
+def test_a_study_is_not_reopened_with_other_properties(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/study.db"
     study = Study(SPACE, url, **PARETO)
     assert Study(SPACE, url, **PARETO).settings == study.settings
@@ -396,7 +394,7 @@ def database(path: Path, version: int) -> str:
 
 
 @pytest.mark.parametrize("version", range(1, 4))
-def test_older_files_take_studies_of_several_properties(version: int, tmp_path: Path) -> None:
+def test_older_files_accept_studies_of_several_properties(version: int, tmp_path: Path) -> None:
     url = database(tmp_path / "study.db", version)
     before = Study.load(url, "kept").trials
     study = Study(SPACE, url, "several", **QUICK, **PARETO)
@@ -409,7 +407,7 @@ def test_older_files_take_studies_of_several_properties(version: int, tmp_path: 
     connection.close()
 
 
-def test_a_stored_file_of_this_schema_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_a_stored_file_of_this_schema_is_read_correctly(tmp_path: Path) -> None:
     study = Study.load(database(tmp_path / "study.db", 4), "several")
     assert study.settings.goals == Goals(
         {"qed": "maximize", "sa": "minimize"}, "pareto", {"qed": 0, "sa": 10}
@@ -435,7 +433,7 @@ def test_a_stored_file_of_this_schema_is_read_as_it_was_written(tmp_path: Path) 
         '{"values":{"edges":7.0}}',
     ],
 )
-def test_hostile_properties_are_refused_even_with_a_fitting_checksum(
+def test_hostile_properties_are_refused_even_with_a_matching_checksum(
     text: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "study.db"
@@ -484,7 +482,7 @@ def test_properties_can_be_rescued(tmp_path: Path) -> None:
     assert found.is_complete
 
 
-def test_two_processes_that_tell_different_parts_lose_none(tmp_path: Path) -> None:
+def test_two_processes_that_tell_different_properties_lose_none(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/study.db"
     one = Study(SPACE, url, **QUICK, **PARETO)
     trial = one.ask()

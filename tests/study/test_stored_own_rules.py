@@ -1,4 +1,4 @@
-"""Studies with rules of the user's own: stored, killed, reopened, or told what is missing."""
+"""Studies with user-defined rules: stored, killed, reopened; missing rules are named."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bogrape.constraints import Rule, register_rule, registry, rule_from_dict
 from bogrape.errors import BoGrapeError, InvalidInputError, InvalidSpaceError, UnsupportedError
 from bogrape.graph import Graph
 
-# A script with a rule of its own, without main guard; run again, it goes on where it was.
+# A script with its own rule and without a main guard; run again, it continues its study.
 SCRIPT = '''
 import json, os, signal, sys
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ def _run(script: Path, *arguments: str, **environment: str) -> subprocess.Comple
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills itself by a signal")
-def test_a_script_with_a_rule_of_its_own_is_killed_and_goes_on(tmp_path: Path) -> None:
+def test_a_killed_script_with_its_own_rule_continues(tmp_path: Path) -> None:
     script, storage = tmp_path / "bipartite.py", f"sqlite:///{tmp_path / 'study.db'}"
     script.write_text(SCRIPT)
     first = _run(script, storage, "3", "killed")
@@ -139,7 +139,7 @@ print(json.dumps(out))
     ("how", "kernels"),
     [("script", ["ssp", "sp", "essp", "esp"]), ("-c", ["ssp"])],  # -c is like a notebook: no file
 )
-def test_rules_of_a_script_are_proved_by_the_default_method_and_equal_brute_force(
+def test_the_default_method_is_exact_under_rules_of_a_script(
     tmp_path: Path, how: str, kernels: list[str]
 ) -> None:
     (tmp_path / "planar.py").write_text(PROVED)
@@ -225,7 +225,7 @@ def test_a_registered_rule_stands_in_for_one_that_cannot_be_found(path: str) -> 
 
 
 @pytest.mark.usefixtures("_own_module")
-def test_a_class_of_that_name_in_another_script_is_not_taken_for_the_rule(
+def test_a_class_of_the_same_name_in_another_script_is_not_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import odd_rules
@@ -251,14 +251,16 @@ def test_a_class_of_that_name_in_another_script_is_not_taken_for_the_rule(
         ({"rule": "__main__:"}, "register"),
     ],
 )
-def test_what_is_no_rule_is_refused_with_the_reason(data: dict[str, Any], message: str) -> None:
+def test_data_that_is_not_a_rule_is_refused_with_the_reason(
+    data: dict[str, Any], message: str
+) -> None:
     with pytest.raises(InvalidSpaceError, match=message):
         rule_from_dict(data)
 
 
 @pytest.mark.usefixtures("_own_module")
-def test_a_study_file_names_rules_of_modules_beside_it(tmp_path: Path) -> None:
-    """Read in a process of its own: the folder of the study file is not on the path here."""
+def test_a_study_file_names_rules_of_modules_in_its_folder(tmp_path: Path) -> None:
+    """Runs in another process, since the folder of the study file is not on the path here."""
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     (folder / "beside.py").write_text(MODULE)
@@ -277,7 +279,7 @@ def test_a_study_file_names_rules_of_modules_beside_it(tmp_path: Path) -> None:
 
 @dataclass(frozen=True)
 class Weighted(Rule):
-    """A parameter that JSON does not know."""
+    """A rule with a parameter that JSON cannot represent."""
 
     weight: complex = 1j
 
@@ -291,7 +293,7 @@ def test_a_parameter_that_cannot_be_stored_is_refused_when_a_study_is_stored(
     space = GraphSpace(4, rules=[Weighted()])
     with pytest.raises(UnsupportedError, match="parameters that can be stored"):
         Study(space, f"sqlite:///{tmp_path / 'study.db'}")
-    assert Study(space).ask().graph.n_nodes == 4  # in memory it need not be
+    assert Study(space).ask().graph.n_nodes == 4  # in memory nothing is stored
 
 
 def test_only_classes_can_be_registered() -> None:

@@ -1,4 +1,4 @@
-"""Asking, telling, failing, adding: what a study promises, in memory and in a file."""
+"""Asking, telling, failing, adding: guarantees of a study, in memory and in a database."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def fill(study: Study, n: int) -> Study:
     return study
 
 
-# -- the usual course -------------------------------------------------------------------------
+# -- asking and telling -----------------------------------------------------------------------
 
 
-def test_a_study_asks_and_is_told(storage: Any) -> None:
+def test_a_study_proposes_and_records_graphs(storage: Any) -> None:
     study = fill(new_study(storage), 6)
     assert [trial.id for trial in study.trials] == list(range(6))
     assert [trial.origin for trial in study.trials] == ["initial"] * 4 + ["proposal"] * 2
@@ -105,7 +105,7 @@ def test_graphs_under_evaluation_are_not_given_out_again(storage: Any) -> None:
     assert len(keys) == 9
 
 
-def test_an_initial_design_asked_for_at_once_is_completed_by_random_graphs() -> None:
+def test_a_batch_larger_than_the_initial_design_is_completed_by_random_graphs() -> None:
     batch = new_study().ask(6)
     assert isinstance(batch, list)
     assert [trial.origin for trial in batch] == ["initial"] * 4 + ["random"] * 2
@@ -161,7 +161,7 @@ def test_a_study_in_memory_can_be_opened_again_from_its_storage() -> None:
     assert Study.load(study.storage).trials == study.trials
 
 
-def test_an_acquisition_of_ones_own_works_in_memory_and_is_refused_by_a_file(
+def test_a_local_acquisition_function_works_in_memory_and_is_refused_by_a_file(
     tmp_path: Path,
 ) -> None:
     def own(mean: Any, std: Any, best: float) -> Any:  # noqa: ARG001
@@ -187,13 +187,15 @@ def test_telling_another_value_is_refused_and_changes_nothing(storage: Any) -> N
     study = new_study(storage)
     trial = study.ask()
     told = study.tell(trial, 1.5)
-    with pytest.raises(StudyError, match=r"has the value 1\.5 already, got 2\.5"):
+    with pytest.raises(StudyError, match=r"already has the value 1\.5, got 2\.5"):
         study.tell(trial, 2.5)
     assert study.trials == (told,)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, None, "1", True, [1.0]], ids=str)
-def test_a_value_that_is_none_is_refused_and_the_trial_stays_pending(value: Any) -> None:
+def test_a_value_that_is_not_a_finite_number_is_refused_and_the_trial_stays_pending(
+    value: Any,
+) -> None:
     study = new_study()
     trial = study.ask()
     with pytest.raises(InvalidInputError, match="finite number"):
@@ -217,7 +219,7 @@ def test_a_trial_of_another_study_is_refused() -> None:
         two.tell(trial, 1.0)
 
 
-def test_a_failed_trial_takes_no_value_and_a_complete_one_does_not_fail(storage: Any) -> None:
+def test_a_failed_trial_accepts_no_value_and_a_complete_one_cannot_fail(storage: Any) -> None:
     study = new_study(storage)
     one, two = study.ask(), study.ask()
     failed = study.fail(one, "the flask broke")
@@ -256,7 +258,7 @@ def test_a_failed_graph_is_not_asked_for_again_and_does_not_count_as_known(stora
     assert len({trial.graph.canonical_key() for trial in study.trials}) == 8
 
 
-def test_a_failed_evaluation_waits_to_be_tried_again_while_retries_are_left(storage: Any) -> None:
+def test_a_failed_evaluation_is_queued_again_while_retries_remain(storage: Any) -> None:
     study = new_study(storage, retries=1)
     first = study.ask(worker="a")
     queued = study.fail(first, "a hiccup")
@@ -283,7 +285,7 @@ def test_a_restarted_worker_gets_its_unfinished_trial_back(storage: Any) -> None
     assert study.ask(worker="me").id == 3
 
 
-def test_a_trial_given_back_goes_to_the_next_who_asks(storage: Any) -> None:
+def test_a_released_trial_goes_to_the_next_worker(storage: Any) -> None:
     study = new_study(storage)
     trial = study.ask(worker="gone")
     assert study.release(trial).state == "queued"
@@ -295,7 +297,7 @@ def test_a_trial_given_back_goes_to_the_next_who_asks(storage: Any) -> None:
         study.release(trial)
 
 
-def test_a_worker_that_lost_its_trial_does_not_touch_that_of_its_new_holder(storage: Any) -> None:
+def test_a_worker_that_lost_its_trial_cannot_change_it(storage: Any) -> None:
     study = new_study(storage)
     late = study.ask(worker="slow")
     study.release(late)
@@ -313,14 +315,14 @@ def test_a_worker_that_lost_its_trial_does_not_touch_that_of_its_new_holder(stor
     assert study.tell(held, 1.0).value == 1.0
 
 
-def test_a_late_value_of_a_trial_nobody_has_taken_meanwhile_is_welcome(storage: Any) -> None:
+def test_a_late_value_of_a_released_trial_is_accepted(storage: Any) -> None:
     study = new_study(storage)
     late = study.ask(worker="slow")
     study.release(late)
     assert study.tell(late, 2.0).value == 2.0
 
 
-def test_an_evaluation_that_was_not_started_counts_as_no_attempt() -> None:
+def test_an_evaluation_that_was_not_started_is_not_an_attempt() -> None:
     study = new_study(retries=1)
     for _ in range(3):
         back = study.release(study.ask(), reason="program not found")
@@ -364,7 +366,7 @@ def test_a_failed_trial_is_tried_again_in_any_storage(storage: Any) -> None:
     assert study.tell(again, 1.0).state == "complete"
 
 
-def test_the_seconds_of_an_evaluation_are_those_told() -> None:
+def test_the_seconds_of_an_evaluation_can_be_told() -> None:
     study = new_study()
     assert study.tell(study.ask(), 1.0, seconds=7.5).evaluation_seconds == 7.5
     assert study.fail(study.ask(), "no flask", seconds=2).evaluation_seconds == 2.0
@@ -374,7 +376,7 @@ def test_the_seconds_of_an_evaluation_are_those_told() -> None:
 
 
 @pytest.mark.parametrize("seconds", [-1.0, math.nan, math.inf, "3", True])
-def test_seconds_that_make_no_sense_are_refused(seconds: Any) -> None:
+def test_invalid_seconds_are_refused(seconds: Any) -> None:
     study = new_study()
     trial = study.ask()
     with pytest.raises(InvalidInputError, match="seconds"):
@@ -410,7 +412,7 @@ def test_two_objects_on_one_storage_see_each_other(storage: Any) -> None:
 @pytest.mark.parametrize(
     ("n", "worker"), [(0, None), (True, None), (1.0, None), (1, ""), (1, 5), (1, "a\0")]
 )
-def test_wrong_arguments_of_ask_are_refused(n: Any, worker: Any) -> None:
+def test_invalid_arguments_of_ask_are_refused(n: Any, worker: Any) -> None:
     study = new_study()
     with pytest.raises(InvalidInputError):
         study.ask(n, worker=worker)
@@ -456,12 +458,12 @@ def test_noisy_repeats_are_kept_and_the_best_graph_has_the_best_mean(storage: An
     fill(study, 3)
 
 
-def test_graphs_of_ones_own_are_handed_out_first(storage: Any) -> None:
+def test_enqueued_graphs_are_handed_out_first(storage: Any) -> None:
     study = new_study(storage)
     graph = SPACE.sample(1, seed=5)[0]
     queued = study.enqueue(graph)
     assert queued.state == "queued"
-    with pytest.raises(StudyError, match="in the study already"):
+    with pytest.raises(StudyError, match="already in the study"):
         study.enqueue(graph.permuted([4, 3, 2, 1, 0]))
     asked = study.ask()
     assert (asked.id, asked.graph, asked.origin) == (queued.id, graph, "queued")
@@ -469,10 +471,10 @@ def test_graphs_of_ones_own_are_handed_out_first(storage: Any) -> None:
         study.enqueue(PATH)
 
 
-# -- ends and mistakes ------------------------------------------------------------------------
+# -- exhausted spaces and mistakes ------------------------------------------------------------
 
 
-def test_a_space_that_is_used_up_says_so(storage: Any) -> None:
+def test_an_exhausted_space_raises_an_error(storage: Any) -> None:
     study = Study(GraphSpace(n_nodes=3), storage, n_initial=2, method="sample")
     both = study.ask(5)
     assert isinstance(both, list)
@@ -485,7 +487,7 @@ def test_a_space_that_is_used_up_says_so(storage: Any) -> None:
         study.ask()
 
 
-def test_the_best_of_nothing_is_an_error_that_says_what_to_do() -> None:
+def test_the_best_of_no_trials_is_an_error() -> None:
     with pytest.raises(StudyError, match="no trial is complete yet"):
         _ = new_study().best
 
@@ -499,7 +501,7 @@ def test_a_study_with_other_settings_is_not_reopened(storage: Any) -> None:
     assert len(study.trials) == 2
 
 
-def test_a_study_that_is_not_there_is_named_with_those_that_are(storage: Any) -> None:
+def test_the_error_for_a_missing_study_lists_existing_ones(storage: Any) -> None:
     study = new_study(storage, name="one")
     with pytest.raises(StudyError, match=r"no study 'two' .* it holds: 'one'"):
         Study.load(study.storage, "two")
@@ -532,19 +534,19 @@ def test_names_that_could_be_paths_are_refused(name: Any) -> None:
     ],
     ids=str,
 )
-def test_settings_that_make_no_sense_are_refused(wrong: Any) -> None:
+def test_invalid_settings_are_refused(wrong: Any) -> None:
     with pytest.raises(InvalidInputError):
         StudySettings(**{"space": SPACE, **wrong})
 
 
-def test_settings_survive_the_way_through_plain_data() -> None:
+def test_settings_survive_conversion_to_plain_data() -> None:
     space = GraphSpace(n_nodes=(4, 6), labels=("C", "N"), rules=[NumberOfEdges(maximum=7)])
     settings = StudySettings(space=space, acquisition=EI(0.2), time_limit=math.inf, seed=3)
     assert StudySettings.from_dict(settings.to_dict()) == settings
 
 
 @pytest.mark.parametrize("broken", [{}, [], {"space": 1}, None])
-def test_settings_out_of_nowhere_are_refused(broken: Any) -> None:
+def test_data_that_is_not_settings_is_refused(broken: Any) -> None:
     with pytest.raises(InvalidInputError):
         StudySettings.from_dict(broken)
 
@@ -557,7 +559,7 @@ JSON = st.recursive(
 
 
 @given(st.data())
-def test_no_settings_out_of_a_database_raise_anything_but_our_own_errors(data: Any) -> None:
+def test_corrupted_settings_raise_only_bogrape_errors(data: Any) -> None:
     plain = StudySettings(space=SPACE).to_dict()
     place = plain if data.draw(st.booleans()) else plain["space"]
     place[data.draw(st.sampled_from(sorted(place)))] = data.draw(JSON)
@@ -568,7 +570,7 @@ def test_no_settings_out_of_a_database_raise_anything_but_our_own_errors(data: A
     assert StudySettings.from_dict(settings.to_dict()) == settings
 
 
-def test_a_study_shows_itself_in_a_line() -> None:
+def test_the_repr_of_a_study_is_one_line() -> None:
     study = new_study()
     assert repr(study) == "Study('study': no trials)"
     study.tell(study.ask(), 1.0)

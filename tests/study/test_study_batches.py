@@ -1,4 +1,4 @@
-"""Asking for several graphs: one time limit, progress that is seen, Ctrl-C that gives the best."""
+"""Asking for several graphs: one time limit, visible progress, Ctrl-C returns the best."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def test_a_time_limit_must_be_a_number_of_seconds(wrong: Any) -> None:
         known(GraphSpace(5)).ask(time_limit=wrong)
 
 
-def test_a_batch_is_a_list_that_can_show_itself() -> None:
+def test_a_batch_is_a_list_that_notebooks_can_show() -> None:
     batch = known(GraphSpace(6, labels=2), method="search").ask(3, time_limit=2)
     assert isinstance(batch, TrialList)
     assert len(batch) == 3
 
 
-def test_a_batch_that_comes_out_short_says_why(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_incomplete_batch_gives_a_reason(caplog: pytest.LogCaptureFixture) -> None:
     study = Study(GraphSpace(4, rules=[NumberOfEdges(maximum=3)]), n_initial=2, time_limit=5)
     with caplog.at_level(logging.WARNING, "bogrape"):
         batch = study.ask(10)
@@ -97,7 +97,7 @@ def test_a_stopped_search_gives_the_best_so_far() -> None:
     assert short.value >= whole.value
 
 
-def test_a_stopped_batch_holds_what_was_found() -> None:
+def test_a_stopped_batch_contains_what_was_found() -> None:
     study = known(HARD, kernel="sp")
     calls = iter([False] * 40)
     batch = study.ask(5, time_limit=30, stop=lambda: next(calls, True))
@@ -142,14 +142,14 @@ def interrupted(times: int) -> list[str]:
     return out.splitlines()
 
 
-def test_ctrl_c_returns_what_there_is() -> None:
+def test_ctrl_c_returns_what_has_been_found() -> None:
     (line,) = interrupted(1)
     assert line.startswith("returned")
     assert line.endswith("True")
 
 
 def test_a_second_ctrl_c_interrupts_the_program() -> None:
-    assert interrupted(2)[-1] == "raised"  # in the same call, or in what comes after it
+    assert interrupted(2)[-1] == "raised"  # in the same call, or after it
 
 
 # -- progress ---------------------------------------------------------------------------------
@@ -170,12 +170,12 @@ def test_a_proof_can_be_watched() -> None:
     assert values[-1] >= found.value - 1e-9
 
 
-def test_quick_answers_show_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_quick_answers_show_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
     known(GraphSpace(5), method="search", time_limit=1).ask()
     assert capsys.readouterr().err == ""
 
 
-def test_whoever_waits_sees_what_for(
+def test_progress_is_shown_while_waiting(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("bogrape.study.asking._DELAY", 0.0)
@@ -188,7 +188,7 @@ def test_whoever_waits_sees_what_for(
     assert capsys.readouterr().err == ""
 
 
-def test_a_bar_stays_away_from_quick_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quick_work_shows_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     line = console.status_line("work", 3, delay=60.0)

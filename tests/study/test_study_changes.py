@@ -1,4 +1,4 @@
-"""Mistakes can be mended: values corrected, settings changed, and both are on record."""
+"""Mistakes can be fixed: values are corrected and settings changed, and both are recorded."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def reopened(study: Study) -> Study:
 # -- values -----------------------------------------------------------------------------------
 
 
-def test_a_corrected_value_is_the_value_and_the_old_one_is_kept(study: Study) -> None:
+def test_a_correction_replaces_the_value_and_keeps_the_old_one_on_record(study: Study) -> None:
     old = study.trials[1].value
     study.correct(1, 2.5, reason="typed 25 instead of 2.5")
     again = study.correct(study.trials[1], 2.25)
@@ -76,7 +76,7 @@ def test_correcting_to_the_same_value_changes_nothing(study: Study) -> None:
     assert study.correct(0, trial.value) == trial
 
 
-def test_what_has_no_value_yet_cannot_be_corrected(study: Study) -> None:
+def test_a_trial_without_a_value_cannot_be_corrected(study: Study) -> None:
     trial = study.ask()
     with pytest.raises(StudyError, match=r"pending and has nothing to correct; .*study\.tell"):
         study.correct(trial, 1.0)
@@ -85,11 +85,11 @@ def test_what_has_no_value_yet_cannot_be_corrected(study: Study) -> None:
     assert study.trials[trial.id] == trial
 
 
-def test_two_corrections_at_once_are_both_on_record(study: Study) -> None:
+def test_two_corrections_at_once_are_both_recorded(study: Study) -> None:
     other = reopened(study)
     before = other.trials[0]  # the other process has seen the old value
     study.correct(0, 1.5)
-    assert not other.storage.update(other.name, before, before)  # and cannot write over the new
+    assert not other.storage.update(other.name, before, before)  # and cannot overwrite the new one
     other.correct(0, 2.5)
     assert [entry["value"] for entry in study.trials[0].history] == [before.value, 1.5]
 
@@ -102,7 +102,7 @@ def test_telling_another_value_names_the_ways_to_record_it(study: Study) -> None
 # -- settings ---------------------------------------------------------------------------------
 
 
-def test_settings_that_leave_the_past_alone_can_be_changed(study: Study) -> None:
+def test_settings_that_do_not_alter_the_past_can_be_changed(study: Study) -> None:
     study.change(kernel="sp", noise="fit", time_limit=2.0, acquisition="ei", method="evolve")
     again = reopened(study)
     for one in (study, again):
@@ -116,7 +116,7 @@ def test_settings_that_leave_the_past_alone_can_be_changed(study: Study) -> None
     assert study.ask().certificate["method"] == "evolve"
 
 
-def test_a_change_to_what_is_there_is_none(study: Study) -> None:
+def test_a_change_to_the_same_value_is_not_recorded(study: Study) -> None:
     study.change(kernel="ssp")
     assert study.changes == []
 
@@ -131,10 +131,10 @@ def test_rules_can_be_added_and_old_trials_become_training_data(study: Study) ->
     for _ in range(3):
         assert again.ask().graph.n_edges <= 5
     assert again.trials[queued.id].state == "failed"
-    assert "not in the space any more" in (again.trials[queued.id].reason or "")
+    assert "no longer in the space" in (again.trials[queued.id].reason or "")
 
 
-def test_another_process_takes_up_the_change_at_its_next_ask(study: Study) -> None:
+def test_another_process_adopts_the_change_at_its_next_ask(study: Study) -> None:
     other = reopened(study)
     study.change(add_rules=[NumberOfEdges(maximum=5)], kernel="sp")
     assert other.ask().graph.n_edges <= 5
@@ -161,7 +161,7 @@ def test_two_changes_at_once_are_both_kept(study: Study) -> None:
         ({"time_limit": -1}, "time_limit"),
     ],
 )
-def test_what_would_rewrite_the_past_is_refused(
+def test_changes_that_would_rewrite_the_past_are_refused(
     study: Study, wrong: dict[str, Any], words: str
 ) -> None:
     before = study.settings
@@ -171,7 +171,7 @@ def test_what_would_rewrite_the_past_is_refused(
     assert study.changes == []
 
 
-def test_rules_cannot_be_taken_away(study: Study) -> None:
+def test_rules_cannot_be_removed(study: Study) -> None:
     study.change(add_rules=[NumberOfEdges(maximum=5)])
     with pytest.raises(StudyError, match="rules can be added, and nothing else"):
         study.change(space=SPACE)
@@ -183,14 +183,14 @@ def test_a_rule_that_leaves_no_graph_is_refused_and_changes_nothing(study: Study
     assert study.space == SPACE
 
 
-def test_the_error_for_other_settings_names_the_way(tmp_path: Path) -> None:
+def test_the_error_for_other_settings_says_how_to_change_them(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/study.db"
     Study(SPACE, url)
     with pytest.raises(StudyError, match=r"kernel.*Study\.load.*change"):
         Study(SPACE, url, kernel="sp")
 
 
-def test_observations_move_on_to_a_new_study(study: Study) -> None:
+def test_observations_can_be_moved_to_a_new_study(study: Study) -> None:
     larger = Study(GraphSpace((5, 6), labels=2))
     larger.add_all(zip(*study.dataset, strict=True))
     graphs: list[Graph] = larger.dataset.graphs

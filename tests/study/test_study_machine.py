@@ -1,4 +1,4 @@
-"""A study against a model of it, through any sequence of calls, cuts and crashes."""
+"""A study compared with a model of it, through any sequence of calls, reopenings and crashes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Crash(StorageError):
 
 
 class StudyMachine(RuleBasedStateMachine):
-    """The model is a dictionary of what each trial must be."""
+    """The model is a dictionary of the expected state and value of each trial."""
 
     @initialize(retries=st.integers(0, 2))
     def begin(self, retries: int) -> None:
@@ -61,7 +61,7 @@ class StudyMachine(RuleBasedStateMachine):
         trial = self.study.ask(worker=worker)
         old = before.get(trial.id, ("new", None))[0]
         queued = [k for k, v in before.items() if v[0] == "queued"]
-        if old == "pending":  # given back, to whom it belongs
+        if old == "pending":  # returned to the worker that holds it
             assert worker is not None
             assert trial.worker == worker
             return
@@ -114,7 +114,7 @@ class StudyMachine(RuleBasedStateMachine):
 
     @rule(data=st.data(), reopen=st.booleans())
     def crash(self, data: Any, reopen: bool) -> None:
-        """End just before the commit: nothing may have happened, here or in the file."""
+        """End just before the commit: nothing may have changed, in memory or in the file."""
         engine = self.study.storage._engine  # type: ignore[attr-defined]
 
         def fall(connection: Any) -> None:
@@ -141,7 +141,7 @@ class StudyMachine(RuleBasedStateMachine):
         if reopen:
             self.study = Study.load(self.url)
 
-    # -- what always holds --------------------------------------------------------------------
+    # -- invariants ---------------------------------------------------------------------------
 
     @invariant()
     def is_as_the_model_says(self) -> None:

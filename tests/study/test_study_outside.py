@@ -29,7 +29,7 @@ def observations(n: int, seed: int) -> list[tuple[Graph, float]]:
     return [(graph, value_of(graph)) for graph in ANYWHERE.sample(n, seed=seed, distinct=True)]
 
 
-def test_observations_outside_the_space_are_kept_and_say_what_they_break() -> None:
+def test_observations_outside_the_space_are_kept_with_the_rules_they_break() -> None:
     study = Study(SPACE)
     added = study.add_all(observations(12, seed=0))
     assert [t.outside == () for t in added] == [SPACE.contains(t.graph) for t in added]
@@ -51,7 +51,7 @@ def test_observations_outside_the_space_survive_in_a_database(tmp_path: Path) ->
 def test_proposals_are_exact_with_observations_of_all_sizes(
     kernel: str, acquisition: LCB | EI
 ) -> None:
-    """The exact answer is that of trying all graphs, also where the data are larger than those."""
+    """The exact answer equals brute force, even if observed graphs are larger than the space's."""
     graphs, y = zip(*observations(14, seed=3), strict=True)
     space = GraphSpace((3, 4), labels=2)
     gp = GraphGP(kernel, noise=1e-3).fit(list(graphs), list(y))  # type: ignore[arg-type]
@@ -89,7 +89,7 @@ def test_every_observation_is_used(seed: int, n: int) -> None:
 
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10_000))
-def test_what_is_asked_for_is_always_in_the_space(seed: int) -> None:
+def test_proposed_graphs_are_always_in_the_space(seed: int) -> None:
     study = Study(SPACE, n_initial=3, method="search", time_limit=1, seed=seed)
     study.add_all(observations(6, seed))
     for trial in study.ask(3):  # type: ignore[union-attr]
@@ -97,13 +97,13 @@ def test_what_is_asked_for_is_always_in_the_space(seed: int) -> None:
         assert trial.outside == ()
 
 
-def test_the_initial_design_goes_on_beside_larger_graphs() -> None:
+def test_the_initial_design_continues_after_larger_graphs_were_added() -> None:
     study = Study(SPACE, n_initial=10)
     study.add_all(observations(4, seed=1))
     assert all(SPACE.contains(trial.graph) for trial in study.ask(6))  # type: ignore[union-attr]
 
 
-def test_whoever_wants_them_refused_says_so() -> None:
+def test_observations_outside_the_space_are_refused_on_request() -> None:
     study = Study(SPACE)
     inside = SPACE.sample(1)[0]
     large = GraphSpace(8, labels=2).sample(1)[0]
@@ -116,7 +116,7 @@ def test_whoever_wants_them_refused_says_so() -> None:
     assert study.trials == ()
 
 
-def test_all_that_is_wrong_is_told_at_once_and_nothing_is_added() -> None:
+def test_all_invalid_observations_are_reported_at_once_and_none_is_added() -> None:
     study = Study(SPACE)
     fine = SPACE.sample(1)[0]
     path = [[0, 1], [1, 0]]
@@ -165,12 +165,12 @@ def test_a_proposed_trial_stores_what_the_model_predicts(direction: str, tmp_pat
     stored = Study.load(url).trials[-1]
     assert stored.graph == graph
     assert stored.predicted == pytest.approx((mean[0], std[0]))
-    assert study.trials[0].predicted is None  # nobody had a model then
+    assert study.trials[0].predicted is None  # there was no model yet
     sign = -1.0 if direction == "maximize" else 1.0
     assert stored.certificate["value"] == pytest.approx(mean[0] - sign * std[0])  # LCB(1.0)
 
 
-def test_predictions_of_a_batch_do_not_believe_its_other_members() -> None:
+def test_predictions_of_a_batch_do_not_depend_on_its_other_members() -> None:
     study = Study(SPACE, n_initial=2, method="search", time_limit=2)
     study.add_all(observations(8, seed=5))
     batch = study.ask(3)
@@ -183,7 +183,7 @@ def test_predictions_of_a_batch_do_not_believe_its_other_members() -> None:
 # -- the best ---------------------------------------------------------------------------------
 
 
-def test_the_best_is_one_that_could_be_proposed_if_there_is_any() -> None:
+def test_the_best_is_in_the_space_if_any_observation_is() -> None:
     study = Study(SPACE)
     outside = study.add(GraphSpace(8, labels=2).sample(1)[0], -100.0)
     assert study.best == outside

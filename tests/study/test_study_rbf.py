@@ -43,7 +43,7 @@ def test_a_study_proposes_predicts_and_records_length_scales() -> None:
     assert np.isfinite([mean, std]).all()
 
 
-def test_a_stored_study_goes_on_as_if_it_had_not_been_stopped(tmp_path: Path) -> None:
+def test_a_stored_study_continues_as_if_it_had_not_been_stopped(tmp_path: Path) -> None:
     """Warm starts come from the trials, so they survive."""
     stopped = Study(SPACE, storage=f"sqlite:///{tmp_path}/study.db", **OPTIONS)
     evaluated(stopped, 7)
@@ -72,18 +72,18 @@ def test_a_fit_begins_with_the_hyperparameters_of_the_last_proposal(
     assert seen == [study.trials[5].hyperparameters]
 
 
-def test_the_kernel_by_name_and_by_itself_is_one_setting() -> None:
+def test_a_kernel_by_name_and_as_an_object_is_the_same_setting() -> None:
     by_name, itself = Study(SPACE, kernel="rbf"), Study(SPACE, kernel=RBF())
     assert by_name.settings == itself.settings
 
 
-def test_a_study_file_may_ask_for_it(tmp_path: Path) -> None:
+def test_a_study_file_may_choose_rbf(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
     path.write_text('[space]\nn_nodes = 5\n[search]\nkernel = "rbf"\nnoise = "fit"\n')
     assert read_study_file(path).settings.kernel == "rbf"
 
 
-def test_a_report_says_what_matters_and_claims_no_blind_spot() -> None:
+def test_a_report_describes_the_model_and_claims_no_blind_spot() -> None:
     study = Study(SPACE, **OPTIONS)
     graphs = SPACE.sample(30, seed=2, distinct=True)
     study.add_all([(g, float(g.edge_labels.sum())) for g in graphs])  # type: ignore[union-attr]
@@ -99,14 +99,14 @@ def test_a_report_says_what_matters_and_claims_no_blind_spot() -> None:
     assert any(effect.exchange.kind == "edge label" for effect in survey.effects)
 
 
-def test_a_report_of_paper_kernels_says_nothing_of_length_scales() -> None:
+def test_a_report_of_paper_kernels_does_not_mention_length_scales() -> None:
     study = Study(SPACE, kernel="esp", noise="fit")
     graphs = SPACE.sample(20, seed=2, distinct=True)
     study.add_all([(g, float(g.n_edges)) for g in graphs])
     assert "Most important for the prediction" not in report_html(study)
 
 
-def test_other_settings_in_a_report_include_it() -> None:
+def test_other_settings_in_a_report_include_rbf() -> None:
     study = Study(SPACE, preset="paper")
     rng = np.random.default_rng(0)
     study.add_all([(g, float(rng.normal())) for g in SPACE.sample(8, seed=2, distinct=True)])

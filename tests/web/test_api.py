@@ -1,4 +1,4 @@
-"""The HTTP API: what it answers, once and only once, and what it makes of nonsense."""
+"""The HTTP API: answers, repeated requests, and invalid requests."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def web(url: str) -> Iterator[Any]:
 
 
 def pending(url: str, n: int = 1) -> list[int]:
-    """Trials that somebody else asked for, without waiting for a process to start."""
+    """Trials asked for outside the server, without waiting for a process to start."""
     found = Study.load(url, "one").ask(n, progress=False)
     return [trial.id for trial in (found if isinstance(found, list) else [found])]
 
 
-def test_health_and_document_are_there(web: Any) -> None:
+def test_health_and_the_openapi_document_are_served(web: Any) -> None:
     assert web.get("/healthz").json()["status"] == "ok"
     document = web.get("/openapi.json").json()
     assert document["openapi"].startswith("3.1")
@@ -45,7 +45,7 @@ def test_health_and_document_are_there(web: Any) -> None:
         assert "post" in document["paths"][path]
 
 
-def test_asking_twice_by_one_request_gives_the_same_graphs(url: str, web: Any) -> None:
+def test_repeating_a_request_gives_the_same_graphs(url: str, web: Any) -> None:
     body = {"n": 4, "request_id": "robot-1", "by": "robot"}
     first = web.post(f"{API}/ask", json=body).json()
     again = web.post(f"{API}/ask", json=body).json()
@@ -62,7 +62,7 @@ def test_asking_twice_by_one_request_gives_the_same_graphs(url: str, web: Any) -
     with client(url) as later:
         kept = later.post(f"{API}/ask", json=body).json()
     assert [trial["id"] for trial in kept["trials"]] == ids
-    # a job that is not waited for is found by its number
+    # a job that the client does not wait for is found by its number
     job = web.post(f"{API}/ask", json={"wait": False}).json()["job"]
     assert job["state"] in ("waiting", "running", "done")
     found = web.get(f"{API}/jobs/{job['id']}")
@@ -70,7 +70,7 @@ def test_asking_twice_by_one_request_gives_the_same_graphs(url: str, web: Any) -
     assert web.get(f"{API}/jobs/{'0' * 16}").status_code == 404
 
 
-def test_rules_hold_for_the_suggestions_that_ask_for_them(url: str, web: Any) -> None:
+def test_rules_of_a_request_hold_for_its_suggestions(url: str, web: Any) -> None:
     rules = [{"rule": "LabelCount", "label": "b", "minimum": 0, "maximum": 0}]
     asked = web.post(f"{API}/ask", json={"n": 3, "rules": rules}).json()["trials"]
     assert all(set(trial["graph"]["labels"]) == {0} for trial in asked)
@@ -84,7 +84,7 @@ def test_rules_hold_for_the_suggestions_that_ask_for_them(url: str, web: Any) ->
         assert web.post(f"{API}/ask", json={"rules": bad}).status_code == 422
 
 
-def test_a_value_is_told_once_however_often_the_request_comes(url: str, web: Any) -> None:
+def test_a_value_is_told_once_however_often_the_request_is_repeated(url: str, web: Any) -> None:
     (number,) = pending(url)
     tell = f"{API}/trials/{number}/tell"
     body = {"value": 2.5, "noise": 0.01, "request_id": "t-1"}
@@ -96,12 +96,12 @@ def test_a_value_is_told_once_however_often_the_request_comes(url: str, web: Any
     study = Study.load(url, "one")
     assert [entry["action"] for entry in study.trials[number].log] == ["tell"]
     assert study.trials[number].log[0]["by"] == "Ann"
-    # the request is found although the value was corrected since
+    # the request is found although its value has been corrected
     web.post(f"{API}/trials/{number}/correct", json={"value": 2.25, "reason": "a slip"})
     assert web.post(tell, json=body).json()["value"] == 2.25
 
 
-def test_adding_is_not_repeated_by_a_repeated_request(url: str, web: Any) -> None:
+def test_a_repeated_request_adds_nothing(url: str, web: Any) -> None:
     graph = json.loads(SPACE.sample(1, seed=3)[0].to_json())
     rows = {"observations": [{"graph": graph, "value": 1.0}] * 2, "request_id": "lims-7"}
     assert web.post(f"{API}/observations", json=rows).json() == {"trials": [0, 1]}
@@ -115,7 +115,7 @@ def test_adding_is_not_repeated_by_a_repeated_request(url: str, web: Any) -> Non
     assert len(Study.load(url, "one").trials) == 4
 
 
-def test_failures_comments_and_the_way_back(url: str, web: Any) -> None:
+def test_trials_fail_are_retried_released_and_commented(url: str, web: Any) -> None:
     one, two = pending(url, 2)
     failed = web.post(f"{API}/trials/{one}/fail", json={"reason": "the flask broke"}).json()
     assert (failed["state"], failed["reason"]) == ("failed", "the flask broke")
@@ -177,7 +177,7 @@ def test_comments_and_values_at_the_same_time_lose_nothing(url: str) -> None:
         ("/observations", {"observations": [{"graph": {}, "value": 1}]}, 422),
     ],
 )
-def test_nonsense_is_refused_with_a_reason(
+def test_invalid_requests_are_refused_with_a_reason(
     url: str, web: Any, path: str, body: Any, status: int
 ) -> None:
     pending(url)
@@ -200,7 +200,7 @@ def test_nonsense_is_refused_with_a_reason(
         b'{"value": ' + b"9" * 9000 + b"}",
     ],
 )
-def test_bodies_that_are_no_json_are_refused(url: str, web: Any, raw: bytes) -> None:
+def test_bodies_that_are_not_json_are_refused(url: str, web: Any, raw: bytes) -> None:
     pending(url)
     answer = web.post(
         f"{API}/trials/0/tell", content=raw, headers={"content-type": "application/json"}
@@ -209,7 +209,7 @@ def test_bodies_that_are_no_json_are_refused(url: str, web: Any, raw: bytes) -> 
     assert "error" in answer.json()
 
 
-def test_studies_are_made_and_names_are_no_paths(url: str, web: Any) -> None:
+def test_studies_are_created_and_their_names_cannot_be_paths(url: str, web: Any) -> None:
     form = {"kind": "graphs", "n_min": "4", "n_max": "5", "labels": "x, y"}
     made = web.post("/api/studies", json={"name": "new one", "form": form})
     assert made.status_code == 200
@@ -223,14 +223,14 @@ def test_studies_are_made_and_names_are_no_paths(url: str, web: Any) -> None:
     assert len(web.get("/api/studies").json()["studies"]) == 2
 
 
-def test_exports_hold_all_trials(url: str, web: Any) -> None:
+def test_exports_contain_all_trials(url: str, web: Any) -> None:
     one, two = pending(url, 2)
     web.post(f"{API}/trials/{one}/tell", json={"value": 4.5})
     web.post(f"{API}/trials/{two}/fail", json={"reason": "=HYPERLINK(1)"})
     csv = web.get(f"{API}/export/csv")
     assert csv.headers["content-disposition"] == 'attachment; filename="one.csv"'
     assert "4.5" in csv.text
-    assert "'=HYPERLINK(1)" in csv.text  # no spreadsheet takes it for a formula
+    assert "'=HYPERLINK(1)" in csv.text  # so that spreadsheets do not run it as a formula
     data = web.get(f"{API}/export/json").json()
     assert [trial["state"] for trial in data["trials"]] == ["complete", "failed"]
     cells = web.get(f"{API}/export/ipynb").json()["cells"]
@@ -241,7 +241,7 @@ def test_exports_hold_all_trials(url: str, web: Any) -> None:
     assert web.get(f"{API}/export/exe").status_code == 404
 
 
-def test_good_enough_takes_the_incumbent_and_cancel_takes_nothing(
+def test_good_enough_takes_the_incumbent_and_cancel_discards_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BOGRAPE_STATE", str(tmp_path / "state"))
@@ -252,7 +252,7 @@ def test_good_enough_takes_the_incumbent_and_cancel_takes_nothing(
     body = {"time_limit": 600.0, "wait": False}
 
     def begun(web: Any) -> str:
-        """A job whose proof runs."""
+        """A job whose proof has begun."""
         number = web.post(f"{API}/ask", json=body).json()["job"]["id"]
         end = time.monotonic() + 90
         while time.monotonic() < end:
@@ -274,7 +274,7 @@ def test_good_enough_takes_the_incumbent_and_cancel_takes_nothing(
 
     with client(url) as web:
         number = begun(web)
-        # meanwhile somebody else is not kept waiting
+        # other requests do not wait for it
         extra = json.loads(space.sample(1, seed=77)[0].to_json())
         added = web.post(f"{API}/candidates", json={"graph": extra, "value": 9.0}).json()
         assert added["state"] == "complete"
@@ -295,7 +295,7 @@ def test_good_enough_takes_the_incumbent_and_cancel_takes_nothing(
         assert len(Study.load(url, "one").trials) == 8
 
 
-def test_what_a_cancelled_request_was_given_goes_back(
+def test_trials_of_a_cancelled_request_are_queued_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BOGRAPE_STATE", str(tmp_path / "state"))

@@ -1,4 +1,4 @@
-"""Who gets in: names, origins, tokens, marks of forms, sizes."""
+"""Access to the server: host names, origins, tokens, CSRF tokens of forms, sizes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def value(url: str) -> float | None:
         ("192.168.0.7", 421),
     ],
 )
-def test_only_names_of_this_machine_are_answered(url: str, host: str, status: int) -> None:
+def test_only_requests_to_names_of_this_machine_are_answered(
+    url: str, host: str, status: int
+) -> None:
     with client(url) as web:
         assert web.get("/healthz", headers={"host": host}).status_code == status
 
@@ -58,12 +60,12 @@ def test_only_names_of_this_machine_are_answered(url: str, host: str, status: in
         {"origin": "https://evil.example"},
         {"origin": "null"},
         {"origin": "http://127.0.0.1:8001"},
-        {"origin": "http://localhost:8000"},  # another origin than the one that was called
+        {"origin": "http://localhost:8000"},  # not the origin of the request's own host
         {"sec-fetch-site": "cross-site"},
         {"sec-fetch-site": "same-site"},
     ],
 )
-def test_other_sites_can_change_nothing(url: str, headers: dict[str, str]) -> None:
+def test_other_sites_cannot_change_anything(url: str, headers: dict[str, str]) -> None:
     with client(url) as web:
         assert web.post(TELL, json={"value": 1}, headers=headers).status_code == 403
         page = {"csrf": mark(web), "value": "1"}
@@ -74,7 +76,7 @@ def test_other_sites_can_change_nothing(url: str, headers: dict[str, str]) -> No
         assert web.post(TELL, json={"value": 1}, headers=fine).status_code == 200
 
 
-def test_forms_need_the_mark_of_their_session_and_programs_a_type(url: str) -> None:
+def test_forms_need_the_csrf_token_of_their_session_and_the_api_needs_json(url: str) -> None:
     form = "/studies/one/trials/0/tell"
     with client(url) as web, client(url) as other:
         stolen = mark(other)
@@ -90,7 +92,7 @@ def test_forms_need_the_mark_of_their_session_and_programs_a_type(url: str) -> N
     assert value(url) == 1.5
 
 
-def test_every_answer_carries_the_policy(url: str) -> None:
+def test_every_response_has_the_content_security_policy(url: str) -> None:
     with client(url) as web:
         for path in (
             "/",
@@ -129,7 +131,7 @@ def test_access_without_the_token_is_denied(url: str) -> None:
         page = web.get("/studies/one", follow_redirects=False)
         assert (page.status_code, page.headers["location"]) == (303, "/login")
         assert web.get("/studies/one", headers={"host": "rebound.example"}).status_code == 421
-        # people log in once
+        # users log in once
         assert web.post("/login", data={"token": "wrong-but-long-enough"}).status_code == 401
         assert web.get("/studies/one", follow_redirects=False).status_code == 303
         web.post("/login", data={"token": token})
@@ -166,7 +168,7 @@ def test_a_token_is_made_once_kept_as_a_hash_and_ends_when_renewed(url: str) -> 
         Secrets(url, token="short", needed=True)
 
 
-def test_read_only_changes_nothing(url: str) -> None:
+def test_a_read_only_server_changes_nothing(url: str) -> None:
     with client(url, place=Place(read_only=True)) as web:
         assert web.get("/healthz").json()["read_only"] is True
         assert web.post(TELL, json={"value": 1}).status_code == 403
@@ -178,7 +180,7 @@ def test_read_only_changes_nothing(url: str) -> None:
     assert value(url) is None
 
 
-def test_too_large_is_refused_before_it_is_kept(url: str) -> None:
+def test_too_large_requests_are_refused_before_they_are_stored(url: str) -> None:
     with client(url) as web:
         large = json.dumps({"text": "x" * 1_100_000})
         headers = {"content-type": "application/json"}
@@ -221,7 +223,7 @@ def test_broken_forms_are_refused(url: str, kind: str, raw: bytes) -> None:
         assert 400 <= answer.status_code < 500
 
 
-def test_hostile_text_is_escaped_wherever_it_is_shown(url: str) -> None:
+def test_hostile_text_is_escaped_everywhere(url: str) -> None:
     with client(url) as web:
         send(web, "/person", {"person": NASTY[:80]})
         send(web, "/studies/one/trials/0/comment", {"text": NASTY})

@@ -1,7 +1,7 @@
-"""Twenty clients at once, a proof beside them, and a server that is killed in the middle.
+"""Twenty clients at once, a proof at the same time, and a server that is killed halfway.
 
-``BOGRAPE_SERVE_SECONDS`` says how long (300 for the figures in docs/results), and
-``BOGRAPE_SERVE_RECORD`` names a file that one JSON line per run is appended to.
+``BOGRAPE_SERVE_SECONDS`` is the duration (300 for the figures in docs/results), and
+``BOGRAPE_SERVE_RECORD`` a file to which each run appends one line of JSON.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SPACE = GraphSpace((7, 8), labels=4)
 
 
 class Server:
-    """The real server in a process of its own, which can be killed and started again."""
+    """The real server in its own process, which can be killed and restarted."""
 
     def __init__(self, url: str, folder: Path) -> None:
         self.url, self.folder = url, folder
@@ -59,7 +59,7 @@ class Server:
         raise AssertionError("the server does not start")
 
     def kill(self) -> set[int]:
-        """Kill it; returns the processes it had."""
+        """Kill the server, and return the processes it had."""
         children = descendants(self.process.pid)
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
@@ -143,7 +143,7 @@ class Client(threading.Thread):
 
 
 def proof(port: int) -> None:
-    """Somebody else's long proof, in another study."""
+    """Request a long proof in another study."""
     body = json.dumps({"n": 1, "time_limit": 3600.0, "wait": False})
     link = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     link.request("POST", "/api/studies/proof/ask", body, {"content-type": "application/json"})
@@ -189,7 +189,7 @@ def test_twenty_clients_a_proof_and_a_kill(url: str, tmp_path: Path) -> None:
         client.join(SECONDS + 300)
     assert [client.problem for client in clients] == [None] * N_CLIENTS
     (job,) = state_of_proof(server.port)["jobs"]
-    assert job["state"] == "running"  # all the time
+    assert job["state"] == "running"  # throughout
     workers = descendants(server.process.pid)
     body = json.dumps({"take": False})
     path = f"/api/studies/proof/jobs/{job['id']}/stop"
@@ -204,7 +204,7 @@ def test_twenty_clients_a_proof_and_a_kill(url: str, tmp_path: Path) -> None:
 
     study = Study.load(url, "many")
     told = {number: value for client in clients for number, value in client.told.items()}
-    assert len(told) == sum(len(client.told) for client in clients)  # nobody shares a trial
+    assert len(told) == sum(len(client.told) for client in clients)  # trials are not shared
     stored = {trial.id: trial.value for trial in study.trials}
     assert all(stored[number] == value for number, value in told.items())
     graphs = [study.space.identity(trial.graph) for trial in study.trials]
@@ -212,7 +212,7 @@ def test_twenty_clients_a_proof_and_a_kill(url: str, tmp_path: Path) -> None:
     logs = [entry["request"] for trial in study.trials for entry in trial.log]
     assert len(set(logs)) == len(logs)
     assert left == set()
-    assert of_proof  # the proof's processes have gone with it
+    assert of_proof  # the proof's processes ended with it
     tells = np.array([seconds for client in clients for seconds in client.tells])
     asks = np.array([seconds for client in clients for seconds in client.asks])
     record = {

@@ -1,4 +1,4 @@
-"""The pages, without a browser: what they show, and what their forms do."""
+"""The pages and their forms, without a browser."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def text_of(page: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
 
 
-def test_a_study_without_trials_can_be_looked_at(web: Any) -> None:
+def test_a_study_without_trials_has_a_page(web: Any) -> None:
     assert "Looking for the smallest value" in text_of(web.get("/").text)
     page = text_of(web.get("/studies/one").text)
     assert "Nothing has been evaluated yet" in page
@@ -47,7 +47,7 @@ def test_a_study_without_trials_can_be_looked_at(web: Any) -> None:
     assert web.get("/studies/two").status_code == 404
 
 
-def test_results_failures_and_corrections_by_form(url: str, web: Any) -> None:
+def test_results_failures_and_corrections_can_be_entered_in_forms(url: str, web: Any) -> None:
     Study.load(url, "one").ask(3)
     send(web, "/person", {"person": "Ann"})
     told = send(web, "/studies/one/trials/0/tell", {"value": "3.5", "deviation": "0.5"})
@@ -78,7 +78,7 @@ def test_pasted_results_are_recorded_all_or_none(url: str, web: Any) -> None:
     assert values == [1.5, 2.5, -0.001]
 
 
-def test_a_file_is_shown_first_and_every_bad_row_named(url: str, web: Any) -> None:
+def test_a_file_is_previewed_and_every_bad_row_is_named(url: str, web: Any) -> None:
     good, large = (
         SPACE.sample(1, seed=1)[0].to_json(),
         '{"n_nodes":2,"edges":[[0,1]],"labels":[0,0]}',
@@ -132,7 +132,7 @@ def test_a_drawing_becomes_a_candidate(url: str, web: Any) -> None:
     assert len(Study.load(url, "one").trials) == 1
 
 
-def test_a_form_says_what_it_means_and_where_it_contradicts_itself(url: str, web: Any) -> None:
+def test_a_form_describes_its_space_and_names_contradictions(url: str, web: Any) -> None:
     form = {"name": "circuits", "kind": "graphs", "n_min": "4", "n_max": "5", "labels": "x, y"}
     headers = {"x-part": "1", "x-csrf-token": mark(web)}
     fine = web.post("/new/check", data={**form, "degree_max": "3"}, headers=headers).text
@@ -151,7 +151,7 @@ def test_a_form_says_what_it_means_and_where_it_contradicts_itself(url: str, web
     assert send(web, "/new", form).status_code == 409
 
 
-def test_parts_of_graphs_are_pinned_and_forbidden_for_one_request(url: str, web: Any) -> None:
+def test_parts_of_graphs_can_be_required_or_forbidden_for_one_request(url: str, web: Any) -> None:
     form = {"n": "2", "counts": "a 2 2", "apart": "a a", "edges_min": "6"}
     assert send(web, "/studies/one/ask", {**form, "apart": "a"}).status_code == 422
     assert send(web, "/studies/one/ask", {**form, "edges_max": "2"}).status_code == 422
@@ -171,7 +171,7 @@ def test_parts_of_graphs_are_pinned_and_forbidden_for_one_request(url: str, web:
     assert "It was asked for under further rules" in page
 
 
-def test_molecules_by_form_text_and_drawing(url: str, web: Any) -> None:
+def test_molecules_can_be_entered_by_form_text_and_drawing(url: str, web: Any) -> None:
     pytest.importorskip("rdkit")
     form = {
         "name": "furans", "kind": "molecules", "elements": "C, N, O", "n_min": "6", "n_max": "8",
@@ -207,7 +207,7 @@ def test_figures_are_made_in_another_process(url: str, web: Any) -> None:
     assert "Predictions of left-out graphs" in text_of(page)
 
 
-def test_events_tell_of_changes_from_anywhere(url: str) -> None:
+def test_events_announce_changes_from_any_process(url: str) -> None:
     import asyncio
 
     from bogrape.web.live import Live
@@ -251,7 +251,7 @@ def test_without_the_extra_one_line_says_what_to_install(
     assert not (tmp_path / "x.db").exists()
 
 
-def test_several_properties_are_told_in_part_and_shown_as_a_trade_off(
+def test_several_properties_can_be_told_in_parts_and_are_shown_as_a_trade_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BOGRAPE_STATE", str(tmp_path / "state"))
@@ -307,7 +307,7 @@ def test_several_properties_are_pasted_in_their_order(wishes: tuple[str, Any]) -
     assert "line 2" not in bad.text
     assert all(trial.state == "pending" for trial in Study.load(url, "one").trials)
     assert send(web, "/studies/one/paste", {"lines": "0 1.5 -\n1 2 3"}).status_code == 200
-    # what is known already may be repeated, not replaced
+    # known values may be repeated but not replaced
     assert send(web, "/studies/one/paste", {"lines": "1 2 3\n0 - 4"}).status_code == 200
     again = send(web, "/studies/one/paste", {"lines": "1 2 5"})
     assert "trial 1 has strength, cost already" in html.unescape(again.text)
@@ -340,7 +340,7 @@ def test_a_file_of_several_properties_is_imported(wishes: tuple[str, Any]) -> No
     assert [trial.values for trial in added] == [{"strength": 1.5, "cost": 3.0}, {"strength": 2.0}]
 
 
-def test_a_study_of_several_properties_is_made_by_form(url: str, web: Any) -> None:
+def test_a_study_of_several_properties_can_be_created_in_a_form(url: str, web: Any) -> None:
     form = {"name": "both", "kind": "graphs", "n_min": "4", "n_max": "5"}
     headers = {"x-part": "1", "x-csrf-token": mark(web)}
     for wrong in ("yield", "yield most", "yield largest", "a largest\na smallest"):
@@ -374,7 +374,7 @@ def test_notebooks_of_several_properties_run(wishes: tuple[str, Any]) -> None:
     notebook = web.get("/studies/one/export/ipynb").json()
     cells = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
     names: dict[str, Any] = {}
-    exec("\n".join(cells[:-1]), names)  # the last one asks
+    exec("\n".join(cells[:-1]), names)  # the last one asks for suggestions
     assert [t.values for t in names["study"].trials] == [
         t.values for t in Study.load(url, "one").trials
     ]

@@ -1,4 +1,4 @@
-"""Schemathesis (pip install schemathesis) makes requests out of the OpenAPI document."""
+"""Requests that Schemathesis (pip install schemathesis) derives from the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from web_cases import new_study
 pytest.importorskip("starlette")
 pytest.importorskip("schemathesis")
 pytestmark = pytest.mark.deep
-N_EXAMPLES = os.environ.get("BOGRAPE_EXAMPLES", "30")  # for each endpoint
+N_EXAMPLES = os.environ.get("BOGRAPE_EXAMPLES", "30")  # per endpoint
 
 
 @pytest.mark.timeout(1200)
-def test_no_request_of_the_document_ends_in_an_error_of_the_server(tmp_path: Path) -> None:
+def test_no_request_derived_from_the_document_causes_a_server_error(tmp_path: Path) -> None:
     url = new_study(tmp_path, name="one", time_limit=0.5)
     study = Study.load(url, "one")
     for trial in study.ask(4)[:2]:  # type: ignore[index]
@@ -33,7 +33,7 @@ def test_no_request_of_the_document_ends_in_an_error_of_the_server(tmp_path: Pat
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     base = f"http://127.0.0.1:{port}"
-    # the names that lead anywhere, beside those that are made up
+    # use existing names most of the time, since made-up ones only lead to 404
     hints = tmp_path / "hints.py"
     hints.write_text(
         "import schemathesis\n"

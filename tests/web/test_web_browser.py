@@ -1,7 +1,7 @@
-"""The chemist's week of docs/serve.md in Chromium: by keyboard, on a phone and a screen.
+"""The chemist's week of docs/serve.md in Chromium: by keyboard, on phone and desktop.
 
 ``BOGRAPE_SCREENSHOTS`` names a folder for pictures, ``BOGRAPE_AXE`` the file ``axe.min.js`` of
-axe-core (npm), which then looks at every page.
+axe-core (npm), which then checks every page.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ webdriver = pytest.importorskip("selenium.webdriver")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
 pytestmark = [
-    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="there is no chromium here"),
+    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="Chromium is not installed"),
     pytest.mark.deep,
 ]
 FLAGS = (
@@ -102,7 +102,7 @@ def another(tmp_path: Path) -> Iterator[Any]:
 
 
 class Chemist:
-    """Somebody with a keyboard and no mouse."""
+    """A user with a keyboard and no mouse."""
 
     def __init__(self, browser: Any, base: str, width: int, scheme: str) -> None:
         self.browser, self.base, self.name = browser, base, f"{width}-{scheme}"
@@ -146,7 +146,7 @@ class Chemist:
         self.keys(text)
 
     def press(self, selector: str) -> None:
-        """Press Enter on a link or a button, and wait for a new page if it leads to one."""
+        """Press Enter on a link or a button."""
         from selenium.webdriver.common.keys import Keys
 
         self.reach(selector)
@@ -169,13 +169,13 @@ class Chemist:
                 pass
             time.sleep(0.1)
         text = self.browser.find_element("css selector", "body").text
-        raise AssertionError(f"waited in vain for {what}; the page says {text[:1500]}")
+        raise AssertionError(f"timed out waiting for {what}; the page says {text[:1500]}")
 
     def says(self, words: str) -> None:
         self.wait(f"document.body.innerText.includes({json.dumps(words)})", words)
 
     def look(self, name: str) -> None:
-        """Take a picture; nothing overflows, axe-core finds nothing serious."""
+        """Take a screenshot; fails if anything overflows or axe-core finds a serious problem."""
         assert self.browser.execute_script(OVERFLOWING) == []
         scroll = self.browser.execute_script("return document.documentElement.scrollWidth")
         assert scroll <= self.width
@@ -199,7 +199,7 @@ class Chemist:
             path = Path(folder) / f"{self.name}-{name}.png"
             path.write_bytes(base64.b64decode(shot["data"]))
         if axe := os.environ.get("BOGRAPE_AXE"):
-            # by the driver, which no policy of the page concerns
+            # run by the driver, to which the policy of the page does not apply
             self.browser.execute_script(Path(axe).read_text(encoding="utf-8"))
             found = self.browser.execute_async_script(
                 "const done = arguments[0]; axe.run(document).then(function (r) {"
@@ -211,7 +211,7 @@ class Chemist:
             assert serious == []
 
     def quiet(self) -> None:
-        """Nothing in the console, nothing from elsewhere."""
+        """Fails if the console has messages or anything was loaded from another site."""
         log = [
             entry
             for entry in self.browser.get_log("browser")
@@ -326,7 +326,7 @@ def test_a_chemists_week(
     assert len(asked) < 20
     assert all(trial.log[-1]["by"] == "Ann" for trial in asked)
 
-    # Friday: what is known, and the files
+    # Friday: figures and exported files
     chemist.wait("document.querySelector('#figures') !== null", "figures")
     chemist.press("#figures a")
     chemist.wait("document.querySelectorAll('#figures svg').length >= 3", "figures")
@@ -360,14 +360,14 @@ def test_two_people_see_what_the_other_does_without_reloading(
         person.leave(".person button")
         person.go("/studies/shared")
 
-    # the list of studies follows, too
+    # the list of studies is updated, too
     bob.go("/")
-    study.comment(first, "looks expensive")  # by a script, somewhere else
+    study.comment(first, "looks expensive")  # by a script, outside the server
     study.add(study.space.sample(1, seed=3)[0], {"yield": 0.5, "cost": 5.0})
     bob.wait("document.querySelector('#studies').innerText.includes('1 done · 2 running')", "it")
     bob.go("/studies/shared")
 
-    # Ann's request, with a part pinned and one forbidden, appears at Bob's
+    # Ann's request, with a part pinned and one forbidden, appears on Bob's page
     ann.press("form[action$='/ask'] summary")
     ann.write("#required", "hub, lab")
     ann.write("#forbidden", "desk store")
@@ -394,7 +394,7 @@ def test_two_people_see_what_the_other_does_without_reloading(
     ann.wait("document.querySelectorAll('#figures svg').length >= 2", "figures")
     ann.look("figures-of-several")
 
-    # a comment, with who made it
+    # a comment, with its author
     for person in (ann, bob):
         person.go(f"/studies/shared/trials/{second}")
     ann.write("#text", "cheaper than <b>thought</b>")

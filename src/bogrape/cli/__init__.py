@@ -1,4 +1,4 @@
-"""The ``bogrape`` command: parse, compose, print."""
+"""The ``bogrape`` command."""
 
 from .main import main
 

@@ -1,4 +1,4 @@
-"""Study files: TOML to checked, frozen values. Unknown keys are errors."""
+"""Study files: TOML read into checked, frozen values. Unknown keys are errors."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
         if "direction" in data:
             raise InvalidInputError(
                 "expected a direction or [properties] in the study file, got both; each property "
-                "has a direction or goal of its own"
+                "has its own direction or goal"
             )
         settings["properties"] = data["properties"]
     command, function = objective.get("command"), objective.get("function")
@@ -147,7 +147,7 @@ def _study_file(path: Path, data: dict[str, Any]) -> StudyFile:
         raise InvalidInputError(
             f"[objective] command must be a string or a list, got {command!r:.100}"
         )
-    import_from(path.parent)  # for a domain defined beside it
+    import_from(path.parent)  # for a domain defined in the same folder
     space = _space(data, path)
     slurm = evaluation.get("slurm", {})
     if not isinstance(slurm, dict):
@@ -198,7 +198,7 @@ def _space(data: dict[str, Any], path: Path) -> GraphSpace:
     folder = str(path.parent.resolve())
     own = any(isinstance(rule, dict) and ":" in str(rule.get("rule")) for rule in rules)
     if own and folder not in sys.path:
-        sys.path.append(folder)  # finds a module beside the file, and shadows no other
+        sys.path.append(folder)  # finds modules beside the file, shadows no others
     made = tuple(map(rule_from_dict, rules))
     if molecular:
         return _molecules(space, made)
@@ -212,7 +212,7 @@ def _space(data: dict[str, Any], path: Path) -> GraphSpace:
 
 def _molecules(space: dict[str, Any], rules: tuple[Rule, ...]) -> GraphSpace:
     """``molecule_space(...)`` with ``rules=[scaffold(...), ...]``, as in Python."""
-    from .. import molecules  # late: it needs an extra, and says so itself where that is missing
+    from .. import molecules  # late: needs an extra, and raises an error that names it
 
     if "scaffold" in space:
         smiles = _text(space["scaffold"], "[space] scaffold")
@@ -289,6 +289,7 @@ def _bytes(value: Any) -> float | None:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?B)\s*", value, re.IGNORECASE)
     if match is None:
         raise InvalidInputError(
-            f"[evaluation] memory_limit must be a number of bytes or like '4 GB', got {value!r:.60}"
+            "[evaluation] memory_limit must be a number of bytes or a string such as '4 GB', got "
+            f"{value!r:.60}"
         )
     return _limit(float(match[1]) * _UNITS[match[2].upper()], "[evaluation] memory_limit")

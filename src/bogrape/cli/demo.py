@@ -1,4 +1,4 @@
-"""`bogrape demo`: find a good graph in under a minute, beside random sampling, and draw it.
+"""`bogrape demo`: find a good graph in under a minute, compare with random sampling, and draw it.
 
 The black box is a randomly initialised graph convolutional network on connected graphs with 10
 nodes and 5 labels, one of the paper's synthetic benchmarks.
@@ -37,8 +37,8 @@ from ..report.draw import (
 )
 from ..study import Trial
 
-_PROPOSAL_EVALUATIONS = 60_000  # less than a second on a quiet core: the same graphs every time
-_PROPOSAL_SECONDS = 2.0  # on a busy one; twenty of them, fits and picture stay under a minute
+_PROPOSAL_EVALUATIONS = 60_000  # below a second on a quiet core: the same graphs every time
+_PROPOSAL_SECONDS = 2.0  # limit on a busy core; with 20 proposals, the demo stays under a minute
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class DemoResult:
 
     best: Trial
     values: FloatArray  # of BoGrape's evaluations, in order
-    random: FloatArray  # a row for each run of random sampling
+    random: FloatArray  # one row per run of random sampling
     seconds: float
     picture: Path | None
 
@@ -62,16 +62,16 @@ def run(
     progress: bool = True,
     echo: Callable[[str], object] = print,
 ) -> DemoResult:
-    """Run the demo, say what happens, and draw the result.
+    """Run the demo, print its progress, and draw the result.
 
     Args:
-        output: the picture to write; of a folder, the file ``demo.png`` in it.
+        output: the picture to write; for a folder, ``demo.png`` in it.
         seed: of the network, the initial graphs and the search.
         n_iterations: evaluations proposed by BoGrape.
         n_initial: evaluations before that, spread over the space.
         n_random: runs of random sampling to compare with, each with as many evaluations in total.
         progress: whether to show a progress bar.
-        echo: what to do with a line of text.
+        echo: called with each line of output.
     """
     picture = _picture_file(output)
     for name, number in (("n_initial", n_initial), ("n_random", n_random)):
@@ -113,13 +113,13 @@ def run(
         drawn = picture
         echo(f"The picture is in {picture}")
     else:
-        echo("There is no picture, because matplotlib is not installed; for one, run")
+        echo("No picture was drawn, because matplotlib is not installed; to get one, run")
         echo("  pip install 'bogrape[plots]'")
     return DemoResult(best=best, values=values, random=random, seconds=seconds, picture=drawn)
 
 
 def random_runs(problem: Problem, n_runs: int, n_evaluations: int) -> FloatArray:
-    """Values of random graphs of the space, a row for each run."""
+    """Values of random graphs of the space, one row per run."""
     seeds = np.random.default_rng([problem.seed, 1]).integers(2**31, size=n_runs)
     samples = [problem.space.sample(n_evaluations, seed=int(seed)) for seed in seeds]
     return np.array([[problem.objective(graph) for graph in sample] for sample in samples])
@@ -151,7 +151,7 @@ def table(values: FloatArray, random: FloatArray, n_initial: int, seconds: float
 
 
 def _picture_file(output: Path) -> Path:
-    """The file to draw into; whatever cannot be written is refused before the work is done."""
+    """The picture file; an error before any work is done if it cannot be written."""
     path = Path(output)
     if path.is_dir() or not path.suffix:
         path.mkdir(parents=True, exist_ok=True)

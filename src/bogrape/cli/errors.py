@@ -3,7 +3,7 @@
 ====  ======================================================================================
 0     done
 1     any other error of BoGrape, for instance a Gaussian process that cannot be fitted
-2     wrong usage, a wrong study file or input, or a study that cannot do this now
+2     invalid usage, study file or input, or something that is not possible now
 3     the database cannot be read or written
 4     no graph is left to propose, or the rules of the space cannot hold together
 5     most evaluations failed, so the study stopped
@@ -52,13 +52,13 @@ def exit_code(error: BoGrapeError) -> int:
 
 
 def stop(message: str, code: int) -> click.exceptions.Exit:
-    """Say why on standard error; raise what this returns to end the command with the code."""
-    click.echo(printable(message), err=True)  # it may quote a reason of unknown origin
+    """Print a message to standard error; raise the returned exception to exit with the code."""
+    click.echo(printable(message), err=True)  # it may quote text from a database
     return click.exceptions.Exit(code)
 
 
 def explained(command: Callable[P, R]) -> Callable[P, R]:
-    """A command whose errors are messages, not tracebacks."""
+    """Decorator of a command: prints its errors as messages, not tracebacks."""
 
     @wraps(command)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:

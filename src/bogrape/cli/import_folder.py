@@ -7,9 +7,9 @@ from pathlib import Path
 
 
 def import_from(folder: Path) -> None:
-    """Let Python look for modules in this folder too, after all others.
+    """Append a folder to the module search path of Python.
 
-    A domain there is found, but a file that happens to be called ``numpy.py`` replaces nothing.
+    Domains there are found, but a file that happens to be called ``numpy.py`` shadows nothing.
     """
     directory = str(folder.resolve())
     if directory not in sys.path:

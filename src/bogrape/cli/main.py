@@ -61,8 +61,8 @@ noise_option = click.option(
     "--noise",
     multiple=True,
     metavar="VARIANCE",
-    help="Variance of the value, if known: its standard deviation squared. Of a property, "
-    "NAME=VARIANCE; may be repeated.",
+    help="Variance of the value, if known: the square of its standard deviation. For several "
+    "properties, NAME=VARIANCE; may be repeated.",
 )
 
 
@@ -95,7 +95,9 @@ def init(path: Path) -> None:
 @study_argument
 @click.option("--worker", default="main", show_default=True, help="Name of this runner.")
 @click.option(
-    "--evaluations", type=click.IntRange(0), help="Stop after this many; run again to continue."
+    "--evaluations",
+    type=click.IntRange(0),
+    help="Stop after this many evaluations; run again to continue.",
 )
 @click.option(
     "--stop-below",
@@ -125,7 +127,7 @@ def run(
     """Evaluate graphs until the budget of the study is spent.
 
     Stop it with Ctrl-C at any time; run it again to continue. Several runners may work on one
-    study, on one machine or many, if each has a --worker name of its own.
+    study, on one machine or many, if each has its own --worker name.
     """
     file = read_study_file(study_file, _with_preset(instead, preset))
     evaluator = make_file_evaluator(file)
@@ -165,7 +167,7 @@ def run(
 @click.option(
     "--time-limit",
     type=click.FloatRange(0, min_open=True),
-    help="Seconds for all graphs together; by default as in the study file.",
+    help="Seconds for all graphs together; by default the limit in the study file.",
 )
 @click.option(
     "--near",
@@ -205,7 +207,7 @@ def ask(
     preset: str | None,
     as_json: bool,
 ) -> None:
-    """Print the next graph to evaluate, its trial number and what the model predicts.
+    """Print the next graph to evaluate, its trial number and the model's prediction.
 
     Ctrl-C stops a proof that takes too long and prints the best graph found so far.
     """
@@ -267,7 +269,7 @@ def correct(
     """Replace the value of a finished TRIAL; the old one is kept in its history.
 
     VALUE is a number, or 'none' to withdraw the old value. With several properties, name those to
-    replace, as in qed=0.8 sa=none; the others stay.
+    replace, as in qed=0.8 sa=none; the others are kept.
     """
     file = read_study_file(study_file)
     study = file.load()
@@ -436,7 +438,7 @@ def import_(
         return
     click.echo(f"added {len(added)} observations")
     if outside := sum(bool(trial.outside) for trial in added):
-        click.echo(f"  {outside} are outside the space: they train the model, and no more")
+        click.echo(f"  {outside} are outside the space: they only train the model")
     for row in bad:
         click.echo(f"  left out line {row.line}: {row.problem}")
 
@@ -493,7 +495,7 @@ def _number(what: str, text: str) -> float | None:
 
 
 def _with_preset(instead: tuple[str, ...], preset: str | None) -> tuple[str, ...]:
-    """Settings given on the command line, the preset among them."""
+    """Settings given on the command line, including the preset."""
     return instead if preset is None else (*instead, f"preset={preset}")
 
 
@@ -504,7 +506,7 @@ main.add_command(serve)
 
 
 class _Terminated(KeyboardInterrupt):
-    """SIGTERM: the end, as orderly as Ctrl-C."""
+    """SIGTERM, handled like Ctrl-C."""
 
 
 def _terminated(number: int, frame: Any) -> None:  # noqa: ARG001
@@ -513,7 +515,7 @@ def _terminated(number: int, frame: Any) -> None:  # noqa: ARG001
 
 @contextmanager
 def _logging_to_stderr(quiet: bool) -> Iterator[None]:
-    """Warnings always, progress lines unless there is a bar or none is wanted."""
+    """Log warnings to standard error, and progress unless ``quiet`` or shown as a bar."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logger = logging.getLogger("bogrape")

@@ -1,4 +1,4 @@
-"""From a study file to the objective and the evaluator it describes."""
+"""The objective and the evaluator that a study file describes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .config import StudyFile
 def load_objective(file: StudyFile) -> Objective:
     """The function or program to evaluate graphs with."""
     if file.command is not None:
-        # A process of its own is killed with all it started; elsewhere the command looks after it.
+        # Processes are killed with all their children; elsewhere the command enforces the limit.
         limit = None if file.executor == "process" else file.time_limit
         directory = str(file.path.parent.resolve())
         return CommandObjective(file.command, file.format.encode, limit, directory)
@@ -36,26 +36,26 @@ def load_objective(file: StudyFile) -> Objective:
 @final
 @dataclass(frozen=True)
 class ModuleFunction:
-    """A function found by name. It travels as a name, so workers elsewhere can load it too."""
+    """A function found by name, and sent by name, so that workers elsewhere can load it too."""
 
     directory: str
     name: str  # module:function
-    encode: Callable[[Graph], str] | None = None  # how it wants its graphs, if not as graphs
+    encode: Callable[[Graph], str] | None = None  # of its argument; None passes graphs
 
     def load(self) -> Any:
         """The function itself."""
         if sys.path[:1] != [self.directory]:
-            sys.path.insert(0, self.directory)  # as Python does for a program
+            sys.path.insert(0, self.directory)  # as Python does for a script
         found = load_object(self.name, "the objective")
         if not callable(found):
             raise InvalidInputError(f"the objective {self.name!r} is not a function")
         return found
 
     def __call__(self, graph: Graph) -> Any:
-        """Its value for a graph, which it gets as a graph or, if so wished, as text."""
+        """Value of a graph, which is passed as a graph or, with ``encode``, as text."""
         try:
             function = self.load()
-        except InvalidInputError as error:  # only here, for instance on a worker elsewhere
+        except InvalidInputError as error:  # fails only here, for instance on another machine
             raise EvaluationNotStarted(str(error)) from None
         return function(graph if self.encode is None else self.encode(graph))
 
@@ -74,5 +74,5 @@ def make_file_evaluator(file: StudyFile) -> Evaluator:
         )
     limit = file.time_limit
     if isinstance(objective, CommandObjective) and file.executor != "process":
-        limit = None  # the command keeps it
+        limit = None  # the command enforces it
     return make_evaluator(objective, file.executor, file.n_parallel, limit, file.memory_limit)

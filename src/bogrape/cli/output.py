@@ -27,7 +27,7 @@ from .config import StudyFile
 
 
 def print_trial(trial: Trial, form: Format, as_json: bool) -> None:
-    """Show a trial in a line."""
+    """Print a trial in one line."""
     if as_json:
         print_json(trial_data(trial, form))
         return
@@ -87,7 +87,7 @@ def status_data(study: Study, file: StudyFile) -> dict[str, Any]:
 
 
 def _front(study: Study, file: StudyFile) -> dict[str, Any]:
-    """The Pareto front of several properties, and its hypervolume where a reference is given."""
+    """The Pareto front of several properties, and its hypervolume if a reference is given."""
     goals = study.settings.goals
     if goals is None:
         return {}
@@ -101,12 +101,12 @@ def _front(study: Study, file: StudyFile) -> dict[str, Any]:
 def _best(study: Study) -> Trial | None:
     try:
         return study.best
-    except StudyError:  # nothing is known yet, or a front is looked for
+    except StudyError:  # no values yet, or a Pareto search
         return None
 
 
 def print_status(study: Study, file: StudyFile, as_json: bool) -> None:
-    """Show where a study stands."""
+    """Print the status of a study."""
     data = status_data(study, file)
     if as_json:
         print_json(data)
@@ -138,7 +138,7 @@ def print_status(study: Study, file: StudyFile, as_json: bool) -> None:
 
 
 def _model(study: Study) -> str | None:
-    """Description of the model of the last proposal; ``None`` without one, or for your own."""
+    """Description of the model of the last proposal; ``None`` without one, or for a surrogate."""
     fitted = [trial.hyperparameters for trial in study.trials if "noise" in trial.hyperparameters]
     if study.settings.goals is not None:
         return _models(study)
@@ -148,7 +148,7 @@ def _model(study: Study) -> str | None:
 
 
 def _models(study: Study) -> str | None:
-    """The same of each property."""
+    """Descriptions of the models of several properties, one after another."""
     goals, settings = study.settings.goals, study.settings
     assert goals is not None
     fitted = [trial.hyperparameters for trial in study.trials if trial.hyperparameters]
@@ -163,12 +163,12 @@ def _models(study: Study) -> str | None:
 
 
 def _line(text: object) -> str:
-    """A text from the database on one line, without anything a terminal would obey."""
+    """A text from the database on one line, without terminal control sequences."""
     return " ".join(printable(text).split())
 
 
 def print_preview(rows: Sequence[ImportedRow], form: Format, as_json: bool) -> None:
-    """Show what an import would do with each row of a file."""
+    """Print what an import would do with each row of a file."""
     if as_json:
         print_json(
             [

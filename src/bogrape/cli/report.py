@@ -38,10 +38,10 @@ from .import_folder import import_from
 )
 @explained
 def report(study: str, output: Path, name: str | None, every: int | None) -> None:
-    """Write a report of STUDY as one HTML file that needs nothing else.
+    """Write a report of STUDY as one self-contained HTML file.
 
-    STUDY is a study file (.toml), a SQLite file or the URL of a database. With --watch the page
-    also loads itself again in the browser.
+    STUDY is a study file (.toml), a SQLite file or the URL of a database. With --watch, the page
+    also reloads itself in the browser.
     """
     from ..report.html import write_report
     from ..report.watch import watch
@@ -65,7 +65,7 @@ def report(study: str, output: Path, name: str | None, every: int | None) -> Non
 
 
 def _open(study: str, name: str | None) -> tuple[Study, str, Callable[[Study], bool]]:
-    """The study, a text that names its place without telling the user's folders, and its end."""
+    """The study, its location without private details, and a test of whether it is done."""
     if study.endswith(".toml"):
         file = read_study_file(Path(study))
         if name is not None and name != file.name:
@@ -77,7 +77,7 @@ def _open(study: str, name: str | None) -> tuple[Study, str, Callable[[Study], b
 
         return file.load(), _public(file.storage), spent
     url = study if "://" in study else f"sqlite:///{study}"
-    import_from(Path.cwd())  # for a domain that lies there
+    import_from(Path.cwd())  # for a domain defined there
     if url.startswith("sqlite:///") and not os.path.isfile(url[10:].partition("?")[0]):
         raise InvalidInputError(f"there is no file {study!r}; give a study file or a database")
     return Study.load(url, name or _only(url)), _public(url), lambda found: False  # noqa: ARG005
@@ -93,7 +93,7 @@ def _only(url: str) -> str:
 
 
 def _public(url: str) -> str:
-    """The URL for others to read: without folders, users, passwords and hosts."""
+    """The URL without folders, users, passwords and hosts, for readers of the report."""
     if url.startswith("sqlite:///"):
         return f"sqlite:///{Path(url[10:].partition('?')[0]).name}"
     return f"{url.partition('://')[0].partition('+')[0]}://…"

@@ -1,4 +1,4 @@
-"""``bogrape rescue``: what can still be read of a damaged SQLite file."""
+"""``bogrape rescue``: saves what can be read of a damaged SQLite file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rescue(damaged: Path, output: Path, name: str | None) -> None:
     """Save what can be read of DAMAGED, a SQLite file of studies, to OUTPUT.
 
     OUTPUT is a new database (.db), or a table of trials (.jsonl or .csv). Every trial whose
-    checksum fits is saved; those that are lost are named. DAMAGED itself is not changed.
+    checksum matches is saved, and lost trials are listed. DAMAGED itself is not changed.
     """
     from ..storage.sql.rescue import write_rescued  # late: it loads SQLAlchemy
 
@@ -55,16 +55,16 @@ def _words(study: RescuedStudy) -> str:
     n = len(study.trials)
     name = "a study whose name and settings are lost" if study.name is None else study.name
     if study.is_complete:
-        return f"{name}: all {n} trials, each in its last version"
+        return f"{name}: all {n} trials, each in its latest version"
     words = [f"{name}: {n} trials"]
     if study.lost:
-        words.append(f"lost are {len(study.lost)}: {_numbers(study.lost)}")
-    words.append("some may be there in an earlier version only")
+        words.append(f"{len(study.lost)} lost: {_numbers(study.lost)}")
+    words.append("some may be saved in an earlier version")
     return "; ".join(words)
 
 
 def _numbers(numbers: Sequence[int]) -> str:
-    """Numbers with runs drawn together: 0, 4-17, 30."""
+    """Numbers with consecutive ones joined: 0, 4-17, 30."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][1] + 1:

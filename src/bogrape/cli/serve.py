@@ -48,13 +48,13 @@ def serve(
     public_url: str | None,
     processes: int,
 ) -> None:
-    """Open the studies of STUDY.DB in a browser, and to programs over HTTP.
+    """Serve the studies of STUDY.DB to browsers, and to programs over HTTP.
 
-    STUDY.DB is a SQLite file, made if it does not exist, or the URL of a database.
+    STUDY.DB is a SQLite file, created if it does not exist, or the URL of a database.
     """
     from ..web.server import serve as run
 
-    import_from(Path.cwd())  # for a domain that lies there
+    import_from(Path.cwd())  # for a domain defined there
     run(
         storage,
         port=port,

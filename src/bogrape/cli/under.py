@@ -1,4 +1,4 @@
-"""Options of ``bogrape ask`` for one suggestion: rules as JSON, and the graph it is to be near."""
+"""Options of ``bogrape ask`` for one suggestion: rules as JSON, and the graph to stay near."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..study import Study
 
 
 def rule_of_text(text: str) -> Rule:
-    """A rule from its JSON, as a study file or the web interface would have it."""
+    """A rule from JSON, with the same keys as in a study file."""
     try:
         data = json.loads(text)
     except ValueError as error:
@@ -41,6 +41,6 @@ def near_graph(study: Study, format: Format, path: Path | None, trial: int | Non
         text = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeError) as error:
         raise InvalidInputError(f"cannot read {str(path)!r}: {error}") from None
-    if text.startswith("{"):  # no other format of ours begins so
+    if text.startswith("{"):  # no other format begins like this
         return Graph.from_json(text)
     return format.decode(text)

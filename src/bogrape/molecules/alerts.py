@@ -26,7 +26,7 @@ from .molecules_of_batches import molecule
 from .smarts_places import places
 
 _PICKLED = b"\xef\xbe\xad\xde"  # how RDKit's stored molecules begin
-_MOST_PLACES = 500  # of the alerts that solvers are told about: small ones are met most often
+_MOST_PLACES = 500  # of an alert that solvers know: small alerts are the most frequent
 
 CATALOGUES = tuple(sorted(FilterCatalog.FilterCatalogParams.FilterCatalogs.names))
 
@@ -48,7 +48,7 @@ def _catalogue(name: str) -> Any:
 def alert_smarts(name: str = "BRENK") -> dict[str, str]:
     """The SMARTS of every alert of a catalogue by its description.
 
-    An alert that is more than one pattern is left out; BRENK has none of them.
+    Alerts that combine several patterns are left out; BRENK has none.
 
     >>> alert_smarts("BRENK")["peroxide"]
     'OO'
@@ -65,7 +65,7 @@ def alert_smarts(name: str = "BRENK") -> dict[str, str]:
 
 
 def _is_one_pattern(head: bytes) -> bool:
-    """True if an entry is one pattern that must occur, as what is stored before it says."""
+    """True if the header of a stored entry marks it as a single pattern that must occur."""
     return head.split(b"\n")[-1].startswith(b"1 0 0 ")
 
 
@@ -90,7 +90,7 @@ class StructuralAlerts(AskedOfRdkit):
 
     @property
     def encoded(self) -> bool:
-        """Rows know some alerts only."""
+        """False: rows cover some alerts only."""
         return False
 
     def describe(self, nouns: Nouns = NOUNS) -> str:
@@ -101,7 +101,7 @@ class StructuralAlerts(AskedOfRdkit):
         return f"Every {nouns.graph} has {alerts} of {self.catalogue}."
 
     def excess(self, batch: Batch) -> Excess:
-        """Alerts too many; 1 for what is no molecule."""
+        """Number of alerts beyond the maximum; 1 for graphs that are not molecules."""
         if not self.elements:
             self.refuse("a space that names elements", "the rule alone", "space.violations(graph)")
         out = np.ones(len(batch))
@@ -112,7 +112,7 @@ class StructuralAlerts(AskedOfRdkit):
         return out
 
     def rows(self, shape: Shape) -> Iterator[Row]:
-        """The small alerts lie nowhere."""
+        """Small alerts do not occur anywhere."""
         for smarts in alert_smarts(self.catalogue).values() if self.maximum == 0 else ():
             where = places(smarts, self.elements, shape)
             if perm(shape.n_nodes, len(where.atoms)) <= _MOST_PLACES:
@@ -120,7 +120,7 @@ class StructuralAlerts(AskedOfRdkit):
 
 
 def n_alerts(mol: Any, name: str, enough: int | None = None) -> int:
-    """The alerts of a catalogue that occur in an RDKit ``Mol``; ``enough=0`` asks for any."""
+    """Number of alerts of a catalogue in an RDKit ``Mol``; with ``enough=0``, 1 if any occurs."""
     entries = catalogue(name)
     if enough == 0:
         return int(entries.HasMatch(mol))

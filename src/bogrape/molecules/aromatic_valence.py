@@ -1,12 +1,12 @@
 """`AromaticValence`: the rule of spaces in which a molecule and its Kekulé forms are one graph.
 
-Edge label 4 is an aromatic bond. Notation as in `bogrape.molecules.valence`; besides, ``a_v`` is 1
-if one of the aromatic bonds at v is a double bond in every Kekulé form, else 0. Then
+Edge label 4 is an aromatic bond. Notation as in `bogrape.molecules.valence`; in addition, ``a_v``
+is 1 if one of the aromatic bonds at v is a double bond in every Kekulé form, else 0. Then
 
     c_v = d_v + h_v + #double bonds + 2 * #triple bonds + a_v.
 
-Which bonds are aromatic is for RDKit to say. Its model cannot be written as rows, so solvers know
-the valences only, and every graph they offer is checked.
+RDKit decides which bonds are aromatic. Its model cannot be written as rows, so solvers know only
+the valences, and every graph they find is checked.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ AROMATIC_FEATURE = N_FEATURES  # the last: in an aromatic bond
 
 
 def hydrogens_of(features: BoolArray) -> IntArray:
-    """The number of hydrogens of every atom, ``(..., n)``, as the features say."""
+    """The number of hydrogens of every atom, ``(..., n)``, from the features."""
     return np.asarray(features[..., HYDROGENS : HYDROGENS + 5].argmax(axis=-1))
 
 
@@ -78,15 +78,15 @@ class AromaticValence(MoleculeRule):
 
     @property
     def encoded(self) -> bool:
-        """Rows know valences, not aromaticity."""
+        """False: rows cover valences, not aromaticity."""
         return False
 
     def features_named(self) -> frozenset[int]:
-        """All twelve."""
+        """All twelve features."""
         return frozenset(range(N_AROMATIC_FEATURES))
 
     def bind(self, labels: Any, shape: Shape) -> AromaticValence:
-        """With the labels of the space, checked against its features and edge labels."""
+        """The rule with the labels of the space, checked against its features and edge labels."""
         rule = self if self.elements else replace(self, elements=tuple(labels))
         if not rule.elements or len(rule.elements) != shape.n_labels:
             self.refuse(f"{shape.n_labels} elements", f"{len(rule.elements)}", "molecule_space")
@@ -99,9 +99,9 @@ class AromaticValence(MoleculeRule):
         return super(AromaticValence, rule).bind(labels, shape)
 
     def identify(self, graph: Graph) -> str | None:
-        """The canonical SMILES; for a graph that is no molecule, its canonical key, marked as such.
+        """The canonical SMILES; for a graph that is not a molecule, its canonical key, marked.
 
-        One molecule is one graph, so this tells molecules apart as isomorphism does.
+        A molecule has one graph, so molecules are identical exactly if graphs are isomorphic.
         """
         if graph.n_features != N_AROMATIC_FEATURES or graph.edge_labels is None or graph.directed:
             return f"graph {graph.canonical_key()}"
@@ -111,7 +111,7 @@ class AromaticValence(MoleculeRule):
         return f"graph {graph.canonical_key()}" if text is None else text
 
     def identity_version(self) -> str:
-        """SMILES are canonical for one version of RDKit."""
+        """The version of RDKit, on which canonical SMILES depend."""
         return f"RDKit {rdBase.rdkitVersion}"
 
     def describe(self, nouns: Nouns = NOUNS) -> str:
@@ -123,8 +123,8 @@ class AromaticValence(MoleculeRule):
         )
 
     def excess(self, batch: Batch) -> Excess:
-        """Bonds too many or too few, + features that say otherwise; else 1 if RDKit disagrees."""
-        labels = np.minimum(batch.labels, len(self.valences) - 1)  # others are the space's concern
+        """Number of wrong bonds and features; if there are none, 1 if RDKit disagrees."""
+        labels = np.minimum(batch.labels, len(self.valences) - 1)  # the space checks others
         kinds = orders(batch)
         degree = batch.adjacency.sum(axis=2)
         hydrogens = hydrogens_of(batch.features)
@@ -141,7 +141,7 @@ class AromaticValence(MoleculeRule):
         return total
 
     def rows(self, shape: Shape) -> Iterator[Row]:
-        """For every atom: one-hot blocks, degree, bond flags, valence; all that follows from it.
+        """For every atom: one-hot blocks, degree, bond flags, valence, and rows for aromatic atoms:
 
         ``a_v <= aromatic_v``; an aromatic atom has two bonds in its ring, aromatic ones or a triple
         one as in benzyne; aromatic carbon has a multiple bond in every Kekulé form.
@@ -163,7 +163,7 @@ class AromaticValence(MoleculeRule):
             yield from atom_rows(v, shape, self.valences, further=((inside, -1),))
 
     def derive(self, batch: Batch) -> Batch:
-        """Bonds of overloaded atoms reduced, aromatic bonds and features set to what follows."""
+        """The batch with bonds of overloaded atoms reduced, aromatic bonds and features derived."""
         valences = np.asarray(self.valences)
         hydrogens = hydrogens_of(batch.features)
         kinds = orders(batch)
@@ -177,7 +177,7 @@ class AromaticValence(MoleculeRule):
         return self._dressed(*build(rules, shape, self.valences, k, rng))
 
     def _dressed(self, labels: IntArray, order: IntArray) -> Batch:
-        """Molecules given by labels and bond orders."""
+        """Molecules with these labels and bond orders, aromatic bonds and features derived."""
         hydrogens = np.asarray(self.valences)[labels] - order.sum(axis=2)
         hydrogens = np.maximum(hydrogens, 0)
         kinds = with_aromatic_bonds(labels, order, hydrogens, self.elements)

@@ -1,8 +1,8 @@
 """Aromatic bonds: from alternating single and double bonds to edge label 4, and back.
 
-What is aromatic is what RDKit perceives. Its model looks at whole systems of fused rings, so it is
-asked, graph by graph, about the graphs that have a ring that could be aromatic. The answers are
-kept: a search comes back to the same graphs, and to the same rings in other graphs, all the time.
+RDKit decides what is aromatic. Its model considers whole systems of fused rings, so RDKit is called
+for each graph with a ring that could be aromatic. The answers are cached, since a search returns to
+the same graphs all the time.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ def bonds_of(kinds: IntArray) -> Bonds:
 
 
 def carbons(elements: Sequence[str]) -> list[int]:
-    """The labels of atoms that have no electrons to give to an aromatic ring but in bonds."""
+    """Labels of atoms that give electrons to an aromatic ring only through multiple bonds."""
     return [label for label, name in enumerate(elements) if name in ("C", "Si")]
 
 
 def may_be_aromatic(labels: IntArray, kinds: IntArray, elements: Sequence[str]) -> BoolArray:
     """Mask ``(B,)`` of graphs that may have aromatic bonds; few false positives.
 
-    All atoms of an aromatic ring take part: carbon does with a multiple bond only. What remains of
-    a graph without the other atoms, and without chains, is empty unless there is such a ring.
+    All atoms of an aromatic ring give electrons, carbon only with a multiple bond. If the other
+    atoms and then all chains are removed from a graph, nothing remains without such a ring.
     """
     carbon = np.isin(labels, carbons(elements))
     taking_part = ~carbon | (kinds >= 2).any(axis=2)
@@ -88,7 +88,7 @@ def perceived(
 ) -> Bonds:
     """The bonds of a molecule of single, double and triple bonds, with aromatic ones marked.
 
-    A molecule that RDKit refuses, or would change, stays as it is.
+    If RDKit refuses the molecule, or would change it, the bonds are returned unchanged.
     """
     try:
         mol = assembled([elements[label] for label in labels], bonds, hydrogens)
@@ -118,11 +118,11 @@ def with_aromatic_bonds(
 def without_aromatic_bonds(
     labels: IntArray, kinds: IntArray, hydrogens: IntArray, valences: IntArray
 ) -> IntArray:
-    """Bond orders of graphs some of whose bonds are marked aromatic, rightly or not.
+    """Bond orders of graphs some of whose bonds are marked aromatic, correctly or not.
 
     As many aromatic bonds as possible become double, at atoms that have a valence left for it.
-    Where ``hydrogens``, of the graph before it was changed, took that valence, an atom does without
-    a double bond unless a neighbour needs it; carbon never does.
+    If ``hydrogens``, those of the graph before it was changed, took that valence, an atom gets no
+    double bond unless a neighbour needs it; carbon always gets one if possible.
     """
     order = np.where(kinds == AROMATIC, 1, kinds)
     marked = kinds == AROMATIC
@@ -152,7 +152,7 @@ def _matching(
 def disagreements(
     labels: IntArray, kinds: IntArray, hydrogens: IntArray, elements: tuple[str, ...]
 ) -> Iterator[int]:
-    """The graphs whose aromatic bonds are not those RDKit perceives, or that it would rewrite."""
+    """Indices of graphs whose aromatic bonds are not RDKit's, or that RDKit would rewrite."""
     rewritten = [i for i, name in enumerate(elements) if name == "P(5)"]  # as an ylide, sometimes
     asked = may_be_aromatic(labels, kinds, elements) | (kinds == AROMATIC).any(axis=(1, 2))
     asked |= np.isin(labels, rewritten).any(axis=1)

@@ -2,8 +2,7 @@
 
 All molecules of a batch are built together; loops run over atoms and bonds, never over molecules.
 Valences, a scaffold and limits on ring sizes are always respected; counts of elements, rings and
-multiple bonds and required substructures almost always; whatever else a space asks for is for the
-caller to check.
+multiple bonds and required substructures almost always. The caller has to check all other rules.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ def _label_range(rules: Sequence[Rule], shape: Shape) -> tuple[IntArray, IntArra
 
 
 def _labels(given: IntArray, low: IntArray, high: IntArray, rng: np.random.Generator) -> IntArray:
-    """Random elements where none is given, redrawn where their counts are out of range."""
+    """Random elements where none is given, redrawn while their counts are out of range."""
     (k, n), n_labels = given.shape, len(low)
     middle = np.maximum((low + np.minimum(high, n)) / 2.0, 1e-9)
     share = middle / middle.sum()
@@ -128,19 +127,19 @@ class _Site:
         hydrogens = np.stack([draft.hydrogens for draft in made])[which]
         spare = np.asarray(valences, dtype=np.int64)[labels] - self.order.sum(axis=2)
         self.spare = np.maximum(spare - np.maximum(hydrogens, 0), 0)
-        # an exact number of hydrogens leaves no choice: all else must become bonds
+        # with an exact number of hydrogens, the remaining valence must become bonds
         self.hungry = (hydrogens >= 0) & (self.spare > 0)
         self.everyone = np.arange(len(labels))
 
     def _bond(self, graphs: IntArray, u: IntArray, v: IntArray) -> None:
-        """One more bond, or one order more."""
+        """Add a bond, or raise its order by one."""
         self.order[graphs, u, v] += 1
         self.order[graphs, v, u] += 1
         self.spare[graphs, u] -= 1
         self.spare[graphs, v] -= 1
 
     def grow_tree(self, first: int) -> None:
-        """Pieces join in random order, those with one free valence last: so a place is always left.
+        """Join pieces in random order, those with one free valence last, so that a place remains.
 
         A piece is an atom, or the atoms that the draft connects; atoms 0..first-1 are joined.
         """
@@ -165,10 +164,10 @@ class _Site:
     def close_rings(
         self, fewest: int, most: int, smallest: int, largest: int, kept: Sequence[Scaffold]
     ) -> None:
-        """A random number of bonds between atoms not bonded yet, that close rings of these sizes.
+        """Add a random number of bonds between atoms not bonded yet, to close rings of these sizes.
 
         The new bond and all bonds that were in no ring before are then in a ring of that size. The
-        rings of the scaffolds ``kept`` stay as they are.
+        rings of the scaffolds ``kept`` do not change.
         """
 
         def places() -> BoolArray:
@@ -185,7 +184,7 @@ class _Site:
         )
 
     def raise_bonds(self, order: int, fewest: int, most: int) -> None:
-        """A random number of bonds of one order less is raised to this order."""
+        """Raise a random number of bonds from one order less to this order."""
         there = (self.order == order).sum(axis=(1, 2)) // 2
         self._repeat(fewest, most, lambda: (self.order == order - 1) & ~self.fixed, there)
 

@@ -1,4 +1,4 @@
-"""`NetCharge`: the formal charges of a molecule add up to this."""
+"""`NetCharge`: limits on the sum of the formal charges of a molecule."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class NetCharge(MoleculeRule):
         self._set("charges", tuple(self.charges))
 
     def parameters(self) -> dict[str, Any]:
-        """The limits: charges are those of the space."""
+        """The limits; charges follow from the space."""
         limits = {"minimum": self.minimum, "maximum": self.maximum}
         return {name: value for name, value in limits.items() if value}
 
     def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
-        """With the charges of the labels."""
+        """The rule with the charges of the labels."""
         unknown = [name for name in labels if name not in KINDS]
         if unknown or not labels:
             self.refuse("labels that are atoms", repr(unknown), "molecule_space")
@@ -59,7 +59,7 @@ class NetCharge(MoleculeRule):
         return tuple(self.charges)
 
     def excess(self, batch: Batch) -> Excess:
-        """Charge too low or too high."""
+        """Distance of the charge from its range."""
         charges = np.array(self._checked_charges())
         labels = np.minimum(batch.labels, len(charges) - 1)
         return over(charges[labels].sum(axis=1), self.minimum, self.maximum)

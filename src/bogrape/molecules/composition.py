@@ -1,4 +1,4 @@
-"""Rules about what a molecule is made of: bonds, heteroatoms, weight, the bounds of a data set."""
+"""Rules about composition: bonds, heteroatoms, weight, the bounds of a data set."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .identity import AROMATIC
 from .molecule_rule import BOND_NAMES, NOUNS, MoleculeRule, bond, orders
 
 _HYDROGENS = 4  # the first of the five hydrogen features
-_UNIT = 1000  # weights are summed in thousandths of a unit, so without rounding
+_UNIT = 1000  # weights are summed as integers, in thousandths of a unit
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,7 +56,7 @@ class BondCount(MoleculeRule):
         return f"Every {nouns.graph} has {amount(self.minimum, self.maximum, kind, f'{kind}s')}."
 
     def excess(self, batch: Batch) -> Excess:
-        """Bonds too few or too many."""
+        """Distance of the number of bonds from its range."""
         count = (orders(batch) == self.order).sum(axis=(1, 2)) // 2
         return over(count, self.minimum, self.maximum)
 
@@ -87,11 +87,11 @@ class HeteroatomCount(MoleculeRule):
         self._check_label("carbon")
 
     def parameters(self) -> dict[str, Any]:
-        """Without the ions, which the space knows."""
+        """Without the ions, which follow from the space."""
         return _without_ions(super().parameters())
 
     def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
-        """With the labels of carbon ions."""
+        """The rule with the labels of carbon ions."""
         return super(HeteroatomCount, replace(self, ions=_carbon_ions(labels))).bind(labels, shape)
 
     def describe(self, nouns: Nouns = NOUNS) -> str:
@@ -100,7 +100,7 @@ class HeteroatomCount(MoleculeRule):
         return f"Every {nouns.graph} has {n_atoms} other than carbon."
 
     def excess(self, batch: Batch) -> Excess:
-        """Heteroatoms too few or too many."""
+        """Distance of the number of heteroatoms from its range."""
         count = (~np.isin(batch.labels, [self.index(self.carbon), *self.ions])).sum(axis=1)
         return over(count, self.minimum, self.maximum)
 
@@ -136,20 +136,20 @@ class NoAdjacentHeteroatoms(MoleculeRule):
         self._check_label("carbon")
 
     def parameters(self) -> dict[str, Any]:
-        """Without the ions, which the space knows."""
+        """Without the ions, which follow from the space."""
         return _without_ions(super().parameters())
 
     def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
-        """With the labels of carbon ions."""
+        """The rule with the labels of carbon ions."""
         named = replace(self, ions=_carbon_ions(labels))
         return super(NoAdjacentHeteroatoms, named).bind(labels, shape)
 
     def describe(self, nouns: Nouns = NOUNS) -> str:
         """The rule as a sentence."""
-        return f"Every {nouns.edge} has a carbon {nouns.node} at one end at least."
+        return f"Every {nouns.edge} has a carbon {nouns.node} at one end or both."
 
     def excess(self, batch: Batch) -> Excess:
-        """Bonds between heteroatoms."""
+        """Number of bonds between heteroatoms."""
         other = ~np.isin(batch.labels, [self.index(self.carbon), *self.ions])
         between = batch.adjacency & other[:, :, None] & other[:, None, :]
         return np.asarray(between.sum(axis=(1, 2)) // 2, dtype=float)
@@ -197,7 +197,7 @@ class MolecularWeight(MoleculeRule):
         return frozenset(range(_HYDROGENS, _HYDROGENS + 5))
 
     def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
-        """With the masses of the labels."""
+        """The rule with the masses of the labels."""
         rule = self
         if not self.masses:
             missing = [name for name in labels if name not in KINDS]
@@ -223,7 +223,7 @@ class MolecularWeight(MoleculeRule):
         return f"The molecular weight is {weight} g/mol, hydrogens included."
 
     def excess(self, batch: Batch) -> Excess:
-        """Weight too low or too high."""
+        """Distance of the weight from its range."""
         weights = self._weights()
         hydrogens = batch.features[:, :, _HYDROGENS : _HYDROGENS + 5] @ np.arange(5)
         labels = np.minimum(batch.labels, len(weights) - 1)
@@ -266,7 +266,7 @@ def limits(data_set: str, n: int) -> tuple[Rule, ...]:
 
 @dataclass(frozen=True, repr=False)
 class DataSetBounds(MoleculeRule):
-    """The bounds of `limits` at whatever size a graph has, for spaces with several sizes."""
+    """The bounds of `limits` for the size of each graph, for spaces with several sizes."""
 
     data_set: str
 
@@ -275,7 +275,7 @@ class DataSetBounds(MoleculeRule):
             self.refuse(f"one of {', '.join(DATA_SETS)}", repr(self.data_set), "data_set='qm7'")
 
     def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
-        """Only for the labels of the data set, in their order."""
+        """The rule; an error unless the labels are those of the data set, in their order."""
         if tuple(labels) != DATA_SETS[self.data_set]:
             self.refuse(f"labels {DATA_SETS[self.data_set]}", f"{tuple(labels)}", "those labels")
         return super().bind(labels, shape)
@@ -290,13 +290,13 @@ class DataSetBounds(MoleculeRule):
     def describe(self, nouns: Nouns = NOUNS) -> str:
         """The rule as a sentence."""
         name = self.data_set.upper()
-        return f"Elements, rings and multiple {nouns.edges} keep within the bounds of {name}."
+        return f"Elements, rings and multiple {nouns.edges} are within the bounds of {name}."
 
     def excess(self, batch: Batch) -> Excess:
-        """Summed over the rules of this size."""
+        """Sum over the rules for this size."""
         parts = [rule.excess(batch) for rule in self.at(batch.n_nodes)]
         return np.asarray(np.sum(parts, axis=0))
 
     def rows(self, shape: Shape) -> Iterator[Row]:
-        """The rows of the rules of this size."""
+        """The rows of the rules for this size."""
         return chain.from_iterable(rule.rows(shape) for rule in self.at(shape.n_nodes))

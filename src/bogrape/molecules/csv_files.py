@@ -1,4 +1,4 @@
-"""CSV files, plain or gzipped: chosen columns, row by row, and what is wrong with them in words."""
+"""CSV files, plain or gzipped: chosen columns, row by row, with errors that name file and line."""
 
 from __future__ import annotations
 

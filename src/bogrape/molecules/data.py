@@ -1,9 +1,9 @@
-"""QM7 and QM9 from files you have: molecules that fit, their values, and what was dropped and why.
+"""QM7 and QM9 from local files: molecules that fit, their values, and reasons for dropped ones.
 
 The filter is the usual one: no aromatic, charged, radical, stereo or odd-valence molecule, and no
-single atom. Values are checked against a linear function of the composition, row by row: the QM7
-file in common use has its labels out of step with its molecules in the last fifth, and such a file
-is reported, never repaired by guessing.
+single atom. Values are checked against a linear function of the composition, row by row: in the
+last fifth of the commonly used QM7 file, values are shifted against the molecules. Such a file is
+reported, never repaired by guessing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .elements import elements_of
 from .qm9pack import read_qm9pack
 from .smiles import from_mol, read_smiles
 
-_BLOCK = 50  # rows that are looked at together when labels are checked
+_BLOCK = 50  # rows that are compared together when values are checked
 _FACTOR = 5.0  # how much larger than usual the error of a block must be to be suspicious
 
 
@@ -37,7 +37,7 @@ class Dataset:
 
     Attributes:
         name: "qm7" or "qm9".
-        smiles: as the file has them.
+        smiles: as in the file.
         graphs, values: one of each per molecule.
         dropped: number of rows left out, by reason.
         out_of_step: ranges of rows ``(first, last)``, counted from 0, whose values do not belong
@@ -61,7 +61,7 @@ class Dataset:
         lost = sum(self.dropped.values())
         lines = [f"{self.name}: {len(self)} molecules of {len(self) + lost} rows kept"]
         lines += [f"  dropped {count}: {reason}" for reason, count in self.dropped.items()]
-        lines += [f"  labels out of step: rows {a}..{b}" for a, b in self.out_of_step]
+        lines += [f"  values of other molecules: rows {a}..{b}" for a, b in self.out_of_step]
         return "\n".join(lines)
 
 
@@ -70,7 +70,7 @@ def load_qm7(
 ) -> Dataset:
     """Read a QM7 file: CSV, plain or gzipped, with the columns ``smiles`` and ``value``.
 
-    Only every ``every``-th row is taken, and at most ``limit`` of them.
+    Only every ``every``-th row is read, and at most ``limit`` of them.
     """
     return _load("qm7", lambda: _file(Path(path), value), limit, every)
 
@@ -80,9 +80,8 @@ def load_qm9(
 ) -> Dataset:
     """Read QM9: CSV, plain or gzipped, with ``smiles`` and ``value``, or the package ``qm9pack``.
 
-    The data of ``qm9pack`` are read where it is installed, under the usual names of properties:
-    ``u0_atom``, ``homo``, ``gap`` and so on. Only every ``every``-th row is taken, and at most
-    ``limit`` of them.
+    The package ``qm9pack`` must be installed; its properties have their usual names: ``u0_atom``,
+    ``homo``, ``gap`` and so on. Only every ``every``-th row is read, and at most ``limit`` of them.
     """
     if path == "qm9pack":
         return _load("qm9", lambda: read_qm9pack(value), limit, every)
@@ -147,7 +146,7 @@ def from_rows(name: str, rows: Iterable[tuple[str, float]], sha256: str = "") ->
         spans = ", ".join(f"{a}..{b}" for a, b in out_of_step)
         warnings.warn(
             f"{name}: the values of rows {spans} do not belong to their molecules; "
-            "try a file with labels in step, or drop these rows",
+            "try a corrected file, or drop these rows",
             UserWarning,
             stacklevel=4,
         )
@@ -200,8 +199,8 @@ def _composition(mol: Any) -> list[float]:
 def _out_of_step(A: FloatArray, y: FloatArray) -> tuple[tuple[int, int], ...]:
     """Ranges of rows where a linear function of the composition fits the values far worse.
 
-    The function is fitted twice, the second time to the better half of the rows only, so that
-    rows out of step do not spoil it. Errors are compared block by block with the usual block.
+    The function is fitted three times, each time after the first to the better half of the rows
+    only, so that shifted rows do not spoil it. The median errors of blocks of rows are compared.
     """
     known = A[:, -1] > 0
     if known.sum() < 4 * _BLOCK:

@@ -1,8 +1,8 @@
-"""Drafts of molecules: the parts that the rules ask for, put somewhere on the atoms.
+"""Drafts of molecules: scaffolds and required substructures, placed on the atoms.
 
-A scaffold has its place, atoms 0, 1, ... A required substructure may lie anywhere, also across a
-scaffold or another substructure, so a draft is found by a random search with backtracking: atom by
-atom, each on an atom placed before or on a new one. What is left open is for `build` to fill in.
+A scaffold has a fixed place, atoms 0, 1, ... A required substructure may be anywhere, and may
+overlap a scaffold or another substructure, so it is placed by a random search with backtracking:
+atom by atom, each on an atom placed before or on a new one. `build` completes the draft.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .scaffold import Scaffold
 from .smarts import Pattern
 
 _TRIES = 8  # searches for a place of one substructure
-_STEPS = 400  # atoms tried on in one search
+_STEPS = 400  # atoms tried in one search
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,12 @@ class Draft:
         )
 
     def copy(self) -> Draft:
-        """The same draft in arrays of its own."""
+        """A copy of the draft with its own arrays."""
         return Draft(*(getattr(self, name).copy() for name in self.__dataclass_fields__))
 
     @property
     def placed(self) -> BoolArray:
-        """The atoms whose element is known."""
+        """Mask of the atoms whose element is known."""
         return np.asarray(self.labels >= 0)
 
     def pieces(self) -> IntArray:
@@ -64,7 +64,7 @@ class Draft:
         return not piece.any() or bool((np.bincount(piece, spare)[np.unique(piece)] > 0).all())
 
     def n_rings(self) -> int:
-        """Independent rings closed by its bonds."""
+        """Number of independent rings closed by its bonds."""
         bonds = int((self.order > 0).sum()) // 2
         return bonds - len(self.labels) + len(np.unique(self.pieces()))
 
@@ -116,7 +116,7 @@ def _with(
     most: IntArray,
     rng: np.random.Generator,
 ) -> Draft | None:
-    """The draft with the pattern placed too."""
+    """The draft with the pattern placed, too; ``None`` if no place was found."""
     for _ in range(_TRIES):
         search = _Search(draft.copy(), pattern, valences, most, rng)
         if search.place(0):
@@ -128,7 +128,7 @@ def _with(
 
 
 class _Search:
-    """One search for a place of a pattern; ``draft`` is changed along the way, and undone."""
+    """One search for a place of a pattern; changes ``draft``, and restores it on backtracking."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class _Search:
         self.valences, self.most = valences, most
         self.image: list[int] = []
         self.steps = 0
-        self.overlap = float(rng.random())  # how much atoms placed before are preferred
+        self.overlap = float(rng.random())  # how strongly atoms placed before are preferred
         self.labels = [
             range(len(valences)) if wanted is None else wanted for wanted in pattern.labels
         ]
@@ -191,7 +191,7 @@ class _Search:
             yield option
 
     def _bonds(self, atom: int, v: int) -> list[int] | None:
-        """Add the bonds of this atom to earlier ones, or nothing and ``None`` if they do not fit.
+        """Add the bonds of this atom to earlier ones; ``None``, and no change, if they do not fit.
 
         Returns the atoms that were not bonded to v before.
         """
@@ -223,7 +223,7 @@ class _Search:
         self.draft.fixed[added, v] = self.draft.fixed[v, added] = False
 
     def _room(self, v: int) -> int:
-        """Bond orders that still fit at v; below 0 if there are too many already."""
+        """Free valence of v; negative if its bonds exceed its valence."""
         draft = self.draft
         used = draft.order[v].sum() + max(draft.hydrogens[v], 0)
         return int(self.valences[draft.labels[v]] - used)

@@ -34,12 +34,12 @@ def draw(
         molecules: graphs or SMILES texts, one or several.
         path: a file to write, ``.png`` or ``.svg``; without one, PNG.
         elements: what the labels of graphs stand for; by default as in `to_smiles`.
-        values: written below the molecules, one each.
+        values: one per molecule, written below it.
         columns: molecules in a row.
         size: width of one molecule in pixels; its height is four fifths of that.
 
     Returns:
-        The picture as it would be in a file.
+        The contents of the picture file.
 
     >>> draw(["CCO", "CC=O"], values=[1.25, 3])[1:4]
     b'PNG'
@@ -63,7 +63,7 @@ def draw(
 
 
 def svg(molecule: Graph, width: int) -> str:
-    """The drawing of one molecule as an SVG text, without what only RDKit reads in it."""
+    """The drawing of one molecule as an SVG text, without RDKit's own metadata."""
     text = _picture([to_mol(molecule)], [""], ".svg", 1, width).decode("utf-8")
     text = re.sub(r"<!--.*?-->", "", text[text.index("<svg") :], flags=re.DOTALL)
     text = re.sub(r"\s(?:class|xmlns:rdkit)='[^']*'", "", text)

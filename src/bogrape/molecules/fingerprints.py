@@ -1,4 +1,4 @@
-"""Fingerprints as counts, and how similar two molecules are by them."""
+"""Fingerprints as counts, and the similarity of molecules by them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def fingerprint(mol: Any, name: str) -> Any:
 
 
 def similarity_to(target: Any, name: str) -> Callable[[Any], float]:
-    """Tanimoto similarity of counts to those of a molecule."""
+    """A function: the Tanimoto similarity of a molecule to ``target``, by counts."""
     wanted = fingerprint(target, name)
     return lambda mol: float(DataStructs.TanimotoSimilarity(wanted, fingerprint(mol, name)))
 

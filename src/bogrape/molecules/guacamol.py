@@ -1,10 +1,10 @@
 """Scores of the GuacaMol and PMO benchmarks that RDKit alone can compute, from 0 to 1.
 
 Written from the definitions of Brown et al. 2019 (GuacaMol, doi 10.1021/acs.jcim.8b00839); PMO (Gao
-et al. 2022, arXiv 2206.12411) uses 17 of them, QED, and two that hop. Left out: DRD2, GSK3β and
+et al. 2022, arXiv 2206.12411) uses 17 of them, QED, and two hop tasks. Left out: DRD2, GSK3β and
 JNK3, whose scores come from trained predictors that are not part of any package.
 
-A score is a mean, geometric if not said otherwise, of terms such as "similarity to ranolazine,
+A score is a mean, geometric unless stated otherwise, of terms such as "similarity to ranolazine,
 full marks from 0.7" and "logP of 7 or more". Two details differ between implementations; here
 
 * isomers count all atoms, hydrogens included, as GuacaMol does;
@@ -35,7 +35,7 @@ from .smiles import to_mol
 Term = Callable[[Any], float]  # of an RDKit molecule
 LEFT_OUT = ("drd2", "gsk3b", "jnk3")  # tasks of PMO that need trained predictors
 
-# -- shapes of a term: what a quantity is worth -----------------------------------------------
+# -- shapes of a term: the score of a quantity ------------------------------------------------
 
 
 def gaussian(quantity: Term, mean: float, width: float) -> Term:
@@ -144,7 +144,7 @@ def isomer(formula: str) -> Term:
 
 
 def _pharmacophores(mol: Any) -> Any:
-    from rdkit.Chem.Pharm2D import Generate, Gobbi_Pharm2D  # late: half a second
+    from rdkit.Chem.Pharm2D import Generate, Gobbi_Pharm2D  # late: takes half a second
 
     return Generate.Gen2DFingerprint(mol, Gobbi_Pharm2D.factory)  # type: ignore[no-untyped-call]
 
@@ -158,7 +158,7 @@ def like_pharmacophores(smiles: str) -> Term:
 def penalized_log_p(mol: Any) -> float:
     """LogP minus synthetic accessibility minus large rings, each standardised on ZINC (Jin 2018).
 
-    Not a score from 0 to 1: larger is better, without an end.
+    Not a score from 0 to 1: larger is better, without a limit.
     """
     rings_of = Chem.GetSymmSSSR(mol)
     largest = max((len(ring) for ring in rings_of), default=0)
@@ -193,13 +193,13 @@ _HOP_DECORATION = "[#6]-[#6]-[#6]-[#8]-[#6]~[#6]~[#6]~[#6]~[#6]-[#7]-c1ccc2ncsc2
 
 @dataclass(frozen=True)
 class Task:
-    """One task: how a molecule is scored, and the molecules to look among.
+    """One task: the score of a molecule, and the molecules to search.
 
     Attributes:
         build: makes the score; called once.
         elements: labels of the atoms that the task needs.
         n_atoms: smallest and largest number of heavy atoms that the task needs.
-        is_pmo: whether PMO has it.
+        is_pmo: whether it is a task of PMO.
     """
 
     build: Callable[[], Term]
@@ -344,7 +344,7 @@ TASKS: Mapping[str, Task] = {
 
 @cache
 def pmo_tasks() -> tuple[str, ...]:
-    """Names of the tasks that PMO has."""
+    """Names of the tasks of PMO."""
     return tuple(name for name, task in TASKS.items() if task.is_pmo)
 
 
@@ -353,7 +353,7 @@ def top_auc(scores: Sequence[float], budget: int, *, top: int = 10, every: int =
 
     Scores come in the order of evaluation. The curve starts at zero and is read every ``every``
     evaluations, with straight lines between; if fewer than ``budget`` molecules were evaluated, it
-    stays where it ended.
+    is constant from then on.
 
     >>> top_auc([1.0] * 200, 200, every=100)
     0.75

@@ -1,7 +1,7 @@
-"""Graphs as RDKit molecules, and which graphs are the same molecule: those with the same SMILES.
+"""Graphs as RDKit molecules. Graphs with the same canonical SMILES are the same molecule.
 
-Two Kekulé forms of an aromatic molecule are two graphs that are not isomorphic, with one SMILES.
-With aromatic bonds (edge label 4) they are one graph.
+Two Kekulé forms of an aromatic molecule are two graphs that are not isomorphic, but have one
+SMILES. With aromatic bonds (edge label 4) they are one graph.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ HYDROGENS = 4  # the first of the five hydrogen features
 
 
 def unchecked_mol(graph: Graph, symbols: tuple[str, ...]) -> Any:
-    """The graph as a sanitised RDKit ``Mol``; RDKit's own error if it refuses.
+    """The graph as a sanitised RDKit ``Mol``; raises RDKit's own error if it is refused.
 
-    The caller vouches for labels and edge labels that stand for elements and bonds.
+    Labels and edge labels must stand for elements and bonds, which is not checked.
     """
     assert graph.edge_labels is not None
     kinds = graph.edge_labels.tolist()

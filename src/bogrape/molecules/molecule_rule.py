@@ -26,7 +26,7 @@ class MoleculeRule(Rule):
     package: ClassVar[str] = "molecules"
 
     def direction_needed(self) -> bool | None:
-        """Bonds have no direction."""
+        """False: bonds have no direction."""
         return False
 
 
@@ -36,7 +36,7 @@ class AskedOfRdkit(MoleculeRule):
     elements: Any  # names of the labels, set by `bind`
 
     def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
-        """With the labels of the space."""
+        """The rule with the labels of the space."""
         rule = self if self.elements else replace(self, elements=tuple(labels))  # type: ignore[type-var]
         if not rule.elements or any(name not in LABELS for name in rule.elements):
             self.refuse("labels that are atoms", repr(tuple(labels)), "molecule_space")
@@ -44,7 +44,7 @@ class AskedOfRdkit(MoleculeRule):
 
     @property
     def one_by_one(self) -> bool:
-        """RDKit is asked about molecules only, so after all other rules."""
+        """True: RDKit can only check molecules, so it comes after all other rules."""
         return True
 
 

@@ -1,4 +1,4 @@
-"""The graphs of a batch as RDKit's molecules, kept for when the next rule asks about them."""
+"""Graphs of a batch as RDKit molecules, cached for the next rule that needs them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _kept: OrderedDict[Hashable, Any] = OrderedDict()
 
 
 def molecule(batch: Batch, i: int, elements: tuple[str, ...]) -> Any:
-    """The i-th graph, sanitised; None if it is no molecule that RDKit accepts."""
+    """The i-th graph as a sanitised ``Mol``; ``None`` if it is not a valid molecule."""
     key = (batch.n_nodes, batch.raw(i), elements)
     if key not in _kept:
         _kept[key] = _made(batch, i, elements)

@@ -1,9 +1,9 @@
-"""Properties of molecules chemists know, as objectives: computed by RDKit from a graph or SMILES.
+"""Common molecular properties as objectives, computed by RDKit from a graph or SMILES.
 
-Each takes a graph (with the elements its labels stand for) or a SMILES text, so that it serves
-`minimize`, `Study.tell` and, as ``bogrape.molecules.objectives:qed``, the study file of the command
-line. Graphs of a space, and of a study, say themselves which elements their labels stand for. To
-maximise an objective, give the study ``direction="maximize"``.
+Each takes a graph (with the elements its labels stand for) or a SMILES text, and can be used in
+`minimize`, with `Study.tell` and, as ``bogrape.molecules.objectives:qed``, in study files. Graphs
+of a space, and of a study, have the names of their elements. To maximise an objective, give the
+study ``direction="maximize"``.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def synthetic_accessibility(molecule: Graph | str, elements: Elements | None = N
 def structural_alerts(
     molecule: Graph | str, elements: Elements | None = None, catalogue: str = "BRENK"
 ) -> float:
-    """Number of alerts of one of RDKit's catalogues: a penalty, where a rule is too strict.
+    """Number of alerts of one of RDKit's catalogues: a penalty, if a rule is too strict.
 
     >>> structural_alerts("CC=O"), structural_alerts("CCO")
     (1.0, 0.0)

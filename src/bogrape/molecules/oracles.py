@@ -7,7 +7,7 @@ weights are ``(out, in)``. Leading axes run over graphs. The network is
 
 with the convolution :math:`A X W_l^\top + b_l + X W_r^\top` (neighbours are summed). Outputs are in
 min–max units of the training data: 0 is its smallest value, 1 its largest. The script
-`bogrape.molecules.train` made the weights; each file carries its training record.
+`bogrape.molecules.train` made the weights; each file contains its training record.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Oracle:
 
 
 def load_oracle(name: str | Path) -> Oracle:
-    """The oracle "qm7" or "qm9" that comes with the package, or one `Oracle.save` wrote to a file.
+    """The oracle "qm7" or "qm9" of the package, or one from a file written by `Oracle.save`.
 
     >>> from bogrape.molecules import from_smiles
     >>> oracle = load_oracle("qm7")
@@ -128,7 +128,7 @@ def _oracle(stored: dict[str, Any], name: str) -> Oracle:
     parts = [f"{layer}.{part}" for layer in LAYERS[:2] for part in ("neighbours", "bias", "root")]
     parts += [f"{layer}.{part}" for layer in LAYERS[2:] for part in ("weight", "bias")]
     if set(stored) != {"record", *parts}:
-        raise InvalidInputError(f"{name!r:.100} does not hold the weights of an oracle")
+        raise InvalidInputError(f"{name!r:.100} does not contain the weights of an oracle")
     record = json.loads(str(stored.pop("record")))
     weights = {key: np.asarray(value, dtype=np.float64) for key, value in stored.items()}
     return Oracle(record.pop("name"), weights, record)

@@ -1,4 +1,4 @@
-"""Properties that RDKit computes, as limits: `Property`, and `drug_like`, a ready set of rules."""
+"""Limits on properties that RDKit computes: `Property`, and the set of rules `drug_like`."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ PROPERTIES: dict[str, tuple[str, Callable[[Any], float]]] = {
 class Property(AskedOfRdkit):
     """``minimum <= quantity <= maximum``, as RDKit computes it.
 
-    ``quantity`` is one of `PROPERTIES`; six decimals count. None of them is linear in atoms and
-    bonds, so every graph is checked.
+    ``quantity`` is one of `PROPERTIES`, rounded to six decimals. None of them is linear in atoms
+    and bonds, so every graph is checked.
     """
 
     quantity: str
@@ -105,12 +105,12 @@ def drug_like(
     accessibility: float | None = 6.0,
     alerts: tuple[str, ...] = (),
 ) -> list[Rule]:
-    """Rules of drug-likeness: those of Lipinski and Veber, and limits that medicinal chemists set.
+    """Rules of drug-likeness: those of Lipinski and Veber, and others of medicinal chemistry.
 
     Args:
         weight, log_p, tpsa: lowest and highest value (``None``: no limit).
-        rotatable_bonds, h_bond_donors, h_bond_acceptors, rings: the most there may be.
-        heteroatoms: fewest and most atoms other than carbon.
+        rotatable_bonds, h_bond_donors, h_bond_acceptors, rings: maximum numbers.
+        heteroatoms: minimum and maximum number of atoms other than carbon.
         accessibility: the highest synthetic-accessibility score.
         alerts: catalogues none of whose alerts may occur, such as ``("BRENK", "PAINS")``.
 

@@ -1,8 +1,8 @@
-"""QM9 as the PyPI package ``qm9pack`` holds it: three CSV files with column names of their own.
+"""QM9 from the PyPI package ``qm9pack``: three CSV files with their own column names.
 
-The files are read where the package is installed; the package itself is not imported, since that
-needs pandas and an old setuptools. Properties have the names that QM9 files commonly use, and
-``u0_atom``, which the package does not hold, is computed from ``u0`` and the atoms.
+The files are read from the installed package, which is not imported, since that needs pandas and an
+old setuptools. Properties have the names that QM9 files commonly use, and ``u0_atom``, which the
+package does not contain, is computed from ``u0`` and the atoms.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _HARTREE = 627.5094740631  # kcal/mol
 
 
 def read_qm9pack(value: str) -> tuple[list[tuple[str, float]], str]:
-    """SMILES and value of every molecule, and the SHA-256 of the three files in a row."""
+    """SMILES and value of every molecule, and the SHA-256 of the three files together."""
     if value not in _COLUMNS:
         raise InvalidInputError(
             f"expected a property of qm9pack, got {value!r:.60}; try one of {', '.join(_COLUMNS)}"
@@ -69,7 +69,7 @@ def _parts() -> list[Path]:
     missing = [path.name for path in paths if not path.is_file()]
     if missing:
         raise UnsupportedError(
-            f"expected qm9pack to hold data/{', '.join(_PARTS)}, got one without "
+            f"expected qm9pack to contain data/{', '.join(_PARTS)}, got one without "
             f"{', '.join(missing)}; try qm9pack 1.0.3, or load_qm9('qm9.csv.gz') with a file"
         )
     return paths

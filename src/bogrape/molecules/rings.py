@@ -1,12 +1,12 @@
 """Limits on the size of rings.
 
-`SmallestRing` speaks of every ring, `LargestRing` of the smallest ring of every bond. Both are
-invariants that RDKit knows too: no ring of its ring information is smaller than m, and
+`SmallestRing` limits every ring, `LargestRing` the smallest ring of every bond. RDKit has both
+quantities, too: no ring of its ring information is smaller than m, and
 ``RingInfo.MinBondRingSize`` of no bond exceeds k.
 
-`LargestRing` rests on distances alone. Let uv be a bond on some ring and C a smallest ring through
-it. Two atoms of C are no closer in the molecule than along C: a detour would close a smaller ring
-through uv. So an atom w opposite to the bond shows how large C is,
+`LargestRing` depends on distances alone. Let uv be a bond on some ring and C a smallest ring
+through it. Two atoms of C are no closer in the molecule than along C: a detour would close a
+smaller ring through uv. So an atom w opposite to the bond shows how large C is,
 
 * odd, ``|C| = 2s + 1``:  ``d(u, w) = d(v, w) = s``;
 * even, ``|C| = 2s``:     ``d(v, w) = s``, and two neighbours of v, one of them u, are s - 1 from w.
@@ -33,7 +33,7 @@ from ..domain import Nouns
 from .molecule_rule import NOUNS, MoleculeRule
 from .smarts import ANY_ORDER, Pattern, nowhere
 
-_LARGEST = 8  # the largest ring that `SmallestRing` forbids ring by ring
+_LARGEST = 8  # of `minimum`: all smaller rings are forbidden one by one
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,14 +55,14 @@ class SmallestRing(MoleculeRule):
         return f"Rings have {amount(self.minimum, None, nouns.node, nouns.nodes)}."
 
     def excess(self, batch: Batch) -> Excess:
-        """Rings too small."""
+        """Number of rings that are too small."""
         out = np.zeros(len(batch))
         for pattern in self._rings(batch.n_nodes):
             out += pattern.count(batch) / (2 * len(pattern))
         return out
 
     def rows(self, shape: Shape) -> Iterator[Row]:
-        """For every ring too small: not all its bonds exist."""
+        """For every ring that is too small: not all its bonds exist."""
         for pattern in self._rings(shape.n_nodes):
             yield from nowhere(pattern, shape, f"ring of {len(pattern)}")
 
@@ -77,7 +77,7 @@ def ring(size: int) -> Pattern:
 class LargestRing(MoleculeRule):
     """Every ring bond lies in a ring of at most ``maximum`` atoms.
 
-    Fused and bridged rings count one by one: decalin is within 6, though its rim is a ring of ten.
+    Fused and bridged rings count one by one: decalin satisfies 6, though its rim is a ring of ten.
     If no ring of the SSSR, the smallest set of smallest rings, has more than ``maximum`` atoms, the
     rule holds. Where it holds, a larger ring of the SSSR can only be one all of whose bonds are
     shared with smaller rings, such as the inner rim of a closed belt of small rings.
@@ -98,7 +98,7 @@ class LargestRing(MoleculeRule):
         return f"Every ring {nouns.edge} lies in a ring of {n_atoms}."
 
     def excess(self, batch: Batch) -> Excess:
-        """Bonds whose smallest ring is too large."""
+        """Number of bonds whose smallest ring is too large."""
         if self.maximum >= batch.n_nodes:
             return np.zeros(len(batch))
         sizes = bond_ring_sizes(batch)
@@ -112,7 +112,7 @@ class LargestRing(MoleculeRule):
           (and w can be reached), else none: ``step[v,u,w]`` if ``D = 1``, so that u is a first step
           from v towards w, ``step[u,v,w]`` if ``D = -1``, and ``odd[u,v,w]`` if ``D = 0``.
         * ``even[v,w] = 1`` exactly when two first steps or more lead from v to w, and
-          ``small_even[v,w] = 1`` exactly when, besides, ``d(v, w) <= k // 2``.
+          ``small_even[v,w] = 1`` exactly when, in addition, ``d(v, w) <= k // 2``.
         * ``small[u,v] = 1`` when either shows a ring through uv, however large:
           ``step[v,u,w] + even[v,w] - 1 <= small[u,v]`` and ``odd[u,v,w] <= small[u,v]``.
         * Then one of them shows a ring of at most k: ``small[u,v]`` is at most the sum over w of

@@ -1,14 +1,14 @@
 """`Scaffold`: a fixed part of a molecule, with positions where more may be attached.
 
-Take the scaffold away, and what is left of a molecule falls into connected *branches*. With
-``keep_rings``, a branch is bonded either to one ring atom of the scaffold, by one bond, or to one
-other atom of the scaffold, by any number of bonds. This is the same as to say that no ring with an
-atom outside the scaffold has a ring atom, or two atoms, of the scaffold: a path inside a branch
-closes such a ring if it ends at two atoms of the scaffold, or at one ring atom by two bonds.
+Without its scaffold, a molecule falls into connected *branches*. With ``keep_rings``, a branch is
+bonded either to one ring atom of the scaffold, by one bond, or to one other atom of the scaffold,
+by any number of bonds. Equivalently, no ring with an atom outside the scaffold has a ring atom, or
+two atoms, of the scaffold: a path inside a branch closes such a ring if it ends at two atoms of the
+scaffold, or at one ring atom by two bonds.
 
 Aromatic atoms then stay aromatic. RDKit counts the electrons of a ring from the bonds of its atoms
-and from the rings it is fused to. Both stay as they are, because an aromatic atom has room for one
-more single bond at most, in place of a hydrogen.
+and from the rings it is fused to. Neither changes, because an aromatic atom has room for one more
+single bond at most, in place of a hydrogen.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ class Scaffold(MoleculeRule):
         labels: the elements of its atoms.
         bonds: triples ``(u, v, order)``.
         open: the atoms that may have bonds to the rest of the molecule.
-        keep_rings: whether its ring system stays as it is: no ring that reaches beyond the scaffold
+        keep_rings: whether its ring system is preserved: no ring that reaches beyond the scaffold
             has a ring atom, or two atoms, of the scaffold.
 
-    In spaces with aromatic bonds, those of the fragment alone are aromatic in the molecule too.
+    In spaces with aromatic bonds, bonds that are aromatic in the fragment alone are aromatic in the
+    molecule, too.
 
-    `scaffold` makes one from SMILES.
+    `scaffold` creates one from SMILES.
     """
 
     labels: Any
@@ -59,7 +60,7 @@ class Scaffold(MoleculeRule):
 
     def __post_init__(self) -> None:
         if not isinstance(self.labels, (list, tuple)) or not self.labels:
-            self.refuse("one element an atom", repr(self.labels), "scaffold('C1CC1*')")
+            self.refuse("one element per atom", repr(self.labels), "scaffold('C1CC1*')")
         self._set("labels", tuple(self._label(label, "a label") for label in self.labels))
         made = []
         for item in self.bonds if isinstance(self.bonds, (list, tuple)) else [None]:
@@ -89,7 +90,7 @@ class Scaffold(MoleculeRule):
         return {key: value for key, value in super().parameters().items() if key != "aromatic"}
 
     def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
-        """With aromatic bonds, where the space has them: those of the fragment alone."""
+        """The rule with the aromatic bonds of the fragment alone, if the space has such bonds."""
         rule = self
         names = {index: name for name, index in labels.items()}
         atoms = [names.get(label, label) for label in self.labels]
@@ -113,7 +114,7 @@ class Scaffold(MoleculeRule):
         return frozenset(range(self.n_atoms))
 
     def relabelled(self, resolve: Callable[[Label], int]) -> Self:
-        """With every element replaced by its index."""
+        """The rule with every element replaced by its index."""
         return replace(self, labels=tuple(map(resolve, self.labels)))
 
     def _closed(self) -> list[int]:
@@ -128,7 +129,7 @@ class Scaffold(MoleculeRule):
         return f"{out}{'; its ring system is preserved' if self.keep_rings else ''}."
 
     def excess(self, batch: Batch) -> Excess:
-        """Elements and bonds that differ, + bonds from closed atoms to the rest."""
+        """Number of elements and bonds that differ, and of bonds from closed atoms to the rest."""
         k, n = self.n_atoms, batch.n_nodes
         if n < k:
             return np.full(len(batch), float(k - n))
@@ -156,7 +157,7 @@ class Scaffold(MoleculeRule):
         return np.asarray((np.maximum(ties - 1, 0) * first).sum(axis=1))
 
     def _same_branch(self, adjacency: BoolArray) -> IntArray:
-        """Connections of atoms beyond the scaffold without it, 0/1 ``(B, n - k, n - k)``."""
+        """1 for atoms outside the scaffold in the same branch, else 0, ``(B, n - k, n - k)``."""
         rest = adjacency[:, self.n_atoms :, self.n_atoms :]
         return np.asarray(distances_batch(rest) < rest.shape[1], dtype=np.int64)
 
@@ -168,7 +169,7 @@ class Scaffold(MoleculeRule):
     def bridges(self, adjacency: BoolArray) -> BoolArray:
         """Pairs of atoms between which a new bond would change the rings, ``(B, n, n)``.
 
-        The graphs satisfy the rule so far.
+        The graphs must satisfy the rule.
         """
         k, (graphs, n, _) = self.n_atoms, adjacency.shape
         group = np.tile(np.arange(n), (graphs, 1))  # a bond inside a group changes no ring
@@ -241,7 +242,7 @@ class Scaffold(MoleculeRule):
 def _aromatic_bonds(
     names: tuple[str, ...], bonds: tuple[tuple[int, int, int], ...]
 ) -> tuple[tuple[int, int], ...]:
-    """The bonds that are aromatic in the molecule that these atoms and bonds make."""
+    """The bonds that are aromatic in the molecule of these atoms and bonds."""
     used = [sum(order for *ends, order in bonds if v in ends) for v in range(len(names))]
     hydrogens = tuple(max(0, VALENCES[name] - n) for name, n in zip(names, used, strict=True))
     found = perceived(tuple(range(len(names))), bonds, hydrogens, names)

@@ -1,9 +1,9 @@
 """Patterns written as SMARTS, in the Kekulé reading.
 
-SMARTS is read on the Kekulé structure of a molecule, which is what a graph without aromatic bonds
-holds: ``C`` is any carbon atom, ``-``, ``=``, ``#`` and ``~`` are bonds of order 1, 2, 3 and of any
-order. An atom is an element, a list ``[N,O]``, ``[!C]`` or ``*``, and may ask for hydrogens:
-``[OH]``, ``[N;H0,H1]``. Aromatic letters, charges, ring marks and recursion are not understood: see
+SMARTS is read on the Kekulé structure of a molecule, which a graph without aromatic bonds
+represents: ``C`` is any carbon atom, ``-``, ``=``, ``#`` and ``~`` are bonds of order 1, 2, 3 and
+of any order. An atom is an element, a list ``[N,O]``, ``[!C]`` or ``*``, and may ask for hydrogens:
+``[OH]``, ``[N;H0,H1]``. Aromatic letters, charges, ring marks and recursion are not supported: see
 `bogrape.molecules.smarts_query`.
 """
 
@@ -47,7 +47,7 @@ class Pattern:
         return len(self.labels)
 
     def matches(self, batch: Batch) -> IntArray:
-        """Every way the pattern lies in every graph: rows ``(graph, node of atom 0, 1, ...)``."""
+        """All matches in all graphs, as rows ``(graph, node of atom 0, 1, ...)``."""
         order = orders(batch)
         found: IntArray = np.arange(len(batch))[:, None]
         for atom in range(len(self)):
@@ -69,11 +69,11 @@ class Pattern:
         return found
 
     def count(self, batch: Batch) -> IntArray:
-        """Number of ways in every graph, ``(B,)``."""
+        """Number of matches in every graph, ``(B,)``."""
         return np.bincount(self.matches(batch)[:, 0], minlength=len(batch))
 
     def places(self, shape: Shape) -> Iterator[tuple[int, ...]]:
-        """Ways to put the pattern on n nodes, one of each class that its symmetry makes equal."""
+        """Ways to put the pattern on n nodes, one of each class equal by symmetry."""
         symmetry = self.symmetry()
         for place in permutations(range(shape.n_nodes), len(self)):
             if all(place <= tuple(place[i] for i in other) for other in symmetry):
@@ -84,7 +84,7 @@ class Pattern:
         return list(_symmetry(self))
 
     def statements(self, place: tuple[int, ...], shape: Shape) -> list[list[Atom]]:
-        """Conditions for a match at this position: one statement of each list."""
+        """Conditions for a match at this place: one statement of each list is true."""
         out: list[list[Atom]] = []
         for atom, v in enumerate(place):
             labels, hydrogens = self.labels[atom], self.hydrogens[atom]
@@ -102,7 +102,7 @@ class Pattern:
 
 @cache
 def _symmetry(pattern: Pattern) -> tuple[tuple[int, ...], ...]:
-    """Found by placing the pattern, atom by atom, on itself."""
+    """Symmetries of a pattern, found by mapping it onto itself, atom by atom."""
     n = len(pattern)
     kinds = list(zip(pattern.labels, pattern.hydrogens, strict=True))
     between = {frozenset(pair[:2]): pair[2] for pair in pattern.bonds}
@@ -147,7 +147,7 @@ def _bonds(mol: Any) -> Any:
 
 
 def _connected_order(mol: Any) -> list[int]:
-    """Atoms in an order in which each one touches an earlier one of its fragment."""
+    """Atoms in an order in which each one is bonded to an earlier one of its fragment."""
     out: list[int] = []
     for fragment in Chem.GetMolFrags(mol):
         queue = [fragment[0]]
@@ -194,7 +194,10 @@ def _atom(
 
 
 def nowhere(pattern: Pattern, shape: Shape, name: str) -> Iterator[Row]:
-    """Every list of statements holds at most one true one, so their sum counts true lists."""
+    """Rows that exclude a pattern: not all lists of statements have a true one.
+
+    No list has two, so the sum of all statements counts the lists with a true one.
+    """
     for place in pattern.places(shape):
         lists = pattern.statements(place, shape)
         terms = total(atom for one_of in lists for atom in one_of)

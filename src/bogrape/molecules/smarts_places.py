@@ -1,4 +1,4 @@
-"""SMARTS in RDKit's reading as rows: what must or may be true for a pattern to lie at a place.
+"""SMARTS in RDKit's reading as rows: what must or may be true for a match at a place.
 
 A *place* gives every atom of the pattern a node. There, each atom and each bond is a *statement*, a
 sum of atoms of `bogrape.constraints.rows` that is 1 when it is true, else 0.
@@ -34,7 +34,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class AtomSets:
-    """The states in which one atom of the pattern must be true, and may be."""
+    """The states in which one atom of the pattern must be true, and those in which it may be."""
 
     text: str
     must: frozenset[State]
@@ -43,7 +43,7 @@ class AtomSets:
 
 @dataclass(frozen=True)
 class BondSets:
-    """The same for the kinds of a bond between atoms u and v of the pattern."""
+    """The kinds in which the bond between atoms u and v must be true, and those in which it may."""
 
     u: int
     v: int
@@ -73,17 +73,17 @@ class Places:
 
     @property
     def impossible(self) -> bool:
-        """True if the pattern lies in no graph of the shape."""
+        """True if the pattern occurs in no graph of the shape."""
         return len(self.atoms) > self.shape.n_nodes or not all(part.may for part in self.parts)
 
     @property
     def exact(self) -> bool:
-        """True if the rows say all that the pattern means."""
+        """True if the rows express the pattern completely."""
         decided = all(part.must == part.may for part in self.parts)
         return self.impossible or (self.few and decided)
 
     def nowhere(self, name: str) -> Iterator[Row]:
-        """At no place must the pattern be found."""
+        """Rows that exclude every place where the pattern must match."""
         if self.impossible or not self.few or not all(part.must for part in self.parts):
             return
         encoder = _Encoder(self, name, "must")
@@ -100,7 +100,7 @@ class Places:
             yield Row(f"no {self.smarts} at {place}", terms, high=high) if terms else never(name)
 
     def somewhere(self, name: str) -> Iterator[Row]:
-        """At one place at least, the pattern may be found."""
+        """Rows that require a place where the pattern may match."""
         if self.impossible:
             yield never(f"{self.smarts} somewhere")
         if self.impossible or not self.few:
@@ -153,7 +153,7 @@ def _where(truth: dict[Any, bool | None], *values: bool | None) -> frozenset[Any
 
 
 class _Encoder:
-    """The statements of a pattern, and helpers for those that are no plain sum."""
+    """The statements of a pattern, and helpers for those that are not a plain sum."""
 
     def __init__(self, where: Places, name: str, which: str) -> None:
         self.shape, self.name, self.elements = where.shape, name, where.elements
@@ -164,7 +164,7 @@ class _Encoder:
         self.boxes = {text: self._boxes(wanted) for text, wanted in self.atoms}
 
     def statements(self, place: tuple[int, ...]) -> list[Statement]:
-        """Conditions at a position; none of them is always true."""
+        """Conditions at a place; none of them is always true."""
         out: list[Statement] = []
         for (text, _), v in zip(self.atoms, place, strict=True):
             boxes = self.boxes[text]

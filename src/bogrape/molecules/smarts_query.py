@@ -3,9 +3,9 @@
 A SMARTS atom is a formula over statements such as "carbon, not aromatic", "two hydrogens", "in a
 ring". In a graph, an atom has a *state*: its label, its numbers of neighbours and hydrogens, and,
 where bonds can be aromatic, whether it is. Some statements are decided by the state; others (rings,
-recursive patterns) are not, and count as *unknown*. With three values of truth every formula has
-two sets of states: those in which it *must* be true and those in which it *may* be. Where both are
-the same for all atoms and bonds, the graph decides where the pattern lies.
+recursive patterns) are not, and count as *unknown*. With three truth values every formula has two
+sets of states: those in which it *must* be true and those in which it *may* be. If both are the
+same for all atoms and bonds, the graph decides where the pattern matches.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class State:
 
 
 class NotSmarts(ValueError):
-    """A text that RDKit does not read."""
+    """A text that RDKit cannot read."""
 
 
 def parsed(smarts: str) -> Any:
-    """The pattern that RDKit reads in a SMARTS; ``None`` if it is invalid.
+    """The pattern of a SMARTS text, as parsed by RDKit; ``None`` if it is invalid.
 
-    Its parser recurses: texts of a hundred thousand characters overflow the stack of the process.
+    The parser recurses: texts of a hundred thousand characters overflow the stack of the process.
     """
     plain = len(smarts) <= _LONGEST and smarts.isascii() and smarts.split() == [smarts]
     with rdBase.BlockLogs():
@@ -108,13 +108,13 @@ def bond_truth(text: str, kind: int, aromatic: bool) -> Truth:
 
 
 class _Formula:
-    """A recursive descent over one bracket atom; ``;`` binds less than ``,``, and ``&`` most."""
+    """A recursive descent over one bracket atom; ``;`` binds weakest, ``&`` strongest."""
 
     def __init__(self, body: str, state: State) -> None:
         self.body, self.state, self.at = body, state, 0
 
     def low(self) -> Truth:
-        """The whole formula; unknown if any of it cannot be read."""
+        """Truth of the whole formula; unknown if a part of it cannot be read."""
         try:
             found = self._all(";", self._or)
         except _Unread:
@@ -219,7 +219,7 @@ def _numbered(letter: str, digits: str, state: State) -> Truth:
 
 
 def _in_ring(digits: str, state: State) -> Truth:
-    """Ends of chains are in no ring, aromatic atoms are in one; of others a state says nothing."""
+    """Ends of chains are in no ring, aromatic atoms are in one; of others it is unknown."""
     if state.neighbours == 1:
         return digits == "0"
     if state.aromatic and digits in ("", "0"):
@@ -228,7 +228,7 @@ def _in_ring(digits: str, state: State) -> Truth:
 
 
 def _unwritten(kind: int, aromatic: bool) -> Truth:
-    """A bond that is not written is single or aromatic: so is every Kekulé single bond."""
+    """Truth of an unwritten bond: single or aromatic, as is every Kekulé single bond."""
     if kind in (1, AROMATIC):
         return True
     return None if kind == 2 and not aromatic else False
@@ -241,7 +241,7 @@ def _one_bond(sign: str, kind: int, aromatic: bool) -> Truth:
         return True if kind == AROMATIC else None
     written = {"-": 1, "=": 2, "#": 3, ":": AROMATIC}.get(sign)
     if written is None:
-        return None  # directions, and whatever else there may be
+        return None  # directions, or anything else
     if aromatic or 3 in (kind, written):
         return kind == written
     return None if kind == written or written == AROMATIC else False

@@ -1,10 +1,10 @@
 """SMILES and RDKit molecules in and out.
 
-What a `Graph` cannot hold is refused with the reason, never dropped in silence: radicals, isotopes,
-atom maps, several fragments, odd valences, and stereo marks unless they are to be ignored. Explicit
-hydrogens are counted. Aromatic rings become alternating double bonds (kekulisation), or stay
-aromatic where the graph is to have aromatic bonds. Of the Kekulé forms of a molecule, one that a
-given space contains is taken, else RDKit's choice.
+Anything that a `Graph` cannot represent is refused with the reason, never dropped silently:
+radicals, isotopes, atom maps, several fragments, odd valences, and stereo marks unless they are to
+be ignored. Explicit hydrogens are counted. Aromatic rings become alternating double bonds
+(kekulisation), or stay aromatic if the graph is to have aromatic bonds. Of the Kekulé forms of a
+molecule, one that a given space contains is used, else RDKit's choice.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .valence import N_FEATURES, Valence, features
 
 _LONGEST = 2_000  # characters
 _LARGEST = 200  # heavy atoms
-_FORMS = 64  # Kekulé forms that are looked at
+_FORMS = 64  # Kekulé forms that are tried
 _NO_STEREO = "stereo='ignore', or the SMILES without @, / and \\"
 _ORDERS = {kind: order for order, kind in BONDS.items()}
 
@@ -36,7 +36,7 @@ _ORDERS = {kind: order for order, kind in BONDS.items()}
 def from_smiles(
     smiles: str, elements: Elements = "qm7", *, aromatic: bool = False, stereo: str = "refuse"
 ) -> Graph:
-    """The molecule a SMILES text stands for, as a graph.
+    """The molecule of a SMILES text, as a graph.
 
     Args:
         smiles: one closed-shell molecule.
@@ -44,7 +44,7 @@ def from_smiles(
             and valences), a list of labels or the space. With a space, a Kekulé form that the space
             contains is taken, if there is one, and the atoms of a scaffold come first.
         aromatic: whether aromatic bonds are a kind of their own, edge label 4, so that a molecule
-            has one graph; else it becomes a Kekulé form. A space decides it by itself.
+            has one graph; else it becomes a Kekulé form. A space decides this itself.
         stereo: "refuse" texts with stereo marks (@, /), or "ignore" these marks.
 
     >>> graph = from_smiles("CC=O")
@@ -63,8 +63,8 @@ def to_smiles(graph: Graph, elements: Elements | None = None) -> str:
 
     Args:
         graph: the molecule.
-        elements: what labels 0, 1, ... stand for. By default what the graph calls them, as graphs
-            of a space and of `from_smiles` do; for a graph without names, the elements of QM7.
+        elements: what labels 0, 1, ... stand for. By default the names in the graph, as in graphs
+            of a space and of `from_smiles`; for a graph without names, the elements of QM7.
 
     >>> to_smiles(from_smiles("C(O)C"))
     'CCO'
@@ -104,7 +104,7 @@ def _symbols(graph: Graph, elements: Elements | None) -> tuple[str, ...]:
 
 
 def _check(graph: Graph, symbols: tuple[str, ...]) -> None:
-    """The graph is a molecule of these elements, with the features that follow from its bonds."""
+    """Raise unless the graph is a molecule of these elements, with features that fit its bonds."""
     aromatic = graph.n_features == N_AROMATIC_FEATURES
     known = aromatic or graph.n_features == N_FEATURES
     if graph.directed or graph.edge_labels is None or not known:
@@ -139,7 +139,7 @@ def from_mol(
     aromatic: bool = False,
     stereo: str = "refuse",
 ) -> Graph:
-    """The graph of an RDKit ``Mol``; refused, with the reason, if a graph cannot hold it.
+    """The graph of an RDKit ``Mol``; an error with the reason if a graph cannot represent it.
 
     The arguments are those of `from_smiles`; ``name`` is what messages call the molecule.
     """
@@ -187,17 +187,17 @@ def _refuse_atom(
 ) -> NoReturn:
     v, symbol, charge = atom.GetIdx(), atom.GetSymbol(), atom.GetFormalCharge()
     where = f"{symbol} (atom {v})"
-    among = f"besides {', '.join(symbols)}"
+    among = f"which is not among {', '.join(symbols)}"
     if label is not None and label in LABELS:
         if label == symbol:
-            got = f"element {label} {among}"
+            got = f"element {label}, {among}"
         elif charge:
-            got = f"a charge of {charge:+d} on {where}, label {label} {among}"
+            got = f"a charge of {charge:+d} on {where}, label {label}, {among}"
         else:
-            got = f"valence {valence} of {where}, label {label} {among}"
+            got = f"valence {valence} of {where}, label {label}, {among}"
         _refuse(name, got, f"elements={(*symbols, label)}")
     if symbol == "H" or symbol not in VALENCES:
-        _refuse(name, f"element {symbol} {among}", "other elements")
+        _refuse(name, f"element {symbol}, {among}", "other elements")
     ion = f" and charge {charge:+d}" if charge else ""
     known = [text for text, kind in KINDS.items() if kind.element == symbol]
     each = ", ".join(f"{text} with valence {KINDS[text].valence}" for text in known)
@@ -221,14 +221,14 @@ def _with_aromatic_bonds(
     if graph.n_nodes > 1 and not AromaticValence(symbols).holds(graph):
         _refuse(
             name,
-            "aromatic bonds that RDKit would perceive otherwise if it read them again",
+            "aromatic bonds that RDKit would perceive differently if it read them again",
             "aromatic=False, which keeps a Kekulé form",
         )
     return graph
 
 
 def read_smiles(smiles: object) -> Any:
-    """RDKit's molecule of a SMILES text, or an error that says what is wrong with it."""
+    """RDKit's molecule of a SMILES text; an error says what is wrong with it."""
     if not isinstance(smiles, str):
         raise InvalidInputError(f"expected a SMILES string, got {type(smiles).__name__}")
     name = f"{smiles!r:.80}"
@@ -236,9 +236,9 @@ def read_smiles(smiles: object) -> Any:
         raise InvalidInputError(f"expected a SMILES string, got the empty string {name}; try 'CCO'")
     if not smiles.isascii():
         odd = next(letter for letter in smiles if not letter.isascii())
-        _refuse(name, f"the letter {odd!r}, which is not ASCII", "typing it again")
+        _refuse(name, f"the character {odd!r}, which is not ASCII", "typing it again")
     if smiles.split() != [smiles]:
-        _refuse(name, "white space", "the SMILES alone, without a name behind it")
+        _refuse(name, "white space", "the SMILES alone, without a name after it")
     if not smiles.isprintable():
         _refuse(name, "control characters", "typing it again")
     if len(smiles) > _LONGEST:
@@ -260,7 +260,7 @@ def read_smiles(smiles: object) -> Any:
 
 
 def _plain(mol: Any, name: str, stereo: str) -> Any:
-    """A copy with single, double and triple bonds only, after everything else was refused."""
+    """A copy with single, double and triple bonds only; refuses everything else."""
     if stereo == "ignore":
         mol = Chem.Mol(mol)
         Chem.RemoveStereochemistry(mol)
@@ -290,12 +290,12 @@ def _plain(mol: Any, name: str, stereo: str) -> Any:
     try:
         Chem.Kekulize(mol, clearAromaticFlags=True)
     except Exception as error:
-        _refuse(name, f"aromatic atoms without Kekulé form ({error})", "writing double bonds")
+        _refuse(name, f"aromatic atoms without a Kekulé form ({error})", "writing double bonds")
     return mol
 
 
 def _fitted(graph: Graph, mol: Any, space: GraphSpace) -> Graph:
-    """The molecule in a form that the space contains, or as it is if there is none."""
+    """The molecule in a form that the space contains, or unchanged if there is none."""
     first = _scaffold_first(graph, space)
     if space.contains(first):
         return first
@@ -309,7 +309,7 @@ def _fitted(graph: Graph, mol: Any, space: GraphSpace) -> Graph:
 
 
 def _kekule_forms(mol: Any) -> Iterator[Any]:
-    """Molecules with the same SMILES whose bonds alternate in other ways, `_FORMS` at most."""
+    """Other Kekulé forms of the molecule, with the same SMILES; at most `_FORMS`."""
     if not any(bond.GetIsAromatic() for bond in mol.GetBonds()):
         return
     smiles = Chem.MolToSmiles(mol)
@@ -324,7 +324,7 @@ def _kekule_forms(mol: Any) -> Iterator[Any]:
 
 
 def _scaffold_first(graph: Graph, space: GraphSpace) -> Graph:
-    """The same molecule, numbered so that it begins with the scaffold of the space, if it can."""
+    """The same molecule, numbered to begin with the scaffold of the space if possible."""
     scaffold = next((rule for rule in space.rules if isinstance(rule, Scaffold)), None)
     if scaffold is None or scaffold.n_atoms > graph.n_nodes or graph.edge_labels is None:
         return graph

@@ -34,7 +34,7 @@ def molecule_space(
             valences) or a list of labels: C, N+, O-, S(6) and so on.
         n_atoms: number of heavy atoms, at least 2, or ``(smallest, largest)``.
         rules: further rules, of this package or of `bogrape.constraints`.
-        bounds: whether "qm7" and "qm9" bring the paper's bounds on composition, rings and
+        bounds: whether "qm7" and "qm9" come with the paper's bounds on composition, rings and
             multiple bonds. Other alphabets have none.
         aromatic: whether aromatic bonds are a kind of their own, edge label 4, so that a molecule
             and its Kekulé forms are one graph; see `AromaticValence`.
@@ -75,9 +75,9 @@ def scaffold(smiles: str, *, keep_rings: bool = False) -> Scaffold:
     Args:
         smiles: the fragment. ``*`` marks the open positions: an atom with a ``*`` attached may have
             further bonds. Without any ``*``, all atoms are open as far as their valence allows.
-        keep_rings: whether the ring system of the fragment stays as it is: no new ring is fused to
+        keep_rings: whether the ring system of the fragment is preserved: no new ring is fused to
             it, cages it or shares an atom with it, and aromatic atoms stay aromatic. New rings may
-            hang on it by a bond, or have one atom of the fragment that is in none of its rings.
+            be attached by a bond, or share one atom of the fragment that is in none of its rings.
 
     >>> scaffold("*C1CC1")
     Scaffold(labels=('C', 'C', 'C'), bonds=((0, 1, 1), (0, 2, 1), (1, 2, 1)), open=(0,))
@@ -100,7 +100,7 @@ def scaffold(smiles: str, *, keep_rings: bool = False) -> Scaffold:
     for v in sorted(marked):
         lost = sum(1 for other in mol.GetAtomWithIdx(v).GetNeighbors() if other.GetIdx() in stars)
         atom = editable.GetAtomWithIdx(v)
-        # what an aromatic heteroatom loses is not filled up with hydrogens by itself
+        # RDKit adds no hydrogens where an aromatic heteroatom loses bonds
         if atom.GetNoImplicit() or (atom.GetIsAromatic() and atom.GetSymbol() != "C"):
             atom.SetNumExplicitHs(atom.GetNumExplicitHs() + lost)
     for v in reversed(stars):

@@ -1,10 +1,10 @@
 """Substructures written as SMARTS, required or forbidden.
 
-A text is read in one of two ways. RDKit's *reading* is that of every SMARTS RDKit knows: ``C`` is
+A text is read in one of two ways. In RDKit's *reading*, it means what it means in RDKit: ``C`` is
 carbon that is not aromatic, and so on. As far as labels, features and bonds of a graph decide where
-the pattern lies (`bogrape.molecules.smarts_query`), solvers know it; the rest is checked by RDKit
-on every graph they offer. The Kekulé reading (`bogrape.molecules.smarts`) takes the bonds of a
-graph as they are, ``C`` for any carbon, and understands little more than elements and bonds.
+the pattern matches (`bogrape.molecules.smarts_query`), solvers know it; the rest is checked by
+RDKit on every graph they find. The Kekulé reading (`bogrape.molecules.smarts`) takes the bonds of a
+graph as they are, ``C`` for any carbon, and supports little more than elements and bonds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MOST_KEKULE_PLACES = 300_000  # ways to place a pattern for which rows are writ
 
 @dataclass(frozen=True, repr=False)
 class _Substructure(MoleculeRule):
-    """Common ground of the two rules: a SMARTS text, how it is read, the labels of the space."""
+    """Base class of the two rules: a SMARTS text, its reading, and the labels of the space."""
 
     smarts: str
     elements: Any = ()
@@ -70,7 +70,7 @@ class _Substructure(MoleculeRule):
         return ["rdkit"] if problem else ["kekule", "rdkit"]
 
     def parameters(self) -> dict[str, Any]:
-        """The text, its reading where it is not the usual one, and the labels."""
+        """The text, its reading if it is not the default, and the labels."""
         out: dict[str, Any] = {"smarts": self.smarts}
         if self.elements:
             out["elements"] = self.elements
@@ -79,7 +79,7 @@ class _Substructure(MoleculeRule):
         return out
 
     def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
-        """With the labels of the space, and the reading that suits it."""
+        """The rule with the labels of the space, and the reading that suits it."""
         reading = self.reading
         if shape.n_edge_labels == AROMATIC:
             if reading == "kekule" and not self.elements:
@@ -106,7 +106,7 @@ class _Substructure(MoleculeRule):
         if any(hydrogens is not None for hydrogens in self.pattern.hydrogens):
             self._check_features(shape.n_features)
         if len(self.pattern) > shape.n_nodes:
-            return  # it has no place, and its symmetry takes long
+            return  # it has no place, and computing its symmetry would take long
         ways = perm(shape.n_nodes, len(self.pattern)) / len(self.pattern.symmetry())
         if ways > _MOST_KEKULE_PLACES:
             self.refuse(
@@ -122,7 +122,7 @@ class _Substructure(MoleculeRule):
 
     @property
     def one_by_one(self) -> bool:
-        """RDKit is asked about molecules only, so after all other rules."""
+        """True in RDKit's reading: RDKit can only check molecules, so after all other rules."""
         return self.reading == "rdkit"
 
     @property
@@ -146,7 +146,7 @@ class _Substructure(MoleculeRule):
         return places(self.smarts, self.elements, shape)
 
     def _found_by_rdkit(self, batch: Batch) -> Excess:
-        """1.0 where RDKit finds the pattern, NaN where the graph is no molecule."""
+        """1 if RDKit finds the pattern, 0 if not, NaN if the graph is not a molecule."""
         self._check_bound()
         out = np.full(len(batch), np.nan)
         for i in range(len(batch)):
@@ -158,11 +158,11 @@ class _Substructure(MoleculeRule):
 
 @dataclass(frozen=True, repr=False)
 class ForbiddenSubstructure(_Substructure):
-    """The pattern lies nowhere in the molecule.
+    """The pattern does not occur in the molecule.
 
     ``reading`` is ``"rdkit"``, for SMARTS as RDKit reads it, or ``"kekule"``, for bonds and atoms
     as the graph has them. By default it is RDKit's in spaces with aromatic bonds, and for all texts
-    that the Kekulé reading does not understand.
+    that the Kekulé reading does not support, or for which it may miss matches.
     """
 
     def describe(self, nouns: Nouns = NOUNS) -> str:  # noqa: ARG002
@@ -170,7 +170,7 @@ class ForbiddenSubstructure(_Substructure):
         return f"The substructure {self.smarts} does not occur."
 
     def excess(self, batch: Batch) -> Excess:
-        """Number of ways to find it; 1 where RDKit finds it."""
+        """Number of matches; in RDKit's reading, 1 if there is one."""
         if self.reading == "rdkit":
             return np.nan_to_num(self._found_by_rdkit(batch), nan=1.0)
         return self.pattern.count(batch) / len(self.pattern.symmetry())
@@ -185,14 +185,14 @@ class ForbiddenSubstructure(_Substructure):
 
 @dataclass(frozen=True, repr=False)
 class RequiredSubstructure(_Substructure):
-    """The pattern lies somewhere in the molecule; ``reading`` as in `ForbiddenSubstructure`."""
+    """The pattern occurs in the molecule; ``reading`` as in `ForbiddenSubstructure`."""
 
     def describe(self, nouns: Nouns = NOUNS) -> str:  # noqa: ARG002
         """The rule as a sentence."""
         return f"The substructure {self.smarts} occurs."
 
     def excess(self, batch: Batch) -> Excess:
-        """1 where it does not."""
+        """1 if the pattern does not occur, else 0."""
         if self.reading == "rdkit":
             return np.asarray(self._found_by_rdkit(batch) != 1.0, dtype=float)
         return np.asarray(self.pattern.count(batch) == 0, dtype=float)
@@ -224,7 +224,7 @@ class RequiredSubstructure(_Substructure):
 
 @cache
 def _kekule_problem(smarts: str, elements: tuple[str, ...]) -> str | None:
-    """The parts of a SMARTS that the Kekulé reading does not support."""
+    """The part of a SMARTS that the Kekulé reading does not support; ``None`` without one."""
     try:
         read_smarts(smarts, elements)
     except (ValueError, RuntimeError) as error:

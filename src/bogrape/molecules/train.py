@@ -4,8 +4,8 @@ Needs the extra ``[train]`` (PyTorch; its CPU build will do). The architecture i
 channels 16, 32 (QM7) or 32, 64 (QM9), then 16, 4, 1; Adam with rate 0.01, L1 loss, batches of 64,
 targets scaled to [0, 1]. Several seeds are trained, and one network is kept that beats the paper's
 errors and has no plateau over random molecules of 10 to 30 atoms; if there are several, the one
-whose outputs vary most. Unchecked, all units of the layer before the last may be off for large
-molecules: these then share one output, the last bias, and to minimise it is no task at all.
+whose outputs vary most. Without this check, all units of the layer before the last may be inactive
+for large molecules, which then share one output, the last bias, and there is nothing to minimise.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SIZES = (10, 15, 20, 25, 30)
 _BATCH = 64
 _RATE = 0.01
 _N_SAMPLED = 1000  # random molecules of each size
-_PLATEAU = 0.01  # more of them than this share with one and the same output are a plateau
+_PLATEAU = 0.01  # a larger share of them with the same output is a plateau
 
 
 def train(data: Dataset, seed: int, epochs: int) -> Oracle:
@@ -76,7 +76,7 @@ def train(data: Dataset, seed: int, epochs: int) -> Oracle:
 
 
 def _network(name: str) -> Any:
-    """The network over padded batches; `Oracle` is the same in numpy."""
+    """The network for padded batches; `Oracle` computes the same with numpy."""
     import torch
     from torch import nn
 
@@ -151,9 +151,9 @@ def output_record(oracle: Oracle) -> dict[str, dict[str, float]]:
 
 
 def _rank(oracle: Oracle) -> tuple[bool, bool, float]:
-    """Networks without a plateau first, then those better than the paper's, then by deviation.
+    """Key to choose a network by: no plateau, errors below the paper's, large deviation.
 
-    The deviation that counts is the least over the sizes.
+    The deviation is the least over the sizes.
     """
     paper = PAPER[oracle.name]
     good = oracle.record["train_error"] <= paper[0] and oracle.record["test_error"] <= paper[1]
@@ -168,7 +168,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("data_set", choices=sorted(DATA_SETS))
     parser.add_argument("file", type=Path, help="CSV file, plain or gzipped")
     parser.add_argument("--value", help="column, u0_atom by default")
-    parser.add_argument("--every", type=int, default=1, help="take every so manyeth row")
+    parser.add_argument("--every", type=int, default=1, help="use only every n-th row")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--epochs", type=int, default=100)
     parser.add_argument("--output", type=Path, required=True, help="the .npz file to write")
@@ -188,7 +188,7 @@ def main(arguments: list[str] | None = None) -> None:
     best.save(given.output)
     varied, good, _ = _rank(best)
     if not (varied and good):
-        print("no seed gave a network without a plateau and with the paper's errors; try others")
+        print("no seed gave a network without a plateau and with the paper's errors; try more")
     print(f"seed {best.record['seed']} written to {given.output}")
 
 

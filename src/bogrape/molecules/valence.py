@@ -55,7 +55,7 @@ def features(labels: IntArray, order: IntArray, valences: Sequence[int]) -> Bool
 def atom_rows(v: int, shape: Shape, valences: Sequence[int], further: Terms = ()) -> Iterator[Row]:
     """For atom v: one-hot blocks, degree, bond flags, valence.
 
-    ``further`` are terms, with the factor -1, for what else takes up valence.
+    ``further`` are terms, with the factor -1, for anything else that takes up valence.
     """
     others = [u for u in range(shape.n_nodes) if u != v]
     near = [HasFeature(v, NEIGHBOURS + i) for i in range(4)]
@@ -86,7 +86,7 @@ def atom_rows(v: int, shape: Shape, valences: Sequence[int], further: Terms = ()
 
 @dataclass(frozen=True, repr=False)
 class Valence(MoleculeRule):
-    """Atoms have as many bonds as their element's valence, and the features say which.
+    """Atoms have as many bonds as their element's valence, and features that fit their bonds.
 
     ``valences`` gives the valence of every label. In a space whose labels are elements, graphs with
     the same canonical SMILES are the same molecule.
@@ -107,15 +107,15 @@ class Valence(MoleculeRule):
         self._set("valences", made)
 
     def parameters(self) -> dict[str, Any]:
-        """The valences: elements are those of the space."""
+        """The valences; elements follow from the space."""
         return {"valences": self.valences}
 
     def features_named(self) -> frozenset[int]:
-        """All eleven."""
+        """All eleven features."""
         return frozenset(range(N_FEATURES))
 
     def bind(self, labels: Any, shape: Shape) -> Valence:
-        """Checked against the labels, features and edge labels of a space."""
+        """The rule, checked against the labels, features and edge labels of a space."""
         if len(self.valences) != shape.n_labels:
             self.refuse(
                 f"{shape.n_labels} valences", f"{len(self.valences)}", "one valence per label"
@@ -134,14 +134,14 @@ class Valence(MoleculeRule):
         return super(Valence, named).bind(labels, shape)
 
     def identify(self, graph: Graph) -> str | None:
-        """The canonical SMILES; for a graph that is no molecule, its canonical key, marked as such.
+        """The canonical SMILES; for a graph that is not a molecule, its canonical key, marked.
 
-        ``None`` where the labels do not stand for elements.
+        ``None`` if the labels do not stand for elements.
         """
         return _identity(graph, self.elements) if self.elements else None
 
     def identity_version(self) -> str:
-        """SMILES are canonical for one version of RDKit."""
+        """The version of RDKit, on which canonical SMILES depend."""
         return f"RDKit {rdBase.rdkitVersion}"
 
     def describe(self, nouns: Nouns = NOUNS) -> str:
@@ -151,8 +151,8 @@ class Valence(MoleculeRule):
         return f"Every {nouns.node} has the valence of its element, hydrogens included: {each}."
 
     def excess(self, batch: Batch) -> Excess:
-        """Bonds too many, summed over the atoms, + features that say otherwise."""
-        labels = np.minimum(batch.labels, len(self.valences) - 1)  # others are the space's concern
+        """Bond orders beyond the valences, summed over the atoms, + number of wrong features."""
+        labels = np.minimum(batch.labels, len(self.valences) - 1)  # the space checks others
         order = orders(batch)
         overload = order.sum(axis=2) - np.asarray(self.valences)[labels]
         wrong = features(labels, order, self.valences) != batch.features
@@ -168,7 +168,7 @@ class Valence(MoleculeRule):
             yield from atom_rows(v, shape, self.valences)
 
     def node_kinds(self, shape: Shape) -> tuple[NodeKind, ...]:
-        """Every element with every number of bonds of each order that its valence has room for."""
+        """Every element with every number of bonds of each order that its valence allows."""
         orders = np.arange(1, shape.n_edge_labels + 1)
         out = []
         for label, valence in enumerate(self.valences):
@@ -180,7 +180,7 @@ class Valence(MoleculeRule):
         return tuple(out)
 
     def derive(self, batch: Batch) -> Batch:
-        """Multiple bonds of overloaded atoms reduced, then all features set to what follows."""
+        """The batch with multiple bonds of overloaded atoms reduced and all features derived."""
         order = relieved(batch.labels, orders(batch), np.asarray(self.valences))
         bits = features(batch.labels, order, self.valences)
         return replace(batch, features=bits, edge_labels=order)
@@ -197,11 +197,11 @@ class Valence(MoleculeRule):
 @lru_cache(maxsize=4096)  # observed and excluded graphs are asked for again and again
 def _identity(graph: Graph, elements: tuple[str, ...]) -> str:
     text = canonical_smiles(graph, elements) if _is_molecule(graph, elements) else None
-    return f"graph {graph.canonical_key()}" if text is None else text  # SMILES have no space
+    return f"graph {graph.canonical_key()}" if text is None else text  # SMILES contain no spaces
 
 
 def _is_molecule(graph: Graph, elements: tuple[str, ...]) -> bool:
-    """True if bonds fit the elements and features say so: `Valence.excess` for one graph."""
+    """True if bonds and features fit the elements: `Valence.excess` for one graph."""
     order, labels = graph.edge_labels, graph.labels
     if order is None or graph.directed or graph.n_features != N_FEATURES:
         return False
@@ -215,7 +215,7 @@ def _is_molecule(graph: Graph, elements: tuple[str, ...]) -> bool:
 
 
 def relieved(labels: IntArray, order: IntArray, valences: IntArray) -> IntArray:
-    """Orders with multiple bonds at overloaded atoms lowered until none is left to lower."""
+    """Bond orders with multiple bonds at overloaded atoms lowered as far as needed and possible."""
     order = order.copy()
     room = valences[labels]
     n = order.shape[1]

@@ -2,11 +2,11 @@
 
 RDKit embeds the molecule (ETKDGv3 with a fixed seed) and relaxes it with MMFF94; tblite then solves
 GFN2-xTB (Bannwarth, Ehlert and Grimme 2019) for that geometry. The geometry is not relaxed by xTB:
-a property takes some hundredths of a second, and is that of one conformer.
+a property takes a few hundredths of a second, and is that of one conformer.
 
-Molecules are known by their canonical SMILES, and each is computed once per process. Where the
-embedding fails (some strained cages do) or the self-consistent field does not converge, there is no
-value, and `EvaluationFailed` says why.
+Molecules are identified by their canonical SMILES, and each is computed once per process. If the
+embedding fails (as for some strained cages) or the self-consistent field does not converge, there
+is no value, and `EvaluationFailed` says why.
 
 tblite comes with the extra ``[xtb]``.
 """
@@ -73,7 +73,7 @@ def _gap_and_dipole(smiles: str) -> tuple[float, float]:
 
 
 def _polarisability(smiles: str) -> float:
-    """A third of the trace of the derivative of the dipole moment by an electric field."""
+    """A third of the trace of the derivative of the dipole moment with respect to a field."""
     numbers, positions = geometry(smiles)
     total = 0.0
     for axis in range(3):
@@ -105,12 +105,12 @@ def geometry(smiles: str) -> tuple[FloatArray, FloatArray]:
 def _solved(
     smiles: str, numbers: FloatArray, positions: FloatArray, field: FloatArray | None = None
 ) -> Any:
-    """The result of a single point."""
+    """The result of a single-point calculation."""
     interface, library = _tblite()
     try:
         calculator = interface.Calculator("GFN2-xTB", numbers, positions)
         calculator.set("verbosity", 0)
-        if field is not None:  # tblite 0.8 passes what it is given to C as it is
+        if field is not None:  # tblite 0.8 passes its argument to C unchanged
             calculator.add("electric-field", library.ffi.cast("double*", field.ctypes.data))
         return calculator.singlepoint()
     except RuntimeError as error:

@@ -1,8 +1,8 @@
 """Proposals computed in another process, while this one collects results and hands out trials.
 
-The other process only plans. Reserving the graph, and with it every promise of a study (no graph
-twice, the budget, nothing lost by a crash), stays here. Ending the other process costs nothing but
-the proposal it was working on.
+The other process only plans. This one reserves the graph, and so keeps all guarantees of a study
+(no graph twice, the budget, nothing lost in a crash). If the other process ends, only the proposal
+it was working on is lost.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class Unreadable:
 class Ahead:
     """Plans the proposals of a study in another process, one at a time.
 
-    ``start`` begins, ``take`` returns the trial once it is there. Where no other process can do it
-    (no Unix, or an acquisition function that cannot be sent), ``start`` says no: use ``study.ask``.
-    `Study.ahead` makes one.
+    ``start`` begins a proposal, ``take`` returns it as a trial once it is ready. If no other
+    process can be used (not on Unix, or the acquisition function cannot be sent), ``start`` returns
+    ``False``: use ``study.ask``. `Study.ahead` creates one.
     """
 
     def __init__(self, asking: Asking) -> None:
@@ -90,9 +90,9 @@ class Ahead:
                 self._give_up(f"the process that computes proposals cannot be used: {error}")
 
     def start(self) -> bool:
-        """Begin with a proposal; ``False`` if ``study.ask`` should be used instead.
+        """Start a proposal; ``False`` if ``study.ask`` should be used instead.
 
-        That is so where this is not possible, and for graphs that need no proposal.
+        That is the case if no other process can be used, and for graphs that need no proposal.
         """
         ledger = self._asking.ledger
         ledger.take_up_settings()
@@ -105,8 +105,8 @@ class Ahead:
     def take(self, worker: str | None, most: int | None, timeout: float = 0.0) -> Trial | None:
         """The proposal as a pending trial; ``None`` if it takes longer than the timeout.
 
-        Also ``None`` if somebody else was quicker to take the graph, or if the other process died:
-        then nothing is being computed any more.
+        Also ``None`` if another worker took the graph first, or if the other process died; nothing
+        is being computed then.
         """
         assert self._link is not None
         assert self._began is not None
@@ -179,7 +179,7 @@ class Ahead:
             )
 
     def _give_up(self, reason: str) -> None:
-        logger.info("%s; evaluations wait while this process computes them", reason)
+        logger.info("%s; this process computes proposals instead, while evaluations wait", reason)
         self._is_usable = False
         with contextlib.suppress(OSError):
             self.close()

@@ -1,7 +1,7 @@
-"""`Asking`: hands out trials: queued ones first, then the initial design, then proposals.
+"""`Asking` hands out trials: queued ones first, then the initial design, then proposals.
 
-The seed of trial k derives from the study's seed and k, and what is proposed depends on the trials
-present, in the order of their ids. So a study that was cut off goes on as if it had not been.
+The seed of trial k derives from the study's seed and k, and proposals depend on the trials present,
+in the order of their ids. So an interrupted study continues as if it had not been interrupted.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from .under import recorded, restricted
 logger = logging.getLogger(__name__)
 
 _LEAST_SECONDS = 0.05  # for a proposal of a batch whose time is up
-_MANY = 10  # graphs that are found together if there is less time for each
+_MANY = 10  # this many graphs or more are proposed together if there is less time for each
 _TOO_SHORT = 0.5  # than this many seconds
 _CONFLICTS = 100  # asks lost to other processes before giving up
 _DELAY = 2.0  # seconds: quicker answers need no progress
-_PAUSE = 10.0  # seconds between two lines where they cannot be updated in place
+_PAUSE = 10.0  # seconds between two lines if they cannot be updated in place
 
 
 @final
@@ -80,7 +80,7 @@ class Wish:
 
 @final
 class Asking:
-    """The way from the trials in a ledger to the next ones."""
+    """Finds the next trials of a study from those in its ledger."""
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
@@ -88,7 +88,7 @@ class Asking:
 
     @property
     def planner(self) -> Planner:
-        """The planner for the current settings; a new one after each change of them."""
+        """The planner for the current settings; replaced after each change of them."""
         if self._planner.settings is not self.ledger.settings:
             self._planner = Planner(self.ledger.settings)
         return self._planner
@@ -141,7 +141,7 @@ class Asking:
         tried_at_once = False
         while len(found) < n:
             try:
-                # May take long: it reads what is new in the storage.
+                # May take long: it reads changes from the storage.
                 trial = self.ledger.take_queued(wish.worker, within)
                 share = max(_LEAST_SECONDS, (deadline - time.monotonic()) / (n - len(found)))
                 if trial is None:
@@ -167,7 +167,7 @@ class Asking:
                 if not found:
                     raise
                 if not stopped():
-                    if not isinstance(error, BudgetSpent):  # a limit of the caller's is no news
+                    if not isinstance(error, BudgetSpent):  # the caller's own limit
                         logger.warning("found only %d of %d graphs: %s", len(found), n, error)
                     return
             else:
@@ -179,14 +179,14 @@ class Asking:
                 return
 
     def _planner_for(self, wish: Wish) -> Planner:
-        """The planner for a request with rules of its own, in that part of the space."""
+        """The planner for a request: if it has rules, for that part of the space."""
         if not wish.rules:
             return self.planner
         settings = self.ledger.settings
         return Planner(settings, restricted(settings.space, wish.rules))
 
     def _several(self, wish: Wish, effort: Effort, planner: Planner, n: int) -> Iterator[Trial]:
-        """Reserve graphs that are planned together, but for those that others took meanwhile."""
+        """Reserve graphs that are planned together, except those that others took meanwhile."""
         trials = self.ledger.trials()
         if wish.most is not None:
             n = min(n, wish.most - sum(t.origin != "added" for t in trials))
@@ -202,7 +202,7 @@ class Asking:
         """Reserve a new graph; start over if another process was faster."""
         for conflict in range(_CONFLICTS):
             trials = self.ledger.trials()
-            if wish.most is not None:  # looked at before long thought, and when it is reserved
+            if wish.most is not None:  # checked before planning, and again when reserving
                 check_budget(sum(t.origin != "added" for t in trials), 1, wish.most)
             seed, rank = self.chance(len(trials), conflict)
             plan = planner.next(trials, seed, rank, effort)
@@ -243,7 +243,7 @@ class Asking:
 
 def chance(study_seed: int, n_trials: int, conflict: int) -> tuple[int, int]:
     """Seed and rank of the next graph, after losing a number of races to other processes."""
-    # After a lost race processes must part ways, so chance comes in.
+    # After a conflict, processes must choose different graphs, so the seed becomes random.
     differs = [time.time_ns(), os.getpid()] if conflict else []
     rng = np.random.default_rng([study_seed, n_trials, *differs])
     seed = int(rng.integers(2**31))

@@ -1,4 +1,4 @@
-"""What a proposal leaves in its trial, in the user's units and as JSON can hold it."""
+"""Data about a proposal that its trial stores, in the user's units and valid as JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .replicates import Repeat
 
 
 def certificate_of(proposal: Proposal, sign: float) -> dict[str, Any]:
-    """Certificate of the proposal in the user's units, as JSON can hold it."""
+    """Certificate of the proposal in the user's units, valid as JSON."""
     return {
         "value": sign * proposal.value,
         "bound": sign * proposal.bound if np.isfinite(proposal.bound) else None,
@@ -27,7 +27,7 @@ def certificate_of(proposal: Proposal, sign: float) -> dict[str, Any]:
 
 
 def success_of(model: SuccessModel | None, graph: Graph) -> dict[str, Any]:
-    """How probably a graph can be evaluated, and from how many outcomes that is known."""
+    """Probability that a graph can be evaluated, and the outcomes on which it is based."""
     if model is None:
         return {}
     n = model.n_failed + model.n_succeeded
@@ -40,14 +40,14 @@ def success_of(model: SuccessModel | None, graph: Graph) -> dict[str, Any]:
 
 
 def gains_of(repeat: Repeat | None) -> dict[str, float]:
-    """What measuring a graph again was expected to improve, beside a new graph."""
+    """Expected gains of measuring a graph again and of a new graph."""
     if repeat is None:
         return {}
     return {"repeat_gain": repeat.gain, "new_gain": repeat.gain_of_new}
 
 
 def _logs(proposal: Proposal) -> dict[str, float | None]:
-    """Of EI, which may itself be too small a number; nothing for other acquisition functions."""
+    """Logarithms for EI, which may underflow; nothing for other acquisition functions."""
     if proposal.log_value is None:
         return {}
     logs = {"log_value": proposal.log_value, "log_bound": proposal.log_bound}

@@ -1,8 +1,8 @@
-"""Graphs for the time before a Gaussian process can be fitted.
+"""Graphs to evaluate before a Gaussian process can be fitted.
 
-The initial design fills the space as the kernel sees it: out of a fixed random pool it takes the
-graph whose counts are farthest from those of every graph the study has already. What comes next
-depends on the seed and on the trials present only, so an interrupted design goes on unchanged.
+The initial design fills the space as the kernel sees it: from a fixed random pool it takes the
+graph whose counts are farthest from those of all graphs in the study. The next graph depends only
+on the seed and the trials present, so an interrupted design continues unchanged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..subset import squared_distances
 
 _POOL = 20  # candidates for each initial graph
 _POOL_RANGE = (100, 1000)
-_PART_NUMBERS = 4_000_000  # coordinates worked on at a time
+_PART_NUMBERS = 4_000_000  # coordinates processed at a time
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class Design:
         self._pool = list(pool.values())
         self._index = {key: i for i, key in enumerate(pool)}
         self._points = self._coordinates(self._pool)
-        self._nearest = np.full(len(pool), np.inf)  # squared distance to the graphs met so far
+        self._nearest = np.full(len(pool), np.inf)  # squared distance to the graphs seen so far
         self._n_met = 0
 
     def next(self, present: Sequence[Graph], rank: int = 0) -> Graph | None:
@@ -84,7 +84,7 @@ class Design:
                 distances = squared_distances(self._points[mine], points).min(axis=1)
                 self._nearest[mine] = np.minimum(self._nearest[mine], distances)
         met = [self._index[key] for g in fresh if (key := self._space.identity(g)) in self._index]
-        self._nearest[met] = -1.0  # and stays so: no distance is smaller
+        self._nearest[met] = -1.0  # and stays negative: no distance is smaller
         self._n_met += len(fresh)
 
     def _coordinates(self, graphs: Sequence[Graph]) -> NDArray[np.float64]:
@@ -94,7 +94,7 @@ class Design:
         )
 
     def _parts(self, n_graphs: int) -> list[slice]:
-        """Parts of some graphs whose coordinates fit in memory, with copies of them."""
+        """Slices of some graphs whose coordinates, and copies of them, fit in memory."""
         n_coordinates = self._space.n_max * (
             self._space.n_labels**2 if self._kernel.labelled else 1
         )
@@ -120,8 +120,8 @@ def random_graph(
         if error.out_of_time:
             raise
         raise SearchSpaceExhausted(
-            f"no random graph of the space is new: {len(taken)} different ones were tried before, "
-            "so the space is used up, or nearly so; widen it"
+            f"found no new random graph: {len(taken)} different ones were tried before, so the "
+            "space is exhausted, or nearly so; widen it"
         ) from None
 
 

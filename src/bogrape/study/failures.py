@@ -1,8 +1,8 @@
-"""What failures teach: which of them speak of their graphs, and the model of success they make.
+"""Learning from failures: those that say something about their graphs, and a model of success.
 
-A failure speaks of its graph unless it is known not to: a worker or job that vanished, an
-evaluation that never began, a value that was withdrawn, a graph given up because a rule was added
-(`Trial.succeeded`). Once there are three that do, and two successes, proposals are weighted by the
+A failure counts against its graph unless it is known to have another cause: a lost worker or job,
+an evaluation that never began, a withdrawn value, or a rule added meanwhile (`Trial.succeeded`).
+Once three failures count, and two evaluations have succeeded, proposals are weighted by the
 probability that they succeed.
 """
 
@@ -34,9 +34,9 @@ class Failures:
         self._fitted: tuple[tuple[Any, ...], SuccessModel] | None = None
 
     def model(self, trials: Sequence[Trial]) -> SuccessModel | None:
-        """The model; ``None`` while there is too little to learn from, or if it is not wanted.
+        """The model; ``None`` while there are too few outcomes, or if failures are ignored.
 
-        The mixed-integer program cannot hold it.
+        Also ``None`` with ``method="mip"``: the mixed-integer program cannot represent it.
         """
         if self._settings.failures == "ignore" or self._settings.method == "mip":
             return None
@@ -61,8 +61,8 @@ class Failures:
     ) -> Posterior | JointModel | FittedSurrogate:
         """The model of values, less uncertain where evaluations have failed.
 
-        A failure leaves no value, so nothing would ever be known there, and the promise of what is
-        unknown would lead to graphs like it for ever. Means, and what is to be beaten, stay.
+        A failure gives no value, so the uncertainty there would never shrink, and similar graphs
+        would be proposed for ever. Means and the value to beat do not change.
         """
         if isinstance(model, FittedSurrogate):
             return model

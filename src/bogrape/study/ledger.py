@@ -1,7 +1,7 @@
 """`Ledger`: the stored state of one study, as far as this process has read it.
 
-Each change is one transaction of the storage, and the ledger takes it in only afterwards, so a
-refused or interrupted call leaves both as they were.
+Each change is one transaction of the storage, and is applied to the ledger only afterwards, so a
+refused or interrupted call changes neither.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from .transitions import as_reason, check_holder, failed, taken
 class Ledger:
     """Settings and trials of one study, and the only way to change them.
 
-    Make one with `Ledger.open` or `Ledger.load`.
+    Created by `Ledger.open` or `Ledger.load`.
 
     Attributes:
         storage: where the study is kept.
         name: of the study within its storage.
         settings: of the study, as last read or written here.
-        signature: of the changes that are made now; each leaves an entry in its trial's log.
+        signature: of the current changes; each leaves an entry in its trial's log.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Ledger:
     ) -> Ledger:
         """The study of this name, created if it does not exist; its settings must be these.
 
-        Of those that are not ``given`` (by default all are) it may have earlier defaults.
+        Those that are not ``given`` (by default all are) may be earlier defaults instead.
         """
         check_name(name)
         if not isinstance(settings, StudySettings):
@@ -65,7 +65,7 @@ class Ledger:
             )
         if storage is None:
             memory, recorded = InMemoryStorage(), {}
-            with suppress(UnsupportedError):  # an acquisition of the user's own
+            with suppress(UnsupportedError):  # a user-defined acquisition
                 recorded = settings.to_dict()
             memory.create(name, recorded)
             return cls(memory, name, settings, recorded)
@@ -103,7 +103,7 @@ class Ledger:
 
     def _use(self, settings: StudySettings, recorded: dict[str, Any]) -> None:
         self.settings = settings
-        # As the storage has them: an earlier version of this package may have recorded fewer.
+        # As stored: an earlier version of this package may have recorded fewer settings.
         self._recorded = recorded
         self.storage.use_keys(self.name, self.space.identity_version, self.space.identity)
         self._trials = [self._dressed(trial) for trial in self._trials]
@@ -145,7 +145,7 @@ class Ledger:
             elif trial.id > len(self._trials):
                 self._revision, missing = 0, len(self._trials)
                 raise StorageError(
-                    f"trial {missing} of study {self.name!r} is missing in the storage, while "
+                    f"trial {missing} of study {self.name!r} is missing from the storage, while "
                     f"trial {trial.id} is there; open the study again"
                 )
             else:
@@ -195,7 +195,7 @@ class Ledger:
                 return self._dressed(changed)
 
     def comment(self, trial: Trial | int, text: str) -> Trial:
-        """Put a comment into the log of a trial; begin again if it was changed meanwhile."""
+        """Add a comment to the log of a trial; start over if it was changed meanwhile."""
         while True:
             current = self.find(trial)
             if self.signature is not None and self.signature.is_on(current):
@@ -208,7 +208,7 @@ class Ledger:
         return trial if self.signature is None else self.signature.on(trial)
 
     def take_queued(self, worker: str | None, within: GraphSpace | None = None) -> Trial | None:
-        """Take over a trial that waits, if there is one; of those ``within`` a smaller space."""
+        """Take a queued trial, if there is one; with ``within``, only one in that space."""
         while True:
             waiting = next(
                 (
@@ -223,7 +223,7 @@ class Ledger:
                 return None
             trial = self._signed(taken(waiting, worker))
             if waiting.outside:  # a rule was added meanwhile
-                words = f"not in the space any more: {'; '.join(waiting.outside)}"
+                words = f"no longer in the space: {'; '.join(waiting.outside)}"
                 trial = failed(trial, as_reason(words), retries=0, about_graph=False)
             if self._update(trial, waiting) and trial.state == "pending":
                 return trial
@@ -231,7 +231,7 @@ class Ledger:
     def draft(self, graph: Graph, origin: Origin) -> Trial:
         """A trial that is not in the storage yet."""
         return Trial(
-            id=-1,  # the storage gives the next one
+            id=-1,  # the storage assigns the next one
             graph=graph,
             state="queued",
             origin=origin,
@@ -241,7 +241,7 @@ class Ledger:
         )
 
     def append(self, drafts: Sequence[Trial]) -> list[Trial]:
-        """Add trials, all or none; a graph that is there already counts as a repeat."""
+        """Add trials, all or none; a known graph counts as a repeat."""
         if not drafts:
             return []
         bare = [_bare(self._signed(draft)) for draft in drafts]
@@ -265,7 +265,7 @@ class Ledger:
         return self.storage.update(self.name, _bare(changed), _bare(expected))
 
     def _dressed(self, trial: Trial) -> Trial:
-        """A trial as the settings see it: with its space, and the score of its properties."""
+        """The trial with its space, and with its score if it has several properties."""
         goals = self.settings.goals
         if goals is None or not trial.values:
             return replace(trial, space=self.space)
@@ -276,5 +276,5 @@ class Ledger:
 
 
 def _bare(trial: Trial) -> Trial:
-    """As it is stored: the score of several properties follows from the settings."""
+    """The stored form: without the score of several properties, which settings determine."""
     return replace(trial, value=None) if trial.values else trial

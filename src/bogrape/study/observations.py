@@ -1,8 +1,8 @@
 """Observations from other sources: checks whether they can train the model.
 
-Any graph of the space's kind (direction, features, edge labels, label alphabet) can be learnt
-from, also one of another size or one that breaks a rule: it is *outside* the space, and is never
-proposed. Whatever else is wrong is told for all observations at once.
+The model can learn from any graph of the space's kind (direction, features, edge labels, label
+alphabet), even one of another size or one that breaks a rule: it is *outside* the space, and is
+never proposed. All other problems are reported at once, for all observations.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Outside = Literal["accept", "refuse"]
 
 
 class Observation(NamedTuple):
-    """A graph and its value, and the variance of the value where it is known.
+    """A graph, its value and, if known, the variance of the value.
 
-    Or, instead of the value, those of several properties by name.
+    Or, instead of the value, the values and variances of several properties by name.
     """
 
     graph: Graph
@@ -40,7 +40,7 @@ def checked_observations(
     outside: Outside = "accept",
     goals: Goals | None = None,
 ) -> list[Observation]:
-    """Graphs, values and noise; an `ObservationsError` lists everything that is wrong."""
+    """The checked observations; an `ObservationsError` lists everything that is wrong."""
     _check_outside(outside)
     try:
         given = iter(observations)
@@ -66,7 +66,7 @@ def checked_observation(
     outside: Outside = "accept",
     goals: Goals | None = None,
 ) -> Observation:
-    """One graph and its value, with or without noise; an error says what is wrong."""
+    """One checked observation; an error says what is wrong with it."""
     _check_outside(outside)
     if not isinstance(observation, tuple | list) or len(observation) not in (2, 3):
         raise InvalidInputError(

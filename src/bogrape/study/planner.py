@@ -36,8 +36,8 @@ from .several import front_of
 logger = logging.getLogger(__name__)
 
 _LEAST_SECONDS = 0.05  # for a proposal whose time went into the fit
-_DESIGN_SHARE = 0.5  # of the limit, at most, for the graphs an initial design chooses among
-_LAST_SECONDS = 0.7  # beyond the limit, for any graph at all
+_DESIGN_SHARE = 0.5  # of the limit, at most, to sample the pool of the initial design
+_LAST_SECONDS = 0.7  # beyond the limit, to find any graph at all
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Planner:
         self._failures = Failures(settings)
         self._of_properties: dict[str, GraphGP] = {}
         self._inside: dict[int, bool] = {}  # by trial; its graph never changes
-        self._named: set[int] = set()  # trials whose values were said to be clipped
+        self._named: set[int] = set()  # trials with a warning about a clipped value
         self._said_how_many = False
 
     def next(
@@ -94,7 +94,7 @@ class Planner:
         effort: Effort | None = None,
         n: int = 1,
     ) -> list[Plan]:
-        """The same for up to ``n`` graphs at once; only one if no proposal is needed to find it."""
+        """The next graphs, up to ``n`` at once; only one if no proposal is needed to find it."""
         settings = self.settings
         effort = effort or Effort(settings.time_limit)
         deadline = time.monotonic() + effort.time_limit
@@ -176,7 +176,7 @@ class Planner:
         graph: Graph,
         success: SuccessModel | None,
     ) -> Repeat | None:
-        """Value of measuring a graph of these again, of those that nobody measures now."""
+        """Value of measuring one of these graphs again, except those under evaluation."""
         if not self.settings.replicates or not isinstance(model, GraphGP):
             return None
         identify = self.settings.space.identity
@@ -192,7 +192,7 @@ class Planner:
         return best_repeat(model, graph, candidates, known_noise=known, success=chance)
 
     def _suspicious(self, model: object, complete: Sequence[Trial]) -> dict[str, Any]:
-        """The trials whose values the model sets aside, by property if there are several."""
+        """Ids of the trials with values that the model sets aside, for the certificate."""
         if self.settings.noise != "robust" or isinstance(model, FittedSurrogate):
             return {}
         return {"suspicious": sorted(trial.id for trial in self.suspicious(complete))}
@@ -258,8 +258,7 @@ class Planner:
         return out
 
     def _starts(self, trials: Sequence[Trial]) -> list[Graph] | None:
-        """Where local search may begin: the best and the latest trials, unless there is no need
-        to choose."""
+        """Starts of local search: the best and the latest trials; ``None`` if all may be used."""
         if len(trials) <= MOST_STARTS:
             return None
         half, sign = MOST_STARTS // 2, self.settings.sign
@@ -276,16 +275,16 @@ class Planner:
         return {self.settings.space.identity(trial.graph) for trial in trials}
 
     def must_propose(self, trials: Sequence[Trial]) -> bool:
-        """True if the next graph after these trials takes a fit and a proposal."""
+        """True if the next graph after these trials requires a fit and a proposal."""
         states = [trial.state for trial in trials]
         designed = len(states) - states.count("failed") >= self.settings.n_initial
         complete = [trial for trial in trials if trial.state == "complete"]
         return designed and "queued" not in states and self._can_model(complete)
 
     def _can_model(self, complete: Sequence[Trial]) -> bool:
-        """True if enough is known: two values, of each property if there are several.
+        """True if there are enough values to fit: two, or two of each of several properties.
 
-        Then also one graph that was measured in full, to be improved.
+        Several properties also need one graph that was measured in full, to improve on.
         """
         goals = self.settings.goals
         if goals is None:
@@ -310,7 +309,7 @@ class Planner:
         return Plan(random_graph(self.space, seed, identities, until), "random")
 
     def predict(self, trials: Sequence[Trial], graphs: Sequence[Graph]) -> Any:
-        """Mean and standard deviation of each graph, in the user's units; by property."""
+        """Mean and standard deviation of each graph, in the user's units; several by property."""
         complete = [trial for trial in trials if trial.state == "complete"]
         if self.settings.goals is not None:
             if not self._can_model(complete):
@@ -418,14 +417,14 @@ class Planner:
                 client=effort.client,
             )
         except SearchSpaceExhausted:
-            return math.inf, "optimal"  # nothing is left: the observed graphs are all there is
+            return math.inf, "optimal"  # there are no graphs besides the observed ones
         except SamplingError:  # no graph was found in time: there may be some
             return -math.inf, "heuristic"
         return float(proposal.bound), proposal.status
 
     def _fit(self, complete: Sequence[Trial]) -> GraphGP | FittedSurrogate:
         """The model of these observations, cached until there are new ones."""
-        # values can be corrected
+        # with values, since these can be corrected
         ids = tuple((trial.id, trial.value, trial.noise) for trial in complete)
         if self._fitted is None or self._fitted[0] != ids:
             settings = self.settings
@@ -446,7 +445,7 @@ class Planner:
         return self._fitted[1]
 
     def _fit_all(self, complete: Sequence[Trial]) -> JointModel:
-        """A Gaussian process per property, each of the trials that have it."""
+        """One Gaussian process per property, fitted to the trials that have it."""
         goals, settings = self.settings.goals, self.settings
         assert goals is not None
         ids = tuple(
@@ -487,7 +486,7 @@ class Planner:
         return self._joint[1]
 
     def _are_inside(self, trials: Sequence[Trial]) -> list[bool]:
-        """True if the graph of each trial is in the space."""
+        """For each trial, True if its graph is in the space."""
         fresh = [trial for trial in trials if trial.id not in self._inside]
         found = self.settings.space.contains_each([trial.graph for trial in fresh])
         for trial, inside in zip(fresh, found.tolist(), strict=True):
@@ -528,10 +527,10 @@ def _noise_of(model: GraphGP | FittedSurrogate) -> float | None:
 
 
 def _last_hyperparameters(complete: Sequence[Trial]) -> Mapping[str, float] | None:
-    """Those of the latest proposal among these trials, which a fit may begin with.
+    """Hyperparameters of the latest proposal among these trials, as the start of a fit.
 
-    Taken from the trials and not from the last fit, so that a study that was stopped goes on as if
-    it had not been.
+    Taken from the trials and not from the last fit, so that an interrupted study continues as if it
+    had not been interrupted.
     """
     fitted = (trial.hyperparameters for trial in reversed(complete) if trial.hyperparameters)
     return next(fitted, None)

@@ -21,10 +21,10 @@ from .settings import StudySettings
 
 
 def main() -> None:
-    """Answer requests with a `Plan` or the exception that planning ended with."""
+    """Answer requests with a `Plan`, or with the exception that planning raised."""
     link: Connection[Any, Any] = Connection(os.dup(0))
     requests: queue.Queue[Request] = queue.Queue()
-    # The connection must be read while a graph is planned, since its end is the end of the parent.
+    # The connection must be read while a graph is planned: it ends when the parent does.
     threading.Thread(target=_listen, args=(link, requests), daemon=True).start()
     if requests.empty():
         _rehearse()
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def _rehearse() -> None:
-    """Plan in a tiny space, so that all that is imported late is there when it is needed."""
+    """Plan in a tiny space, so that late imports are done before the first request."""
     space = GraphSpace(n_nodes=4)
     trials = [
         Trial(id=i, graph=graph, state="complete", value=float(graph.n_edges))

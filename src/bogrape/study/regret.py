@@ -1,4 +1,4 @@
-r"""Bounds on the improvement of any graph on the observed ones: a proved stopping criterion.
+r"""Bounds on the improvement of any graph over the observed ones: a proved stopping criterion.
 
 With confidence limits :math:`\mu(x) \pm \kappa\sigma(x)` for the objective at every graph x, all
 graphs of the space, observed ones included, are above
@@ -10,10 +10,10 @@ which an exact proposer proves, and one of the observed graphs is below
 
 :math:`\kappa = \Phi^{-1}((1 + c) / 2)` for confidence c: two one-sided limits, each of which fails
 with probability :math:`(1 - c) / 2`, one at the observed graph and one at the best graph of the
-space. They hold for graphs that are fixed beforehand. Which graph is the best is not known
-beforehand, but L is the minimum over all graphs, and so leaves room. Where limits shall hold at
-all of N graphs at once, whatever the objective, ``n_graphs=N`` takes :math:`1 - (1 - c) / 2N` for
-each (Bonferroni's inequality).
+space. They hold for graphs that are fixed beforehand. The best graph is not known beforehand, but L
+is the minimum over all graphs, which leaves a margin. If limits are to hold at all of N graphs at
+once, whatever the objective, ``n_graphs=N`` takes :math:`1 - (1 - c) / 2N` for each (Bonferroni's
+inequality).
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ from ..checks import whole
 from ..errors import InvalidInputError
 from ..propose.proposal import Status
 
-REGRET = "regret_bound"  # in the details of the trial it was computed after
+REGRET = "regret_bound"  # key in the details of the trial after which it was computed
 
 
 @dataclass(frozen=True, kw_only=True)
 class RegretBound:
-    """Bound on the improvement of any graph on the best observed one, by the model of a study.
+    """Bound on the improvement of any graph over the best observed one, by the model of a study.
 
     ``float(bound)`` is its ``value``.
 
     Attributes:
-        value: at most so much better, in your units; infinite where nothing was proved.
-        confidence: of that statement, under what `assumptions` say.
-        kappa: standard deviations on each side of the mean that belong to this confidence.
+        value: no graph is better by more than this, in your units; infinite if nothing was proved.
+        confidence: of that statement, under the `assumptions`.
+        kappa: standard deviations on each side of the mean for this confidence.
         trial: the observed trial whose limit is best.
         observed: the limit on the objective of that graph, in your units: an upper limit when
             minimising.
-        space: the limit on the objective of all graphs of the space, in your units; infinite where
+        space: the limit on the objective of all graphs of the space, in your units; infinite if
             nothing was proved.
         status: of the proof, as in `Proposal`: ``optimal``, ``time_limit`` (an open proof: the
             bound holds, and may be wider than necessary) or ``heuristic`` (nothing is proved).
         n_observations: complete trials in the model.
         coverage: share of the observations inside the 95 % intervals that the others predict for
             them; ``None`` for fewer than five, and for surrogates of your own.
-        calibrated: whether that share is what chance explains; ``None`` where it is not known.
-        noise: standard deviation of what the model takes for noise, in your units; ``None`` where
-            it is not known. The bound leaves it out.
+        calibrated: whether chance explains that share; ``None`` if it is not known.
+        noise: standard deviation that the model attributes to noise, in your units; ``None`` if it
+            is not known. The bound does not include it.
     """
 
     value: float
@@ -113,7 +113,7 @@ class RegretBound:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it: ``None`` for what is infinite."""
+        """Plain data for JSON, with ``None`` for infinite numbers."""
         return {
             name: None if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in vars(self).items()
@@ -121,7 +121,7 @@ class RegretBound:
 
 
 def kappa_of(confidence: object, n_graphs: object) -> float:
-    """Standard deviations for limits on both sides that together have some confidence."""
+    """Number of standard deviations for two-sided limits of this confidence."""
     from scipy.special import ndtri  # late: keeps `import bogrape` quick
 
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float)):

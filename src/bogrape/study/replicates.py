@@ -1,4 +1,4 @@
-r"""Whether to measure a graph again instead of a new one: by what either is expected to teach.
+r"""Choice between measuring a graph again and a new graph, by what each is expected to teach.
 
 The *knowledge gradient* (Frazier, Powell and Dayanik, 2009) of a measurement is the expected fall
 of the smallest posterior mean. A measurement of graph c with noise variance :math:`s^2` moves the
@@ -7,10 +7,9 @@ means of all graphs j by :math:`\tilde\sigma_j Z`, with Z standard normal and
 .. math:: \tilde\sigma_j = \mathrm{cov}(j, c) / \sqrt{\mathrm{var}(c) + s^2}, \qquad
           \mathrm{KG}(c) = \min_j \mu_j - E \min_j (\mu_j + \tilde\sigma_j Z) .
 
-Here j runs over the observed graphs of the space and the proposed one. Where the noise is large and
-the best graph uncertain, to measure it again teaches more than any new graph. Where neither is
-expected to teach anything worth speaking of, less than a hundredth of the deviation of the observed
-values, new graphs are measured.
+Here j runs over the observed graphs of the space and the proposed one. If the noise is large and
+the best graph uncertain, measuring it again teaches more than any new graph. The gain of a repeat
+must also exceed a hundredth of the deviation of the observed values.
 """
 
 from __future__ import annotations
@@ -28,23 +27,23 @@ from ..graph import Graph
 from ..left_out import Inverse
 
 _MOST_CANDIDATES = 30  # observed graphs that may be measured again: the most promising ones
-_WORTH_IT = 0.01  # of the deviation of the observed values
+_WORTH_IT = 0.01  # least gain of a repeat, in deviations of the observed values
 _GRID = np.linspace(-5.0, 5.0, 401)
 _WEIGHTS = np.exp(-0.5 * _GRID**2) / np.exp(-0.5 * _GRID**2).sum()
 
 
 @dataclass(frozen=True)
 class Repeat:
-    """The best graph to measure again, by its position, and what it teaches beside a new one."""
+    """The best graph to measure again, by its position, with its gain and that of a new graph."""
 
     position: int
     gain: float
     gain_of_new: float
-    least: float  # what is worth speaking of
+    least: float  # the gain that a repeat must exceed
 
     @property
     def is_better(self) -> bool:
-        """Whether the graph should be measured again."""
+        """True if the graph should be measured again."""
         return self.gain > max(self.gain_of_new, self.least)
 
 
@@ -56,14 +55,15 @@ def best_repeat(
     known_noise: float = 0.0,
     success: float = 1.0,
 ) -> Repeat | None:
-    """What measuring an observed graph again is worth, and a new graph; in the values' units.
+    """The best observed graph to measure again, with gains in the values' units.
 
     Args:
         gp: fitted to the observations.
         graph: the new one.
         candidates: for each observation, whether its graph may be measured again; graphs that
             occur several times have one candidate.
-        known_noise: variance of a measurement beside the noise of the model, in the values' units.
+        known_noise: variance of a measurement in addition to the noise of the model, in the values'
+            units.
         success: the probability that the new graph can be evaluated.
     """
     used = gp.used
@@ -93,7 +93,7 @@ def best_repeat(
 def knowledge_gradient(
     mean: FloatArray, covariances: FloatArray, variance: float, noise: float
 ) -> float:
-    """Expected fall of the smallest mean by a measurement with these covariances to all."""
+    """Expected fall of the smallest mean after a measurement with these covariances."""
     total = variance + noise
     if not total > 0 or not variance > 0:
         return 0.0

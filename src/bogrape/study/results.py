@@ -18,7 +18,7 @@ from ..trial import Trial, observed, observed_noise
 class Dataset(NamedTuple):
     """Observations in the order of their trials, in your units.
 
-    The values of several properties are a list of dictionaries, which lack what was not measured.
+    Values of several properties are a list of dictionaries, without those that were not measured.
     """
 
     graphs: list[Graph]
@@ -34,7 +34,7 @@ class TrialList(list[Trial]):
 
 
 def dataset_of(trials: Iterable[Trial]) -> Dataset:
-    """Graphs and values of the complete ones among the trials."""
+    """Graphs and values of the complete trials."""
     complete = [trial for trial in trials if trial.state == "complete"]
     if any(trial.values for trial in complete):
         return Dataset([t.graph for t in complete], [dict(t.values) for t in complete])
@@ -53,16 +53,16 @@ def best_of(trials: Iterable[Trial], sign: float, identify: Callable[[Graph], st
 
 
 def mean_value(trials: Sequence[Trial]) -> float:
-    """Mean of the values of the complete ones among the trials.
+    """Mean of the values of the complete trials.
 
-    Weighted by accuracy, ``1 / noise``, where the noise of all of them is known.
+    Weighted by accuracy, ``1 / noise``, if the noise of all of them is known.
     """
     values, noise = observed(trials), observed_noise(trials)
-    if all(variance > 0 for variance in noise):  # NaN is not
+    if all(variance > 0 for variance in noise):  # false for NaN
         weights = [min(noise) / variance for variance in noise]
         total = math.fsum(weights)
         return math.fsum(weight / total * v for weight, v in zip(weights, values, strict=True))
     try:
         return fmean(values)
-    except OverflowError:  # their sum is beyond the range of floats, their mean is not
+    except OverflowError:  # the sum is beyond the range of floats, the mean is not
         return sum(value / len(values) for value in values)

@@ -1,8 +1,8 @@
 """`StudySettings`: everything that fixes the course of a study, as plain data, checked once.
 
 A new setting is a field of `StudySettings` and its type in `SearchOptions`. If `GraphGP` has a
-parameter of that name it goes there by itself; `Study`, `minimize`, `Study.change`, study files and
-the storage know it by its field.
+parameter of that name, the setting is passed to it; `Study`, `minimize`, `Study.change`, study
+files and the storage take it from the field.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 ACQUISITIONS = ("lcb", "lcb-growing", "ei")
 FIXED = ("seed", "direction")  # the trials so far depend on them; of the space, rules can be added
 _PAPER = {"kernel": "ssp", "noise": 1e-6, "acquisition": LCB(1.0), "time_limit": 60.0}
-# settings that go together: what is given beside a preset comes before it
+# settings that go together; settings that are given override those of a preset
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType({"paper": _PAPER})
-# Studies made before these changed have them recorded, and go on with them where programs and study
-# files leave them open (`StudySettings.as_made`).
+# Studies made before the defaults changed have recorded these, and keep them if programs and study
+# files do not set them (`StudySettings.as_made`).
 _EARLIER_DEFAULTS: Mapping[str, Any] = MappingProxyType(_PAPER)
 
 
@@ -88,49 +88,49 @@ class StudySettings:
     Attributes:
         space: the graphs to choose from.
         kernel: ``ssp``, ``sp``, ``essp``, ``esp``, ``rbf``, or one of your own
-            (`bogrape.kernels.Kernel`). This and the next, and the acquisition, may also be given
-            as ``"package.module:name"``.
+            (`bogrape.kernels.Kernel`). Kernels, surrogates and acquisitions may also be given as
+            ``"package.module:name"``.
         surrogate: a model of your own in place of the Gaussian process, or a class or function
-            without arguments that makes one (`bogrape.surrogate`). A copy of it is fitted for
-            every proposal. What follows up to ``most_observations`` is then of no concern.
-        noise: noise variance of the standardised values, or ``"fit"``: values need not be noisy
-            for that, since graphs which look the same to the kernel may have different values. What
-            `Study.tell` is told about the noise of single values adds to it. ``"robust"`` also
-            sets aside values that all others contradict (`bogrape.outliers`).
-        feature_kernel: whether labels and features of nodes count by themselves; see `GraphGP`.
+            without arguments that creates one (`bogrape.surrogate`). A copy of it is fitted for
+            every proposal. The settings below up to ``most_observations`` do not apply to it.
+        noise: noise variance of the standardised values, or ``"fit"``, even for values without
+            noise, since graphs that look the same to the kernel may have different values. Noise
+            given to `Study.tell` adds to it. ``"robust"`` also sets aside values that all others
+            contradict (`bogrape.outliers`).
+        feature_kernel: whether to add a kernel on labels and features of nodes; see `GraphGP`.
         alpha, beta: amplitudes of the kernel and of the feature kernel, to fix them instead of
             fitting them.
         restarts: number of starting points of each fit.
-        clip: values farther from the median than this multiple of the typical distance
-            are taken for the nearest value that does not; ``None`` takes all as they are.
+        clip: values farther from the median than this multiple of the typical distance are
+            replaced by the nearest value that is not; ``None`` replaces none.
         cap: values that are worse than the median by more than this multiple of the typical
-            distance count as that bad and no worse, for instance 3; ``None`` takes all as they
-            are. For objectives that fail in their own way on many graphs.
-        most_observations: how many observations to make the model from, where the cost grows with
-            their cube; ``None`` for all. See `GraphGP`.
-        acquisition: ``"lcb"``, ``"lcb-growing"``, ``"ei"``, ``LCB(kappa)``, ``EI(xi)``, or any
-            function of your own of the mean, the deviation and the best observed value.
+            distance, for instance 3, count as exactly that bad; ``None`` for no such limit. For
+            objectives that give very bad values for many graphs.
+        most_observations: maximum number of observations in the model if its cost grows with their
+            cube; ``None`` for all. See `GraphGP`.
+        acquisition: ``"lcb"``, ``"lcb-growing"``, ``"ei"``, ``LCB(kappa)``, ``EI(xi)``, or your
+            own function of the mean, the deviation and the best observed value.
         method: how proposals are found; see `propose`.
         solver: ``"scip"`` or ``"gurobi"``, for ``method="mip"``.
-        options: further choices for ``method="mip"``; see `bogrape.propose.mip.MipOptions`.
+        options: further options of ``method="mip"``; see `bogrape.propose.mip.MipOptions`.
         time_limit: seconds for one proposal; a proof that is not finished by then is given up.
-        n_evaluations: acquisition values that local search computes for a proposal; ``None`` for as
-            many as `propose` thinks fit.
+        n_evaluations: number of acquisition values that local search computes per proposal;
+            ``None`` for the default of `propose`.
         n_initial: number of graphs known or under evaluation before proposals begin.
         seed: fixes the initial design and every proposal.
         direction: ``minimize`` or ``maximize``.
         retries: how often a failed evaluation is tried again.
-        properties: what is wanted of each of several properties that an evaluation gives, by name:
-            ``"maximize"``, ``"minimize"`` or a goal of `bogrape.properties`, also a limit to be
-            kept, such as ``AtMost(0.3)``. ``None`` for studies of one value. The direction is then
-            ``maximize``, which is that of scores.
+        properties: goals of several properties by name, if evaluations give several:
+            ``"maximize"``, ``"minimize"`` or a goal of `bogrape.properties`, including limits
+            such as ``AtMost(0.3)``. The direction is then ``maximize``, which is that of scores.
+            ``None`` for studies of one value.
         combine: ``"pareto"``, ``"sum"``, ``"mean"`` or ``"geometric"``; by default ``"pareto"``
-            where all properties are maximised or minimised, else ``"geometric"``.
+            if all properties are maximised or minimised, else ``"geometric"``.
         reference: for ``"pareto"``, a value of each property that graphs of interest beat.
         failures: ``"learn"``: once three evaluations have failed, proposals are weighted by the
-            probability that they succeed (`bogrape.success`). ``"ignore"``: failed graphs are not
-            proposed again, and that is all.
-        replicates: whether a graph is measured again where that teaches more than a new one
+            probability that they succeed (`bogrape.success`). ``"ignore"``: failed graphs are only
+            not proposed again.
+        replicates: whether to measure a graph again if that teaches more than a new one
             (`bogrape.study.replicates`): for objectives whose values differ from one measurement to
             the next.
     """
@@ -180,7 +180,7 @@ class StudySettings:
         for name in ("kernel", "surrogate", "acquisition"):
             if is_import_path(getattr(self, name)):  # as study files name parts of your own
                 object.__setattr__(self, name, _imported(getattr(self, name), name))
-        kernel = self.new_model().kernel  # checks what is for `GraphGP`
+        kernel = self.new_model().kernel  # checks the settings of `GraphGP`
         if isinstance(kernel, RBF) and kernel == RBF():
             object.__setattr__(self, "kernel", kernel.name)  # as it is stored and compared
         elif not is_published(kernel):
@@ -213,9 +213,9 @@ class StudySettings:
             )
         if self.replicates and (self.surrogate is not None or self.properties is not None):
             raise InvalidInputError(
-                "replicates are decided by the Gaussian process of one value, got "
+                "replicates need a Gaussian process of a single value, got "
                 f"{'several properties' if self.surrogate is None else 'a surrogate of your own'}; "
-                "leave out one of the two, and measure again with study.repeat(trial)"
+                "leave out one of the two, and use study.repeat(trial) to measure a graph again"
             )
         # "lcb" and LCB(1.0) are one setting, so they must be stored and compared as one.
         named = {"lcb": LCB(), "ei": EI()}
@@ -230,8 +230,8 @@ class StudySettings:
             for name in ("combine", "reference"):
                 if getattr(self, name) is not None:
                     raise InvalidInputError(
-                        f"{name} belongs to studies of several properties; try properties="
-                        "{'qed': 'maximize', 'sa': 'minimize'} beside it"
+                        f"{name} belongs to studies of several properties; try adding properties="
+                        "{'qed': 'maximize', 'sa': 'minimize'}"
                     )
             return
         goals = Goals(self.properties, self.combine, self.reference)
@@ -242,8 +242,8 @@ class StudySettings:
             )
         if self.cap is not None:
             raise InvalidInputError(
-                f"cap is for studies of one value, of which the large ones are bad or the small "
-                f"ones, got cap={self.cap:g} with several properties; leave it out"
+                f"cap is for studies of one value, got cap={self.cap:g} with several properties; "
+                "leave it out"
             )
         if self.method == "mip":
             raise InvalidInputError(
@@ -268,7 +268,7 @@ class StudySettings:
         return Goals(self.properties, self.combine, self.reference)
 
     def of_property(self, name: str) -> StudySettings:
-        """Those of a study of one of the properties alone."""
+        """Settings of a study of one of the properties alone."""
         assert self.properties is not None
         wants_more = isinstance(self.properties[name], Maximize | AtLeast)
         return replace(
@@ -280,7 +280,7 @@ class StudySettings:
         )
 
     def new_model(self, **instead: Any) -> GraphGP:
-        """A Gaussian process as the settings say, to be fitted; ``instead`` of some of them."""
+        """An unfitted Gaussian process with these settings, some replaced by ``instead``."""
         chosen = {name: getattr(self, name) for name in _OF_THE_MODEL}
         return GraphGP(**{**chosen, **instead})
 
@@ -290,13 +290,13 @@ class StudySettings:
         return -1.0 if self.direction == "maximize" else 1.0
 
     def acquisition_at(self, step: int) -> Acquisition:
-        """The acquisition function of the proposal number ``step`` = 0, 1, ..."""
+        """The acquisition function of proposal number ``step`` = 0, 1, ..."""
         if isinstance(self.acquisition, str):  # the only name left after __post_init__
             return LCB.growing(step)
         return self.acquisition
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data that JSON can hold and `from_dict` reads back."""
+        """Plain data for JSON, which `from_dict` reads back."""
         data = {field.name: getattr(self, field.name) for field in fields(self)}
         data["space"] = json.loads(self.space.to_json())
         data["acquisition"] = _acquisition_to_data(self.acquisition)
@@ -311,7 +311,7 @@ class StudySettings:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> StudySettings:
-        """Read what `to_dict` wrote, in this version or in an earlier one, which knew fewer."""
+        """Settings from the output of `to_dict`, also of earlier versions with fewer settings."""
         known, got = set(_NAMES), set(data) if isinstance(data, dict) else set()
         if not set(_FIRST_RECORDED) <= got:
             shown = sorted(map(str, data)) if isinstance(data, dict) else type(data).__name__
@@ -353,8 +353,8 @@ class StudySettings:
     def as_made(self, made: StudySettings, given: Collection[str]) -> StudySettings:
         """These settings, with the earlier defaults that a study was made with.
 
-        Defaults change from version to version. Where a setting was not ``given``, and the study
-        has what was the default before, it keeps it.
+        Defaults change from version to version. If a setting is not ``given`` and the study has an
+        earlier default, the study keeps that.
         """
         keeps = {
             name: value
@@ -364,7 +364,7 @@ class StudySettings:
         return replace(self, **keeps)
 
     def check_successor(self, new: StudySettings) -> None:
-        """Raise unless a study with trials of its own can go on with the new settings."""
+        """Raise unless a study that has trials can continue with the new settings."""
         if not isinstance(new, StudySettings):
             raise InvalidInputError(f"settings must be a StudySettings, got {type(new).__name__}")
         fixed = [name for name in self.differences(new) if name in FIXED]
@@ -374,7 +374,7 @@ class StudySettings:
         ) != new.space.with_rules(new.space.rules):
             fixed.append("space (rules can be added, and nothing else)")
         if (self.properties is None) != (new.properties is None):
-            fixed = [name for name in fixed if name != "direction"]  # which goes with them
+            fixed = [name for name in fixed if name != "direction"]  # it follows from them
             fixed.append("properties (a study of one value stays one)")
         if fixed:
             raise _fixed(fixed)
@@ -388,8 +388,8 @@ class StudySettings:
 _NAMES = tuple(field.name for field in fields(StudySettings))
 SETTING_NAMES = tuple(name for name in _NAMES if name != "space")  # as keyword arguments
 _OF_THE_MODEL = tuple(name for name in inspect.signature(GraphGP).parameters if name in _NAMES)
-# What every version has recorded. A study without the others was made when they could not be
-# chosen, so they have their defaults.
+# Settings that every version has recorded. A study without the others was made before they existed,
+# so they have their defaults.
 _FIRST_RECORDED = (
     *("space", "kernel", "noise", "acquisition", "method", "time_limit", "n_initial", "seed"),
     *("direction", "retries"),
@@ -397,10 +397,10 @@ _FIRST_RECORDED = (
 
 
 def for_new_study(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings given for a study, with what their preset stands for.
+    """The settings given for a study, with their preset expanded.
 
-    The paper's program can hold the paper's kernels and acquisition only, so for ``method="mip"``
-    its preset is the default.
+    The paper's program supports only the paper's kernels and acquisition, so ``"paper"`` is the
+    default preset for ``method="mip"``.
     """
     if given.get("method") == "mip" and given.get("preset") is None:
         given = {**given, "preset": "paper"}
@@ -408,7 +408,7 @@ def for_new_study(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_preset(given: Mapping[str, Any]) -> dict[str, Any]:
-    """These settings, with what their preset stands for unless it is given as well."""
+    """These settings with their preset expanded; settings that are given override it."""
     settings = dict(given)
     preset = settings.pop("preset", None)
     if preset is None:
@@ -416,13 +416,13 @@ def without_preset(given: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(preset, str) or preset not in PRESETS:
         raise InvalidInputError(
             f"unknown preset {preset!r:.100}; choose one of {', '.join(PRESETS)}, or None for the "
-            "usual settings"
+            "default settings"
         )
     return {**PRESETS[preset], **settings}
 
 
 def shows_settings(function: _Function) -> _Function:
-    """Let ``help`` and notebooks show what ``**settings`` of a function are, with defaults."""
+    """Decorator: ``help`` and notebooks show the ``**settings`` of a function with defaults."""
     signature = inspect.signature(function)
     own = {name: p for name, p in signature.parameters.items() if p.kind is not p.VAR_KEYWORD}
     types, defaults = get_type_hints(StudySettings), inspect.signature(StudySettings).parameters
@@ -438,7 +438,7 @@ def shows_settings(function: _Function) -> _Function:
 
 
 def refuse_unknown(given: Iterable[str], *, of: Callable[..., Any]) -> None:
-    """Raise if a name is none of the arguments of a function that shows its settings."""
+    """Raise if a name is not among the parameters of the function or class ``of``."""
     known = list(inspect.signature(of).parameters)
     for name in given:
         if name not in known:
@@ -446,7 +446,7 @@ def refuse_unknown(given: Iterable[str], *, of: Callable[..., Any]) -> None:
 
 
 def unknown_name(name: object, known: Sequence[str], what: str = "setting") -> str:
-    """What to say about a name that does not exist."""
+    """Message about an unknown name, with the most similar known one."""
     near = difflib.get_close_matches(str(name).lower(), known, n=1)
     hint = f"did you mean {near[0]!r}? Known" if near else "known"
     return f"unknown {what} {name!r:.60}; {hint} are {', '.join(known)}"
@@ -455,14 +455,14 @@ def unknown_name(name: object, known: Sequence[str], what: str = "setting") -> s
 def _fixed(names: Sequence[str]) -> StudyError:
     changeable = [name for name in SETTING_NAMES if name not in FIXED]
     return StudyError(
-        f"{', '.join(names)} cannot be changed in a study; what can is {', '.join(changeable)}, "
-        "and rules can be added. For anything else begin a new study, and take the observations "
-        "along: new.add_all(zip(*old.dataset, old.noise))"
+        f"{', '.join(names)} cannot be changed in a study; you can change "
+        f"{', '.join(changeable)}, and add rules. For anything else, start a new study with the "
+        "same observations: new.add_all(zip(*old.dataset, old.noise))"
     )
 
 
 def _as_dict(options: object) -> dict[str, Any]:
-    """Options of a method, which may be given as a mapping or as a dataclass."""
+    """Options of a method, given as a mapping or as a dataclass."""
     if is_dataclass(options) and not isinstance(options, type):
         options = asdict(options)
     assert isinstance(options, Mapping)  # `check_method` refuses the rest
@@ -470,9 +470,9 @@ def _as_dict(options: object) -> dict[str, Any]:
 
 
 def _imported(path: str, what: str) -> Any:
-    """A part of your own by its import path; of a class, an object made without arguments."""
+    """A user-defined part by its import path; classes are called without arguments."""
     found = load_object(path, f"the {what}")
-    if not isinstance(found, type) or what == "surrogate":  # which takes a class as it is
+    if not isinstance(found, type) or what == "surrogate":  # a surrogate may be a class
         return found
     try:
         return found()

@@ -39,7 +39,7 @@ def as_values(
 def as_corrections(
     properties: Sequence[str], values: object, noise: object = None
 ) -> tuple[dict[str, float | None], dict[str, float | None]]:
-    """The same with ``None`` for what is withdrawn, and for noise that is said to be unknown."""
+    """Like `as_values`, with ``None`` for withdrawn values and for noise that is NaN."""
     if not isinstance(values, Mapping):
         raise InvalidInputError(
             f"expected the values of {', '.join(properties)} by name, got {values!r:.100}; try "
@@ -73,7 +73,7 @@ def as_corrections(
 def plain_values(
     values: Mapping[Any, Any], noise: Any = None
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """The same of an objective's answer, before it is known which properties a study has."""
+    """Like `as_values`, for the result of an objective, when properties are not known yet."""
     names = [name for name in values if isinstance(name, str)]
     if len(names) < len(values) or not names:
         raise InvalidInputError(
@@ -97,7 +97,7 @@ def _refuse_unknown(properties: Sequence[str], names: Iterable[object]) -> None:
 def told_several(
     trial: Trial, values: Values, noises: Values, seconds: float | None = None
 ) -> Trial:
-    """Complete with these properties; a complete trial takes those that it lacks."""
+    """Complete with these properties; a complete trial accepts those that it lacks."""
     if trial.state == "failed":
         raise late(trial)
     for name, value in values.items():
@@ -106,7 +106,7 @@ def told_several(
             noises.get(name, trial.noises.get(name)),
         ):
             raise StudyError(
-                f"trial {trial.id} has {name} = {trial.values[name]!r} already, got {value!r}; "
+                f"trial {trial.id} already has {name} = {trial.values[name]!r}, got {value!r}; "
                 f"correct mistakes with study.correct(trial, {{{name!r}: ...}}), and record a "
                 "repeated evaluation with study.add(trial.graph, values)"
             )
@@ -130,7 +130,7 @@ def corrected_several(
     noises: Mapping[str, float | None],
     reason: str | None,
 ) -> Trial:
-    """With other values of some properties, or of none; what was recorded before is kept."""
+    """With other values of some properties, or with none at all; the old ones are kept."""
     if not trial.is_finished:
         raise unfinished(trial)
     merged: dict[str, float | None] = {} if values is None else {**trial.values, **values}
@@ -160,7 +160,7 @@ def corrected_several(
     )
 
 
-# -- what the trials say ----------------------------------------------------------------------
+# -- results ----------------------------------------------------------------------------------
 
 
 def means_by_graph(
@@ -168,7 +168,7 @@ def means_by_graph(
 ) -> list[tuple[Trial, dict[str, float]]]:
     """For each different graph its first trial, and the mean value of each property.
 
-    Weighted by accuracy, where the noise of all values of a property is known.
+    Weighted by accuracy, if the noise of all values of a property is known.
     """
     groups: dict[str, list[Trial]] = {}
     for trial in trials:
@@ -188,7 +188,7 @@ def means_by_graph(
 def _mean(trials: list[Trial], name: str) -> float:
     values = np.array([trial.values[name] for trial in trials])
     noises = np.array([trial.noises.get(name, np.nan) for trial in trials])
-    if (noises > 0).all():  # NaN is not
+    if (noises > 0).all():  # false for NaN
         return float(np.average(values, weights=noises.min() / noises))
     return float((values / len(values)).sum())
 
@@ -196,9 +196,9 @@ def _mean(trials: list[Trial], name: str) -> float:
 def front_of(
     goals: Goals, trials: Iterable[Trial], identify: Callable[[Graph], str]
 ) -> list[tuple[Trial, dict[str, float]]]:
-    """The Pareto front among the graphs that were measured in full, by the first property.
+    """The Pareto front of the graphs that were measured in full, sorted by the first property.
 
-    Of the space, if there are any, and of those that keep the limits.
+    Only of graphs in the space, if there are any, and of those that keep the limits.
     """
     full = measured(goals, trials, identify)
     if not full:
@@ -211,14 +211,14 @@ def front_of(
 def measured(
     goals: Goals, trials: Iterable[Trial], identify: Callable[[Graph], str]
 ) -> list[tuple[Trial, dict[str, float]]]:
-    """Graphs that were measured in full, of the space if there are any, with their means."""
+    """Graphs that were measured in full, in the space if there are any, with their means."""
     found = means_by_graph(goals, trials, identify)
     full = [pair for pair in found if len(pair[1]) == len(goals.names)]
     return [pair for pair in full if not pair[0].outside] or full
 
 
 def best_score(goals: Goals, trials: Iterable[Trial], identify: Callable[[Graph], str]) -> Trial:
-    """The first trial of the graph with the best score; a front has none."""
+    """The first trial of the graph with the best score; an error in a Pareto search."""
     if goals.is_pareto:
         raise StudyError(
             "a Pareto search has no single best graph: see study.pareto_front, or weigh the "
@@ -235,7 +235,7 @@ def best_score(goals: Goals, trials: Iterable[Trial], identify: Callable[[Graph]
         limits = " and ".join(f"{name} {limit.in_words()}" for name, limit in goals.limits.items())
         raise StudyError(
             f"none of {len(full)} graphs that were measured in full keeps the limits ({limits}) "
-            "yet: ask for more, or set them wider with study.change(properties=...)"
+            "yet: ask for more, or relax them with study.change(properties=...)"
         )
     full = kept
     scores = [float(goals.scores(goals.row(means))) for _, means in full]

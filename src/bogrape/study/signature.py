@@ -1,9 +1,9 @@
 """`Signature`: author and request of a change, stored with the trials.
 
-Whoever reaches a study through a server is one of several people, and may repeat a request whose
-answer was lost. So a change can be signed: the trial it makes or changes keeps an entry in its
-``log`` (`Trial.log`), written in the same transaction as the change itself. A request that is found
-there has been carried out, whatever crashed afterwards.
+Several people may use a study through a server, and may repeat requests whose answers were lost. So
+a change can be signed: the trial that it creates or changes keeps an entry in its ``log``
+(`Trial.log`), written in the same transaction as the change itself. A request that is found there
+has been carried out, whatever crashed afterwards.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Signature:
         by: name of a person or a program.
         action: what is done, in a word.
         request: identifies the request; a repeated one changes nothing.
-        content: a digest of what was asked for. A request of the same name with another content is
+        content: a digest of the request. A request with the same identifier and other content is
             refused.
-        note: a remark, for instance under which conditions something was asked for.
+        note: a remark, for instance the conditions of a request.
     """
 
     by: str | None = None
@@ -68,7 +68,7 @@ class Signature:
         return with_entry(trial, self.entry())
 
     def is_on(self, trial: Trial) -> bool:
-        """True if this request has changed the trial already."""
+        """True if this request has already changed the trial."""
         if self.request is None:
             return False
         found = next((e for e in trial.log if e.get("request") == self.request), None)
@@ -77,8 +77,8 @@ class Signature:
         if (found.get("action"), found.get("content")) != (self.action, self.content):
             raise StudyError(
                 f"the request {self.request!r} was used before, for something else "
-                f"({found.get('action')!s:.60} of trial {trial.id}); give every request an "
-                "identifier of its own"
+                f"({found.get('action')!s:.60} of trial {trial.id}); give every request its "
+                "own identifier"
             )
         return True
 
@@ -87,7 +87,7 @@ def commented(trial: Trial, text: object, signature: Signature | None) -> Trial:
     """The trial with a comment."""
     n_comments = sum(entry.get("action") == "comment" for entry in trial.log)
     if n_comments >= _MOST_COMMENTS:
-        raise StudyError(f"trial {trial.id} has {n_comments} comments, and no more are kept")
+        raise StudyError(f"trial {trial.id} has {n_comments} comments, which is the maximum")
     note = as_note(text)
     signed = replace(signature or Signature(), action="comment", note=note)
     return signed.on(trial)
@@ -99,14 +99,14 @@ def with_entry(trial: Trial, entry: dict[str, Any]) -> Trial:
 
 
 def of_request(trials: Sequence[Trial], signature: Signature) -> list[Trial]:
-    """The trials that this request has made or changed already."""
+    """The trials that this request has already created or changed."""
     return [trial for trial in trials if signature.is_on(trial)]
 
 
 def as_note(text: object) -> str:
     """A comment, checked and cleaned for all databases."""
     if not isinstance(text, str) or not text.strip():
-        raise InvalidInputError(f"expected a text of at least one letter, got {text!r:.60}")
+        raise InvalidInputError(f"expected a text that is not empty, got {text!r:.60}")
     if len(text) > _LONGEST_NOTE:
         raise InvalidInputError(
             f"expected a text of at most {_LONGEST_NOTE} characters, got {len(text)}"

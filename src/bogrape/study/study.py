@@ -1,9 +1,8 @@
 """`Study`: ask for a graph, evaluate it, tell its value.
 
-A study decides; its `Storage` remembers. What is remembered is read and changed through a `Ledger`,
-and what to try next is found by `Asking`. Several studies, in several processes, may share one
-storage: nobody is given a graph that is the same (`GraphSpace.identity`) as one that somebody else
-has or had.
+A study decides, and its `Storage` keeps the data, which is read and changed through a `Ledger`.
+`Asking` finds the next graphs. Several processes may open the same study: no worker is given a
+graph that is identical (`GraphSpace.identity`) to one that another worker has or had.
 """
 
 from __future__ import annotations
@@ -63,14 +62,14 @@ class Study:
     Args:
         space: the graphs to choose from.
         storage: ``None`` for memory, a database URL such as ``sqlite:///study.db``, or a `Storage`.
-        name: of the study within its storage. If it is there already, it is reopened, and its
-            settings must be the ones given here; `Study.load` takes them from the storage.
+        name: of the study within its storage. If the study exists, it is reopened, and its settings
+            must be the ones given here; `Study.load` takes them from the storage.
         preset: ``"paper"`` for the settings of the BoGrape paper (kernel SSP, ``LCB(1.0)``, noise
-            1e-6), as far as they are not given. ``None`` for the usual ones: kernel ``"rbf"``,
+            1e-6), except those that are given. ``None`` for the defaults: kernel ``"rbf"``,
             expected improvement, fitted noise.
 
-    The settings are described in `StudySettings`. A study is for one thread: in others, and
-    in other processes, open it again.
+    The settings are described in `StudySettings`. Use a study in one thread only: open it again in
+    other threads and processes.
 
     >>> from bogrape import GraphSpace
     >>> study = Study(GraphSpace(n_nodes=5), n_initial=2, seed=1)
@@ -108,8 +107,8 @@ class Study:
     ) -> Study:
         """Like ``Study(...)``, with the settings as one object.
 
-        ``given`` names those that were chosen: the others are defaults, and a study that was made
-        with earlier ones keeps them. By default all count as chosen.
+        ``given`` names the settings that were chosen. The others are defaults, and a study that was
+        made with earlier defaults keeps those. Without ``given``, all count as chosen.
         """
         study = cls.__new__(cls)
         study._attach(Ledger.open(storage, name, settings, given))
@@ -122,7 +121,7 @@ class Study:
         study._attach(Ledger.load(storage, name))
         return study
 
-    # -- what it knows ------------------------------------------------------------------------
+    # -- contents -----------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -136,7 +135,7 @@ class Study:
 
     @property
     def settings(self) -> StudySettings:
-        """Everything that fixes its course."""
+        """Settings that determine its course."""
         return self._ledger.settings
 
     @property
@@ -146,12 +145,12 @@ class Study:
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """All trials by id, as they are in the storage now."""
+        """All trials by id, as currently stored."""
         return tuple(self._ledger.trials())
 
     @property
     def revision(self) -> int:
-        """A number that grows with every change of a trial, whoever makes it."""
+        """A number that grows with every change of a trial, by any process."""
         return self._ledger.revision
 
     @property
@@ -161,9 +160,9 @@ class Study:
 
     @property
     def noise(self) -> Any:
-        """Variances of the values in `dataset`, as they were told; NaN where one is unknown.
+        """Variances of the values in `dataset`, as they were told; NaN if unknown.
 
-        Of several properties, a list of dictionaries of those that are known.
+        For several properties, a list of dictionaries of those that are known.
         """
         trials = self._ledger.trials()
         if self.settings.goals is not None:
@@ -172,12 +171,12 @@ class Study:
 
     @property
     def best(self) -> Trial:
-        """The complete trial with the best value, of those in the space if there are any.
+        """The complete trial with the best value, among those in the space if there are any.
 
-        Where a graph was evaluated several times its mean counts (weighted by ``1 / noise`` where
-        that is known of all its values), and the first of its trials is given; of equally good ones
-        the earliest. Several properties are judged by their score, of graphs that were measured in
-        full; in a Pareto search see `pareto_front`.
+        If a graph was evaluated several times, its mean counts (weighted by ``1 / noise`` if that
+        is known for all its values), and its first trial is returned; ties go to the earliest
+        trial. With several properties, graphs that were measured in full are compared by their
+        score; in a Pareto search, see `pareto_front`.
         """
         complete = [trial for trial in self._ledger.trials() if trial.state == "complete"]
         if (goals := self.settings.goals) is not None:
@@ -190,7 +189,7 @@ class Study:
         """The complete trials with a value that all others contradict.
 
         With ``noise="robust"`` the model sets them aside (`bogrape.outliers`); otherwise there are
-        none. `best` takes values as they are: correct a wrong one, or measure again.
+        none. `best` does not set them aside: correct a wrong value, or measure again.
         """
         return TrialList(self._asking.planner.suspicious(self._ledger.trials()))
 
@@ -198,8 +197,8 @@ class Study:
     def pareto_front(self) -> TrialList:
         """The complete trials whose graphs no other graph beats in every property.
 
-        Of graphs that were measured in full, in the space if there are any; where one was evaluated
-        several times its means count, and the first of its trials is given. In the order of the
+        Among graphs that were measured in full, in the space if there are any. If a graph was
+        evaluated several times, its means count, and its first trial is returned. Sorted by the
         first property.
         """
         front = front_of(self._goals(), self._ledger.trials(), self.space.identity)
@@ -209,14 +208,14 @@ class Study:
         """The volume that the Pareto front dominates, up to a reference point.
 
         Args:
-            reference: a value of each property; by default that of the settings.
+            reference: a value for each property; by default that of the settings.
         """
         goals = self._goals()
         given = self.settings.reference if reference is None else reference
         if given is None:
             raise StudyError(
-                "a hypervolume needs a reference point, and the study has none; give for each of "
-                f"{', '.join(goals.names)} a value that graphs of interest beat"
+                "a hypervolume needs a reference point, and the study has none; give a value that "
+                f"graphs of interest beat for each of {', '.join(goals.names)}"
             )
         point = Goals(goals.properties, "pareto", given).reference
         front = front_of(goals, self._ledger.trials(), self.space.identity)
@@ -236,9 +235,9 @@ class Study:
         """Mean and standard deviation the model predicts for each graph, in your units.
 
         The standard deviation is that of the objective without its noise. Graphs need not be in the
-        space, only of its kind. With several properties, a dictionary with the two for each.
+        space, only of its kind. With several properties, a dictionary with both for each.
         """
-        n_given(graphs)  # refuses what is no list
+        n_given(graphs)  # refuses anything but a list
         graphs = self._readable(graphs)
         return self._asking.planner.predict(self._ledger.trials(), graphs)
 
@@ -252,7 +251,7 @@ class Study:
         return self._asking.planner.predict_success(self._ledger.trials(), graphs)
 
     def _readable(self, graphs: Sequence[Graph]) -> list[Graph]:
-        """The graphs as a list, if they are of the kind of the space."""
+        """The graphs as a list; an error if one is not of the kind of the space."""
         for i, graph in enumerate(graphs):
             odd = self.space.oddities(graph)
             if odd:
@@ -269,22 +268,22 @@ class Study:
         record: bool = False,
         client: Any = None,
     ) -> RegretBound:
-        """Bound on the improvement of any graph of the space on the best observed graph.
+        """Bound on the improvement of any graph of the space over the best observed graph.
 
         The best confidence limit on an observed graph minus the limit on all graphs of the space
         that are observed or can still be evaluated, which is proved as a proposal is. ``float()``
-        of it is in your units, whether you minimise or maximise; ``assumptions`` says what it rests
-        on. If the proof is cut short, the bound proved so far counts; it is infinite if there is
-        none.
+        of it is in your units, whether you minimise or maximise; ``assumptions`` describes what it
+        rests on. If the proof is interrupted, the bound proved so far counts; it is infinite if
+        there is none.
 
         Args:
-            confidence: of the two limits together, each one-sided, at graphs fixed beforehand
+            confidence: of the two one-sided limits together, at graphs fixed beforehand
                 (`bogrape.study.regret`). 0.95 means 1.96 standard deviations.
-            n_graphs: how many graphs the limits shall hold for at once, whatever the objective:
-                more standard deviations, by Bonferroni's inequality.
+            n_graphs: number of graphs for which the limits are to hold at once, whatever the
+                objective: more standard deviations, by Bonferroni's inequality.
             time_limit: seconds for the proof; by default the time limit of the study.
-            stop: asked several times per second; once it returns true, the proof ends.
-            record: whether the latest complete trial keeps it, for the report.
+            stop: called several times per second; once it returns true, the proof ends.
+            record: whether to store it in the latest complete trial, for the report.
             client: a Dask client, or ``dask://host:port``, whose workers do the proof.
         """
         self._ledger.take_up_settings()
@@ -305,35 +304,35 @@ class Study:
 
     @property
     def plot(self) -> Any:
-        """Its figures: ``study.plot.convergence()``, ``gallery``, ``predictions``, ``drivers``,
+        """Figures: ``study.plot.convergence()``, ``gallery``, ``predictions``, ``drivers``,
         ``map``, ``certificates`` and ``times``; they need the extra ``[plots]``."""
         return display.plots(self)
 
     # -- changing the settings ----------------------------------------------------------------
 
     def change(self, *, add_rules: Iterable[Rule] = (), **settings: Unpack[StudyOptions]) -> None:
-        """Go on with other settings; the trials so far stay as they are.
+        """Continue with other settings; existing trials do not change.
 
         Args:
-            add_rules: rules that graphs must satisfy from now on. Trials that break them keep
-                training the model, and those that wait to be evaluated are given up.
-            settings: any of `StudySettings` but ``seed`` and ``direction``, which the trials so far
-                depend on.
+            add_rules: rules that graphs must satisfy from now on. Trials that break them still
+                train the model, and queued ones are given up.
+            settings: any of `StudySettings` except ``seed`` and ``direction``, on which existing
+                trials depend.
 
-        Every change is recorded with the trial it begins from: see `changes`.
+        Every change is recorded with the first trial it applies to: see `changes`.
         """
         rules = as_rules(add_rules, "add_rules")
         self._ledger.change_settings(lambda old: old.changed(rules, settings))
 
     def adopt(self, settings: StudySettings) -> None:
-        """As `change`, with the settings in one piece; what cannot be changed must be the same."""
+        """Like `change`, with all settings as one object; those that are fixed must be the same."""
         self._ledger.change_settings(lambda _: settings)
 
     @property
     def changes(self) -> list[dict[str, Any]]:
         """Changes of the settings, oldest first.
 
-        Each has ``from_trial``, the first trial it holds for, ``time``, and ``changed``: old and
+        Each has ``from_trial``, the first trial it applies to, ``time``, and ``changed``: old and
         new value by name.
         """
         return self._ledger.storage.changes_of_settings(self._ledger.name)
@@ -389,37 +388,37 @@ class Study:
     ) -> Trial | TrialList:
         """The next graph to evaluate, as a pending trial; a list of trials if ``n > 1``.
 
-        Handed out are, in this order: what ``worker`` was given before and has not finished, what
-        waits to be tried again, the initial design, proposals. Graphs under evaluation are believed
-        to come out at their posterior mean.
+        Trials are handed out in this order: unfinished ones of ``worker``, queued ones, the initial
+        design, proposals. Proposals assume that graphs under evaluation will have their posterior
+        mean as value.
 
-        Ctrl-C ends the proof under way and returns what there is: the best graph found so far, with
-        the bound proved so far, after those suggested before it. A second Ctrl-C within three
-        seconds interrupts as usual.
+        Ctrl-C ends the current proof and returns the graphs suggested so far and the best graph
+        found by this proof, with the bound proved so far. A second Ctrl-C within three seconds
+        interrupts as usual.
 
         Args:
-            n: how many; a list is shorter when the space is used up, and then a warning says so.
-            time_limit: seconds for the whole call, however many graphs are asked for; by default
-                the time limit of the study.
-            progress: whether to show progress when it takes more than two seconds: a bar on a
+            n: number of graphs; the list is shorter, with a warning, if the space is exhausted.
+            time_limit: seconds for the whole call, for any number of graphs; by default the time
+                limit of the study.
+            progress: whether to show progress if the call takes more than two seconds: a bar on a
                 terminal, a line in a notebook, lines in a log or on standard error elsewhere.
-            stop: asked several times per second; once it returns true, the call ends as with
-                Ctrl-C. With a ``stop`` of your own, Ctrl-C interrupts as usual.
+            stop: called several times per second; once it returns true, the call ends as with
+                Ctrl-C. If ``stop`` is given, Ctrl-C interrupts as usual.
             worker: your name, if you want your unfinished trials back after a restart. Workers
                 that run at the same time need different names.
-            watch: told how many graphs are found, and a few words about the present one.
-            rules: that these graphs must satisfy, beside those of the space; the study stays as it
-                is. The trials remember them (`Trial.asked_under`). What is in the queue, or
-                was given to ``worker`` before, is handed out only if it satisfies them.
-            near: a graph, or a trial, that at most ``edits`` edits turn into each of these: short
+            watch: called with the number of graphs found and a few words about the current one.
+            rules: rules that these graphs must satisfy in addition to those of the space; the study
+                does not change. The trials record them (`Trial.asked_under`). Queued trials and
+                unfinished ones of ``worker`` are handed out only if they satisfy them.
+            near: a graph or a trial; these graphs are at most ``edits`` edits away from it. Short
                 for one more rule, `bogrape.constraints.EditDistance`. An edit changes one edge, one
                 edge label, the label of one node, or one feature (unless features follow from the
-                rest, as in molecules); the number of nodes stays.
-            edits: how many, together with ``near``.
+                rest, as in molecules); the number of nodes does not change.
+            edits: maximum number of edits, together with ``near``.
             client: a Dask client, or ``dask://host:port``, whose workers do the proof; see
                 `bogrape.propose`.
-            most: number of trials, not counting added ones, the study may have in the end; then
-                `BudgetSpent` is raised. Holds also if several processes ask at the same moment.
+            most: maximum number of trials of the study, not counting added ones; beyond it,
+                `BudgetSpent` is raised, even if several processes ask at the same time.
         """
         wish = Wish(
             n=n,
@@ -436,7 +435,7 @@ class Study:
         return found[0] if n == 1 else TrialList(found)
 
     def ahead(self) -> Ahead:
-        """For loops like `bogrape.optimize.run`: proposals computed in another process."""
+        """Proposals computed in another process, for loops like `bogrape.optimize.run`."""
         return Ahead(self._asking)
 
     # -- telling ------------------------------------------------------------------------------
@@ -452,14 +451,14 @@ class Study:
         """Record the value of a trial. Telling the same value again changes nothing.
 
         Args:
-            trial: what was evaluated, as ``ask`` returned it, or its id. A trial that has been
-                released and given to somebody else is refused; an id is taken at its word.
-            value: what the objective gave. Of several properties, the values by name; those that
-                are missing or ``None`` may be told later.
-            noise: variance of the value, if the measurement tells it: the square of its standard
-                deviation, in your units. It adds to the noise of the model (see `GraphGP.fit`). Of
-                several properties, the variances by name.
-            seconds: how long the evaluation took; without it, the time since ``ask`` counts.
+            trial: the evaluated trial, as returned by ``ask``, or its id. A trial that has been
+                released and given to another worker is refused; with an id, this is not checked.
+            value: the value of the objective. For several properties, the values by name; those
+                that are missing or ``None`` may be told later.
+            noise: variance of the value, if known: the square of its standard deviation, in your
+                units. It adds to the noise of the model (see `GraphGP.fit`). For several
+                properties, the variances by name.
+            seconds: duration of the evaluation; by default the time since ``ask``.
         """
         time_taken, goals = as_seconds(seconds), self.settings.goals
         if goals is not None:
@@ -484,11 +483,11 @@ class Study:
 
         Args:
             trial: the trial or its id.
-            value: the right value; ``None`` withdraws the old one, and the trial counts as failed.
-                Of several properties, the right values by name, ``None`` for one to be withdrawn;
-                the others stay.
-            noise: variance of the right value; by default that of the old one. NaN if unknown.
-            reason: why, for the record.
+            value: the correct value; ``None`` withdraws the old one, and the trial counts as
+                failed. For several properties, the correct values by name, ``None`` to withdraw
+                one; the others are kept.
+            noise: variance of the correct value; by default that of the old one. NaN if unknown.
+            reason: reason for the correction, kept in the history.
         """
         words = None if reason is None else as_reason(reason)
         number_of = trial.id if isinstance(trial, Trial) else trial
@@ -517,9 +516,9 @@ class Study:
     ) -> Trial:
         """Record that an evaluation gave no value; the graph is not proposed again.
 
-        While retries are left the trial is queued for the next ``ask`` instead. For ``trial`` and
-        ``seconds`` see `tell`. Studies learn which graphs fail (the setting ``failures``): with
-        ``about_graph=False`` a failure is the machine's, and says nothing about its graph.
+        While retries remain, the trial is queued for the next ``ask`` instead. For ``trial`` and
+        ``seconds`` see `tell`. Studies learn which graphs fail (the setting ``failures``);
+        ``about_graph=False`` marks a failure of the machine, which says nothing about the graph.
         """
         words, retries, time_taken = as_reason(reason), self.settings.retries, as_seconds(seconds)
         if not isinstance(about_graph, bool):
@@ -546,14 +545,14 @@ class Study:
         """
         return self._ledger.change(trial, retried)
 
-    # -- who did it ---------------------------------------------------------------------------
+    # -- signatures ---------------------------------------------------------------------------
 
     @contextmanager
     def signed(self, signature: Signature) -> Iterator[None]:
-        """Sign every change of a trial that is made meanwhile: it is kept in ``trial.log``.
+        """Sign every change of a trial in this context; signatures are kept in ``trial.log``.
 
-        A request that has changed a trial already changes it no more, so whoever lost the answer
-        may repeat it.
+        A request that has already changed a trial does not change it again, so requests whose
+        answer was lost may be repeated.
         """
         before, self._ledger.signature = self._ledger.signature, signature
         try:
@@ -562,14 +561,14 @@ class Study:
             self._ledger.signature = before
 
     def requested(self, signature: Signature) -> TrialList:
-        """The trials that this request has made or changed already."""
+        """The trials that this request has already created or changed."""
         return TrialList(of_request(self._ledger.trials(), signature))
 
     def comment(self, trial: Trial | int, text: str) -> Trial:
-        """Put a comment into ``trial.log``."""
+        """Add a comment to ``trial.log``."""
         return self._ledger.comment(trial.id if isinstance(trial, Trial) else trial, text)
 
-    # -- graphs from outside ------------------------------------------------------------------
+    # -- other observations and graphs --------------------------------------------------------
 
     def add(
         self,
@@ -581,8 +580,8 @@ class Study:
     ) -> Trial:
         """Record an existing observation; see `add_all`. A known graph counts as a repeat.
 
-        The noise is the variance of the value, where it is known: see `tell`. Several properties
-        are given by name.
+        The noise is the variance of the value, if known: see `tell`. Several properties are given
+        by name.
         """
         goals = self.settings.goals
         checked = checked_observation(self.space, (graph, value, noise), outside, goals)
@@ -596,13 +595,13 @@ class Study:
     ) -> TrialList:
         """Record several existing observations: all of them or none.
 
-        Graphs outside the space (of other sizes, or breaking rules) train the model all the same,
-        and are never proposed: their trials say in ``trial.outside`` what they break.
+        Graphs outside the space (of other sizes, or breaking rules) also train the model, but are
+        never proposed: ``trial.outside`` lists what they break.
 
         Args:
-            observations: graphs and their values, and the variances of these where they are known
-                (else ``None`` or NaN, or nothing). Of several properties, both by name.
-            outside: ``"refuse"`` if graphs outside the space are mistakes.
+            observations: tuples of a graph, its value and, if known, the variance of the value
+                (otherwise ``None``, NaN or left out). For several properties, both by name.
+            outside: ``"refuse"`` to treat graphs outside the space as errors.
 
         Raises:
             ObservationsError: names every observation that cannot be used, and the reason.
@@ -629,7 +628,7 @@ class Study:
         inserted = self._ledger.append_new(self._ledger.draft(graph, "queued"))
         if inserted is None:
             raise StudyError(
-                "this graph is in the study already; study.repeat(trial) evaluates it again"
+                "this graph is already in the study; study.repeat(trial) evaluates it again"
             )
         return inserted
 

@@ -1,6 +1,6 @@
 """Transitions between the states of a trial (see `trial`): each returns the new trial.
 
-A transition that was made already gives the trial back as it is; a forbidden one is an error.
+Repeating a transition returns the trial unchanged; a forbidden transition is an error.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ def taken(trial: Trial, worker: str | None) -> Trial:
 def told(
     trial: Trial, value: float, seconds: float | None = None, noise: float | None = None
 ) -> Trial:
-    """Complete with a value and its noise, and the seconds it took to find it."""
+    """Complete with a value and its noise, and the seconds its evaluation took."""
     if trial.state == "complete":
         if trial.value == value and noise in (None, trial.noise):
             return trial
         raise StudyError(
-            f"trial {trial.id} has the value {_in_words(trial.value, trial.noise)} already, got "
+            f"trial {trial.id} already has the value {_in_words(trial.value, trial.noise)}, got "
             f"{_in_words(value, noise)}; correct mistakes "
             "with study.correct(trial, value), and record a repeated evaluation with "
             "study.add(trial.graph, value)"
@@ -49,7 +49,7 @@ def told(
 
 
 def corrected(trial: Trial, value: float | None, reason: str | None, noise: float | None) -> Trial:
-    """With another value and its noise, or with none; what was recorded before is kept."""
+    """With another value and its noise, or with none; the old ones are kept."""
     if not trial.is_finished:
         raise unfinished(trial)
     if value is not None and (trial.value, trial.noise) == (value, noise):
@@ -78,7 +78,7 @@ def failed(
     *,
     about_graph: bool = True,
 ) -> Trial:
-    """Failed for good, or queued to be tried again."""
+    """Failed for good, or queued again if retries remain."""
     if trial.state in ("failed", "queued"):
         return trial
     if trial.state == "complete":
@@ -109,7 +109,7 @@ def not_started(trial: Trial, reason: str) -> Trial:
 
 
 def retried(trial: Trial) -> Trial:
-    """Back in the queue after having failed; what happened is kept."""
+    """Back in the queue after a failure, which is kept on record."""
     if trial.state == "queued":
         return trial
     if trial.state != "failed":
@@ -127,9 +127,9 @@ def retried(trial: Trial) -> Trial:
 
 
 def check_holder(trial: Trial, given: Trial) -> None:
-    """Refuse a change by somebody who was given the trial, and has lost it to somebody else."""
+    """Refuse a change by a worker whose trial has since been given to another worker."""
     if given.state != "pending" or trial.state != "pending":
-        return  # who gives a trial that is not pending does not claim to hold it
+        return  # the caller does not claim to hold the trial
     if (trial.worker, trial.attempts) != (given.worker, given.attempts):
         raise StudyError(
             f"trial {trial.id} was taken from worker {given.worker!r} and given to "
@@ -177,10 +177,10 @@ def timed(trial: Trial, seconds: float | None) -> Mapping[str, Any]:
 
 
 def as_reason(reason: object) -> str:
-    """A reason for a failure, cut to a length fit for a table."""
+    """A reason for a failure, truncated to fit in a table."""
     if not isinstance(reason, str) or not reason.strip():
         raise InvalidInputError(f"reason must be a string that says what happened, got {reason!r}")
-    # Some databases take neither null characters nor halves of surrogate pairs.
+    # Some databases accept neither null characters nor halves of surrogate pairs.
     short = reason.strip().replace("\0", "\N{REPLACEMENT CHARACTER}")
     short = short.encode("utf-8", "replace").decode("utf-8")
     return short if len(short) <= _REASON_LENGTH else short[: _REASON_LENGTH - 1] + "…"

@@ -23,7 +23,7 @@ def as_rules(rules: Iterable[Rule], what: str) -> tuple[Rule, ...]:
 def rules_of(
     space: GraphSpace, rules: Iterable[Rule], near: Graph | Trial | None, edits: int | None
 ) -> tuple[Rule, ...]:
-    """All rules of a suggestion; ``near`` and ``edits`` make one more."""
+    """All rules of a suggestion; ``near`` and ``edits`` add one."""
     given = as_rules(rules, "rules")
     if near is None and edits is None:
         return given
@@ -38,7 +38,7 @@ def rules_of(
         raise InvalidInputError(
             f"near must be a Graph or a Trial, got {type(near).__name__}; try near=study.best.graph"
         )
-    # where features follow from edges and labels, changing a bond would count several times
+    # if features follow from edges and labels, changing a bond would count several times
     counted = not any(rule.derives_features for rule in space.rules)
     return (*given, EditDistance(graph, edits, count_features=counted))
 
@@ -50,10 +50,10 @@ def restricted(space: GraphSpace, rules: Sequence[Rule]) -> GraphSpace:
             if rule in space.rules:
                 continue
             raise InvalidInputError(
-                f"expected rules for one suggestion that leave open which graphs are the same, got "
-                f"{rule.name}, which decides it; try GraphSpace(rules=[...]) with it"
+                "expected rules for one suggestion that do not decide which graphs are the same, "
+                f"got {rule.name}, which does; add it to the rules of the GraphSpace instead"
             )
-    # first: rules of one suggestion are the narrower ones, and may know a way to draw graphs
+    # first: the rules of a suggestion are narrower, and may be able to draw graphs directly
     return space.with_rules([*rules, *space.rules])
 
 
@@ -63,6 +63,6 @@ def recorded(rules: Iterable[Rule]) -> dict[str, Any]:
     for rule in rules:
         try:
             stored.append(rule.to_dict())
-        except UnsupportedError:  # a rule of the user's own that only this program knows
+        except UnsupportedError:  # a user-defined rule that only this program has
             stored.append({"rule": type(rule).__name__, "name": rule.name})
     return {UNDER: stored} if stored else {}

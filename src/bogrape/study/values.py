@@ -29,7 +29,7 @@ class Measurement:
 
 
 def as_value(value: Any) -> float:
-    """The value as a finite float; anything else is refused with a reason fit for a trial."""
+    """The value as a finite float; anything else raises an error with a reason for the trial."""
     if value is None:
         raise InvalidInputError(
             "the objective must give a finite number, got None; is a return missing?"
@@ -38,8 +38,8 @@ def as_value(value: Any) -> float:
     if isinstance(value, Mapping):
         raise InvalidInputError(
             f"the objective must give a finite number, got the values of {len(value)} properties; "
-            "a study of several says what is wanted of each, e.g. properties={'qed': 'maximize', "
-            "'sa': 'minimize'}"
+            "for several properties, create the study with a goal for each, e.g. "
+            "properties={'qed': 'maximize', 'sa': 'minimize'}"
         )
     if number is None:
         shown = repr(value)
@@ -71,7 +71,7 @@ def as_noise(noise: Any) -> float | None:
 
 
 def _plain(value: Any) -> float | None:
-    """The number, also out of a numpy or torch scalar; ``None`` for whatever is not one."""
+    """The value as a float, also of a numpy or torch scalar; ``None`` if it is not a number."""
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
         value = value.item()
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):

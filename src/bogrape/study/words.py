@@ -1,7 +1,7 @@
-"""What a study says about failures, suspicious values and repeats, in a sentence each.
+"""Sentences about failures, suspicious values and repeats in a study.
 
-It is read from the trials, as they were recorded; databases come from anywhere, so whatever is odd
-is left out.
+They are based on the recorded trials. Databases may come from anywhere, so invalid entries are
+ignored.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _MOST_NAMED = 10
 
 
 def expectation_in_words(trial: Trial) -> str | None:
-    """How probably an evaluation was expected to succeed; ``None`` if nothing was foretold."""
+    """Predicted probability that an evaluation succeeds; ``None`` if there was none."""
     words = []
     if (probability := trial.predicted_success) is not None:
         words.append(f"expected to succeed with probability {probability:.2f}")
@@ -27,7 +27,7 @@ def expectation_in_words(trial: Trial) -> str | None:
 
 
 def repeat_in_words(trial: Trial) -> str | None:
-    """Why the model proposed to measure a graph again; ``None`` if it did not."""
+    """Reason why the model proposed to measure a graph again; ``None`` if it did not."""
     gain, of_new = (
         display.finite(trial.certificate.get(name)) for name in ("repeat_gain", "new_gain")
     )
@@ -40,7 +40,7 @@ def repeat_in_words(trial: Trial) -> str | None:
 
 
 def failures_in_words(trials: Sequence[Trial]) -> str | None:
-    """How many evaluations failed, and what was learnt from it; ``None`` if none did."""
+    """Number of failed evaluations, and what was learnt from them; ``None`` without any."""
     n_failed = sum(trial.state == "failed" for trial in trials)
     if not n_failed:
         return None
@@ -57,7 +57,7 @@ def failures_in_words(trials: Sequence[Trial]) -> str | None:
 
 
 def suspicious_in_words(trials: Sequence[Trial]) -> str | None:
-    """Which values the latest model set aside; ``None`` if none."""
+    """The values that the latest model set aside; ``None`` without any."""
     recorded = [trial.certificate.get("suspicious") for trial in trials]
     latest = next((found for found in reversed(recorded) if isinstance(found, list)), [])
     known = [number for number in latest if is_whole(number) and 0 <= number < len(trials)]
