@@ -367,25 +367,25 @@ class Planner:
             )
         deadline = time.monotonic() + effort.time_limit
         model = self._fit(complete)
-        n_used = len(model.used) if isinstance(model, GraphGP) else None
+        n_used, left_out = None, None
+        if isinstance(model, GraphGP):
+            n_used = len(model.used)
+            if n_used >= FEWEST:
+                left_out = LeaveOneOut.of(Inverse(model.posterior.model))
         kappa = kappa_of(confidence, n_graphs, n_used)
+        widening = 1.0 if left_out is None else left_out.widening
         values = settings.sign * np.array(observed(complete))
         keys = [settings.space.identity(trial.graph) for trial in complete]
-        limits = limits_of(model, complete, values, keys, kappa)
+        limits = limits_of(model, complete, values, keys, kappa * widening)
         best = int(inside[limits.upper[inside].argmin()])
-        bound, status = self._least_lcb(model, trials, kappa, deadline, effort)
-        # sqrt(std^2 + beyond^2) <= std + beyond
-        bound -= kappa * limits.beyond
-        left_out = (
-            LeaveOneOut.of(Inverse(model.posterior.model))
-            if isinstance(model, GraphGP) and len(complete) >= FEWEST
-            else None
-        )
+        bound, status = self._least_lcb(model, trials, kappa * widening, deadline, effort)
+        bound -= kappa * widening * limits.beyond  # sqrt(std^2 + beyond^2) <= std + beyond
         upper, space = float(limits.upper[best]), min(float(limits.lower[inside].min()), bound)
         return RegretBound(
             value=upper - space,
             confidence=float(confidence),
             kappa=kappa,
+            widening=widening,
             trial=complete[best].id,
             observed=settings.sign * upper,
             space=settings.sign * space,

@@ -20,7 +20,9 @@ each of which fails with probability :math:`(1 - c) / 2`, one at the observed gr
 best graph of the space. It is that of Student's t with T - 1 degrees of freedom, since the
 amplitudes are estimated from T values. (With the scale of all variances integrated out under
 Jeffreys' prior, predictions have this distribution.) For a surrogate of your own it is that of the
-normal distribution.
+normal distribution. All deviations are multiplied by `LeaveOneOut.widening`, the root mean square
+of the errors of leave-one-out prediction in units of their deviations, if that is more than one: so
+a model whose noise was given too small, or fitted too small to few observations, has wider limits.
 
 The limits hold for graphs that are fixed beforehand. Which graph is the best is not known
 beforehand, but L is the minimum over all graphs, and so leaves room. Where limits shall hold at
@@ -53,6 +55,8 @@ class RegretBound:
         value: at most so much better, in your units; infinite where nothing was proved.
         confidence: of that statement, under what `assumptions` say.
         kappa: standard deviations on each side of the mean that belong to this confidence.
+        widening: factor for standard deviations that leave-one-out prediction has shown to be too
+            small; at least 1.
         trial: the observed trial whose limit is best.
         observed: the limit on the value of that graph, in your units: an upper limit when
             minimising.
@@ -85,6 +89,7 @@ class RegretBound:
     calibrated: bool | None
     noise: float | None = None
     noise_of: NoiseOf | None = None
+    widening: float = 1.0
 
     def __float__(self) -> float:
         return self.value
@@ -98,6 +103,11 @@ class RegretBound:
             f"mean; for graphs fixed in advance, they fail with probability "
             f"{1 - self.confidence:.2g} in total."
         )
+        if self.widening > 1.0:
+            words += (
+                f" The standard deviations are multiplied by {self.widening:.3g}, since errors of "
+                "leave-one-out prediction exceed them by so much."
+            )
         if self.noise is not None and self.noise_of is not None:
             words += _NOISE[self.noise_of].format(f"{self.noise:.2g}")
         if self.status == "heuristic":
