@@ -141,8 +141,8 @@ def _of_kind(title: str, runs: list[dict[str, Any]]) -> str:
         next(step for step in found["steps"] if step["n"] == found["stopped"]) for found in ended
     ]
     pairs = list(zip(at_stop, ended, strict=True))
-    equal = sum(step["best"] <= found["steps"][-1]["best"] + 1e-9 for step, found in pairs)
-    saved = sum(BUDGET - found["stopped"] for found in ended)
+    equal = [found for step, found in pairs if step["best"] <= found["steps"][-1]["best"] + 1e-9]
+    saved, of_equal = (sum(BUDGET - one["stopped"] for one in some) for some in (ended, equal))
     n_steps = sum(len(found["steps"]) for found in runs)
     lines = [
         f"{title}: {len(runs)} runs",
@@ -150,8 +150,9 @@ def _of_kind(title: str, runs: list[dict[str, Any]]) -> str:
         f"  their bounds that hold: {_share(sum(s['holds'] for s in trusted), len(trusted))}",
         f"  at the end of the budget: {_share(sum(s['holds'] for s in last), len(last))}",
         f"  where a run stops: {_share(sum(s['holds'] for s in at_stop), len(ended))}",
-        f"  with the best value of the whole budget already: {_share(equal, len(ended))}",
+        f"  with the best value of the whole budget already: {_share(len(equal), len(ended))}",
         f"  evaluations saved: {_share(saved, BUDGET * len(runs))}",
+        f"  by runs with that value: {_share(of_equal, BUDGET * len(runs))}",
     ]
     return "\n".join(lines)
 

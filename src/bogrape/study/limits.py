@@ -84,8 +84,9 @@ def limits_of(
     shared, own = fitted.noise, fitted.own_noise
     known = told(complete, keys)[used]
     least = np.zeros(len(used)) if own is None else own
-    beyond, noise_of = shared, "graphs" if known.all() else "unknown"
     most = least + np.where(known, 0.0, shared)
+    beyond = shared
+    noise_of: NoiseOf = "graphs" if known.all() else "unknown"
     if model.noise not in ("fit", "robust"):
         least = most = fitted.variances
         beyond, noise_of = 0.0, "measurements"
