@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .survey import Survey
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Recorded:
     """One recorded bound; databases come from anywhere, so whatever is odd is left out."""
 
