@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,12 +15,13 @@ from bogrape.acquisition import LCB
 from bogrape.constraints import NumberOfEdges
 from bogrape.errors import InvalidInputError, StudyError
 from bogrape.graph import Graph
+from bogrape.report import report_html
 from bogrape.report.figures import figures_of
 from bogrape.report.regret import regret_in_words
 from bogrape.report.survey import Survey
 
 SPACE = GraphSpace(5, labels=2)
-KAPPA = 1.959963984540054  # both tails of a normal distribution together have 5 %
+KAPPA = 2.262157162798205  # both tails of Student's t with 9 degrees of freedom hold 5 %
 
 
 def value_of(graph: Graph) -> float:
@@ -48,8 +51,9 @@ def test_the_bound_is_the_difference_of_limits_over_all_graphs(kernel: str, dire
     sign = study.settings.sign
     mean, std = study.predict(SPACE.enumerate())
     seen, seen_std = study.predict([trial.graph for trial in study.trials])
-    upper, lower = (sign * seen + KAPPA * seen_std).min(), (sign * mean - KAPPA * std).min()
     found = study.regret_bound(0.95)
+    reach = KAPPA * found.widening
+    upper, lower = (sign * seen + reach * seen_std).min(), (sign * mean - reach * std).min()
     assert found.status == "optimal"
     assert found.kappa == pytest.approx(KAPPA)
     assert float(found) == pytest.approx(upper - lower, abs=1e-5)
@@ -59,7 +63,7 @@ def test_the_bound_is_the_difference_of_limits_over_all_graphs(kernel: str, dire
     best = study.trials[found.trial].graph
     assert best.canonical_key() in {trial.graph.canonical_key() for trial in study.trials}
     assert f"{found.value:.3g}" in str(found)
-    assert "1.96 standard deviations" in found.assumptions
+    assert "2.26 standard deviations" in found.assumptions
     scale = np.std([trial.value for trial in study.trials])
     assert found.noise == pytest.approx(1e-2 * scale, rel=0.2)  # the root of 1e-4, standardised
     assert "without noise" in found.assumptions
@@ -69,7 +73,7 @@ def test_more_confidence_and_more_graphs_at_once_increase_the_bound() -> None:
     study = told_study()
     wide = study.regret_bound(0.95, n_graphs=100)
     assert study.regret_bound(0.5).value < study.regret_bound(0.95).value < wide.value
-    assert wide.kappa == pytest.approx(3.4808, abs=1e-3)  # of one tail with 0.00025
+    assert wide.kappa == pytest.approx(5.2907, abs=1e-3)  # of one tail with 0.00025
 
 
 def test_in_an_exhausted_space_only_the_uncertainty_of_observed_graphs_remains() -> None:
@@ -80,7 +84,8 @@ def test_in_an_exhausted_space_only_the_uncertainty_of_observed_graphs_remains()
     found = study.regret_bound()
     mean, std = study.predict(space.enumerate())
     assert found.status == "optimal"
-    assert found.value == pytest.approx((mean + KAPPA * std).min() - (mean - KAPPA * std).min())
+    reach = found.kappa * found.widening
+    assert found.value == pytest.approx((mean + reach * std).min() - (mean - reach * std).min())
 
 
 def test_without_a_proof_the_bound_is_infinite_and_says_so() -> None:
@@ -112,12 +117,37 @@ def test_a_model_that_is_not_calibrated_is_reported_and_does_not_stop_a_run(
     study = study_of_noise()
     found = study.regret_bound()
     assert found.calibrated is False
+    assert found.widening > 2.0
+    assert f"multiplied by {found.widening:.3g}" in found.assumptions
     assert "NOT CALIBRATED" in found.assumptions
     assert "not calibrated" in str(found)
     from bogrape.stopping import Enough
 
     assert not Enough(study, 1e6).is_reached()
     assert "not stopped" in caplog.text
+    said = regret_in_words(Survey(study))
+    assert said is not None
+    assert found.coverage is not None
+    assert f"not calibrated (only {100 * found.coverage:.0f}% of left-out" in said
+    assert "do not rely on it" in said
+    assert said in html.unescape(report_html(study))  # the words of the page
+
+
+def test_the_report_says_if_calibration_is_not_known() -> None:
+    study = told_study(4)
+    study.regret_bound(record=True)
+    said = regret_in_words(Survey(study))
+    assert said is not None
+    assert "Whether the model was calibrated is not known" in said
+
+
+@pytest.mark.parametrize("coverage", ["most", math.nan, 7.0, None])
+def test_a_record_with_an_odd_coverage_is_put_in_words_without_it(coverage: Any) -> None:
+    record = {"value": 0.5, "confidence": 0.95, "calibrated": False, "coverage": coverage}
+    survey: Any = SimpleNamespace(complete=[SimpleNamespace(details={"regret_bound": record})])
+    said = regret_in_words(survey)
+    assert said is not None
+    assert "The model was not calibrated, so do not rely on it" in said
 
 
 def test_graphs_outside_the_space_are_neither_best_nor_a_limit() -> None:
@@ -128,7 +158,7 @@ def test_graphs_outside_the_space_are_neither_best_nor_a_limit() -> None:
     found = study.regret_bound()
     assert not study.trials[found.trial].outside
     mean, std = study.predict(space.enumerate())
-    assert found.space == pytest.approx((mean - KAPPA * std).min(), abs=1e-5)
+    assert found.space == pytest.approx((mean - found.kappa * found.widening * std).min(), abs=1e-5)
 
 
 def test_a_run_stops_once_the_bound_is_small_and_records_the_curve() -> None:

@@ -133,6 +133,18 @@ def test_trials_fail_are_retried_released_and_commented(url: str, web: Any) -> N
     assert web.get(f"{API}/trials?state=failed").json() == {"trials": [], "next": None}
 
 
+def test_a_failure_may_say_nothing_about_its_graph(url: str, web: Any) -> None:
+    one, two = pending(url, 2)
+    broke = {"reason": "the oven broke", "about_graph": False, "request_id": "f"}
+    for _ in range(2):
+        failed = web.post(f"{API}/trials/{one}/fail", json=broke).json()
+        assert failed["details"]["about_graph"] is False
+    web.post(f"{API}/trials/{two}/fail", json={"reason": "no yield"})
+    assert [trial.succeeded for trial in Study.load(url, "one").trials] == [None, False]
+    odd = web.post(f"{API}/trials/{one}/fail", json={**broke, "about_graph": "no"})
+    assert odd.status_code == 422
+
+
 def test_comments_and_values_at_the_same_time_lose_nothing(url: str) -> None:
     """Two processes that read the trial before either writes."""
     (number,) = pending(url)

@@ -59,7 +59,11 @@ def test_results_failures_and_corrections_can_be_entered_in_forms(url: str, web:
     study = Study.load(url, "one")
     assert (study.trials[0].value, study.trials[0].noise) == (3.25, 0.25)
     assert study.trials[1].reason == "no yield"
+    assert study.trials[1].succeeded is False
     assert study.trials[2].state == "pending"
+    broke = {"reason": "the oven broke", "not_the_graph": "1"}
+    send(web, "/studies/one/trials/2/fail", broke)
+    assert Study.load(url, "one").trials[2].succeeded is None
     page = text_of(web.get("/studies/one/trials/0").text)
     for words in ("Ann told the value", "Ann corrected the value", "initial design", "3.25"):
         assert words in page
@@ -145,6 +149,11 @@ def test_a_form_describes_its_space_and_names_contradictions(url: str, web: Any)
     ).text
     assert "<strong>Numbers of labels</strong>: expected a label" in odd
     assert "<strong>Smallest size</strong>: expected a number" in odd
+    noisy = {**form, "name": "noisy", "replicates": "1"}
+    assert send(web, "/new", noisy).status_code == 200
+    assert Study.load(url, "noisy").settings.replicates
+    several = {**noisy, "name": "both", "properties": "yield largest\ncost smallest"}
+    assert "replicates" in send(web, "/new", several).text
     made = send(web, "/new", {**form, "direction": "maximize", "n_initial": "5"})
     assert made.status_code == 200
     assert Study.load(url, "circuits").settings.n_initial == 5

@@ -349,6 +349,16 @@ def _working_on(client: Any) -> AbstractContextManager[None]:
     return working_on(client)
 
 
+def check_client(client: Any, method: object) -> None:
+    """Raise unless proposals by this method can be proved by this client, before it is needed."""
+    if client is None:
+        return
+    check_method(method, None, None, client)
+    from .jobs import dask_pool  # late: loads what sends jobs
+
+    dask_pool.check_client(client)
+
+
 def _step_seed(seed: int, i: int) -> int:
     return seed if i == 0 else int(np.random.default_rng([seed, i]).integers(2**31))
 

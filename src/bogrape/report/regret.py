@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .survey import Survey
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Recorded:
     """One recorded bound; databases come from anywhere, so whatever is odd is left out."""
 
@@ -22,6 +22,7 @@ class Recorded:
     value: float
     confidence: float
     calibrated: bool | None
+    coverage: float | None = None  # share of left-out observations inside their 95 % intervals
 
 
 def recorded(survey: Survey) -> list[Recorded]:
@@ -32,11 +33,17 @@ def recorded(survey: Survey) -> list[Recorded]:
         if not isinstance(data, dict):
             continue
         value, confidence = finite(data.get("value")), finite(data.get("confidence"))
-        calibrated = data.get("calibrated")
+        calibrated, coverage = data.get("calibrated"), finite(data.get("coverage"))
         if value is None or value < 0 or confidence is None or not 0 < confidence < 1:
             continue
         out.append(
-            Recorded(i + 1, value, confidence, calibrated if isinstance(calibrated, bool) else None)
+            Recorded(
+                n=i + 1,
+                value=value,
+                confidence=confidence,
+                calibrated=calibrated if isinstance(calibrated, bool) else None,
+                coverage=coverage if coverage is not None and 0 <= coverage <= 1 else None,
+            )
         )
     return out
 
@@ -53,7 +60,11 @@ def regret_in_words(survey: Survey) -> str | None:
         "the whole space for the model)"
     )
     if last.calibrated is False:
-        out += ". The model was not calibrated, so do not rely on it"
+        out += ". The model was not calibrated"
+        if last.coverage is not None:
+            share = percent(last.coverage)
+            out += f" (only {share} of left-out observations were inside their 95% intervals)"
+        out += ", so do not rely on it"
     elif last.calibrated is None:
         out += ". Whether the model was calibrated is not known"
     return f"{out}."

@@ -27,7 +27,7 @@ from ..errors import (
     SearchSpaceExhausted,
     StudyError,
 )
-from ..propose import Stage
+from ..propose import Stage, check_client
 from ..storage.protocol import check_budget
 from ..trial import Trial, now
 from .ledger import Ledger
@@ -97,6 +97,7 @@ class Asking:
         """The requested number of pending trials, or as many as possible."""
         ledger = self.ledger
         ledger.take_up_settings()
+        check_client(wish.client, ledger.settings.method)  # before the first proposal needs it
         limit = ledger.settings.time_limit if wish.time_limit is None else wish.time_limit
         found: list[Trial] = []
         if wish.worker is not None:

@@ -28,6 +28,7 @@ from ..trial import Origin, Trial, observed, observed_noise
 from .certificates import certificate_of, gains_of, success_of
 from .design import Design, random_graph
 from .failures import FEWEST_FAILURES, FEWEST_SUCCESSES, Failures
+from .limits import limits_of
 from .regret import RegretBound, kappa_of
 from .replicates import Repeat, best_repeat
 from .settings import StudySettings
@@ -349,43 +350,50 @@ class Planner:
         effort: Effort,
     ) -> RegretBound:
         """Bound on the improvement of any graph of the space on the best observed graph."""
-        settings, kappa = self.settings, kappa_of(confidence, n_graphs)
+        settings = self.settings
+        kappa_of(confidence, n_graphs)  # refuses what is no confidence
         if settings.goals is not None:
             raise StudyError(
                 "a regret bound is defined for a single value, and this study has several "
                 "properties; study.hypervolume measures the progress of a front"
             )
         complete = [trial for trial in trials if trial.state == "complete"]
-        inside = [t for t, good in zip(complete, self._are_inside(complete), strict=True) if good]
-        if len(complete) < 2 or not inside:
+        inside = np.flatnonzero(self._are_inside(complete))
+        if len(complete) < 2 or not len(inside):
             raise StudyError(
                 "a regret bound needs two complete trials, one of them in the space; the study "
                 f"has {len(complete)}, {len(inside)} of them in the space: tell more values"
             )
         deadline = time.monotonic() + effort.time_limit
         model = self._fit(complete)
-        mean, std = model.predict([trial.graph for trial in inside])
-        upper, lower = mean + kappa * std, float((mean - kappa * std).min())
-        best = int(upper.argmin())
-        bound, status = self._least_lcb(model, trials, kappa, deadline, effort)
-        left_out = (
-            LeaveOneOut.of(Inverse(model.posterior.model))
-            if isinstance(model, GraphGP) and len(complete) >= FEWEST
-            else None
-        )
-        observed, space = float(upper[best]), min(lower, bound)
+        n_used, left_out = None, None
+        if isinstance(model, GraphGP):
+            n_used = len(model.used)
+            if n_used >= FEWEST:
+                left_out = LeaveOneOut.of(Inverse(model.posterior.model))
+        kappa = kappa_of(confidence, n_graphs, n_used)
+        widening = 1.0 if left_out is None else left_out.widening
+        values = settings.sign * np.array(observed(complete))
+        keys = [settings.space.identity(trial.graph) for trial in complete]
+        limits = limits_of(model, complete, values, keys, kappa * widening)
+        best = int(inside[limits.upper[inside].argmin()])
+        bound, status = self._least_lcb(model, trials, kappa * widening, deadline, effort)
+        bound -= kappa * widening * limits.beyond  # sqrt(std^2 + beyond^2) <= std + beyond
+        upper, space = float(limits.upper[best]), min(float(limits.lower[inside].min()), bound)
         return RegretBound(
-            value=observed - space,
+            value=upper - space,
             confidence=float(confidence),
             kappa=kappa,
-            trial=inside[best].id,
-            observed=settings.sign * observed,
+            widening=widening,
+            trial=complete[best].id,
+            observed=settings.sign * upper,
             space=settings.sign * space,
             status=status,
             n_observations=len(complete),
             coverage=None if left_out is None else left_out.inside,
             calibrated=None if left_out is None else not left_out.too_narrow,
             noise=_noise_of(model),
+            noise_of=limits.noise_of,
         )
 
     def _least_lcb(

@@ -1,6 +1,6 @@
 r"""Bounds on the improvement of any graph over the observed ones: a proved stopping criterion.
 
-With confidence limits :math:`\mu(x) \pm \kappa\sigma(x)` for the objective at every graph x, all
+With confidence limits :math:`\mu(x) \pm \kappa\sigma(x)` for the value of every graph x, all
 graphs of the space, observed ones included, are above
 
 .. math:: L = \min_x \mu(x) - \kappa\sigma(x),
@@ -8,9 +8,23 @@ graphs of the space, observed ones included, are above
 which an exact proposer proves, and one of the observed graphs is below
 :math:`U = \min_i \mu(x_i) + \kappa\sigma(x_i)`. Its regret is at most :math:`U - L`.
 
-:math:`\kappa = \Phi^{-1}((1 + c) / 2)` for confidence c: two one-sided limits, each of which fails
-with probability :math:`(1 - c) / 2`, one at the observed graph and one at the best graph of the
-space. They hold for graphs that are fixed beforehand. The best graph is not known beforehand, but L
+The value of a graph differs from what the kernel explains: graphs that look the same to it may have
+different values, and fitted noise stands for that, too. So the limits are those of values, not of
+the function without noise (`bogrape.study.limits`). With :math:`m` the variance of these
+differences, the deviation at an untried graph is :math:`\sqrt{\sigma^2 + m}`. That is at most
+:math:`\sigma + \sqrt m`, so L is taken to be the proved minimum of :math:`\mu - \kappa\sigma`
+minus :math:`\kappa\sqrt m`: valid, and a little lower than necessary.
+
+:math:`\kappa` is the quantile of order :math:`(1 + c) / 2` for confidence c: two one-sided limits,
+each of which fails with probability :math:`(1 - c) / 2`, one at the observed graph and one at the
+best graph of the space. It is that of Student's t with T - 1 degrees of freedom, since the
+amplitudes are estimated from T values. (With the scale of all variances integrated out under
+Jeffreys' prior, predictions have this distribution.) For a surrogate of your own it is that of the
+normal distribution. All deviations are multiplied by `LeaveOneOut.widening`, the root mean square
+of the errors of leave-one-out prediction in units of their deviations, if that is more than one: so
+a model whose noise was given too small, or fitted too small to few observations, has wider limits.
+
+The limits hold for graphs that are fixed beforehand. The best graph is not known beforehand, but L
 is the minimum over all graphs, which leaves a margin. If limits are to hold at all of N graphs at
 once, whatever the objective, ``n_graphs=N`` takes :math:`1 - (1 - c) / 2N` for each (Bonferroni's
 inequality).
@@ -19,12 +33,14 @@ inequality).
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..checks import whole
 from ..errors import InvalidInputError
 from ..propose.proposal import Status
+from .limits import NoiseOf
 
 REGRET = "regret_bound"  # key in the details of the trial after which it was computed
 
@@ -39,10 +55,12 @@ class RegretBound:
         value: no graph is better by more than this, in your units; infinite if nothing was proved.
         confidence: of that statement, under the `assumptions`.
         kappa: standard deviations on each side of the mean for this confidence.
+        widening: factor for standard deviations that leave-one-out prediction has shown to be too
+            small; at least 1.
         trial: the observed trial whose limit is best.
-        observed: the limit on the objective of that graph, in your units: an upper limit when
+        observed: the limit on the value of that graph, in your units: an upper limit when
             minimising.
-        space: the limit on the objective of all graphs of the space, in your units; infinite if
+        space: the limit on the values of all graphs of the space, in your units; infinite if
             nothing was proved.
         status: of the proof, as in `Proposal`: ``optimal``, ``time_limit`` (an open proof: the
             bound holds, and may be wider than necessary) or ``heuristic`` (nothing is proved).
@@ -50,8 +68,13 @@ class RegretBound:
         coverage: share of the observations inside the 95 % intervals that the others predict for
             them; ``None`` for fewer than five, and for surrogates of your own.
         calibrated: whether chance explains that share; ``None`` if it is not known.
-        noise: standard deviation that the model attributes to noise, in your units; ``None`` if it
-            is not known. The bound does not include it.
+        noise: standard deviation of the noise that all values share, in your units; ``None``
+            where it is not known.
+        noise_of: the assumed cause of that noise. ``graphs``: values of graphs deviate from what
+            the kernel explains; this is so if the noise of every value was given. ``unknown``:
+            that, or errors of measurement, and the bound holds for both. ``measurements``: errors
+            of measurement, since it was given as a setting; the bound is then about the objective
+            without noise. ``None`` for a surrogate of your own.
     """
 
     value: float
@@ -65,6 +88,8 @@ class RegretBound:
     coverage: float | None
     calibrated: bool | None
     noise: float | None = None
+    noise_of: NoiseOf | None = None
+    widening: float = 1.0
 
     def __float__(self) -> float:
         return self.value
@@ -78,12 +103,13 @@ class RegretBound:
             f"mean; for graphs fixed in advance, they fail with probability "
             f"{1 - self.confidence:.2g} in total."
         )
-        if self.noise is not None:
+        if self.widening > 1.0:
             words += (
-                " The bound is about the objective without noise. It excludes deviations of single "
-                f"graphs that the model attributes to noise (standard deviation {self.noise:.2g}), "
-                "including those due to graphs that the kernel cannot tell apart."
+                f" The standard deviations are multiplied by {self.widening:.3g}, since errors of "
+                "leave-one-out prediction exceed them by so much."
             )
+        if self.noise is not None and self.noise_of is not None:
+            words += _NOISE[self.noise_of].format(f"{self.noise:.2g}")
         if self.status == "heuristic":
             words += " No bound on the space was proved."
         elif self.status == "time_limit":
@@ -120,9 +146,31 @@ class RegretBound:
         }
 
 
-def kappa_of(confidence: object, n_graphs: object) -> float:
-    """Number of standard deviations for two-sided limits of this confidence."""
-    from scipy.special import ndtri  # late: keeps `import bogrape` quick
+_NOISE: Mapping[NoiseOf, str] = {
+    "graphs": (
+        " The values of single graphs are assumed to deviate from what the kernel explains by a "
+        "standard deviation of {}, and the bound allows for it."
+    ),
+    "unknown": (
+        " The model finds noise with a standard deviation of {}. It may be errors of measurement, "
+        "or deviations of single graphs from what the kernel explains: the bound holds for both. "
+        "If you know the variance of your values (zero for exact ones), give it with them, and the "
+        "bound becomes tighter."
+    ),
+    "measurements": (
+        " The noise given as a setting (standard deviation {}) is taken as errors of "
+        "measurement: the bound is about the objective without noise, and excludes deviations of "
+        "single graphs from what the kernel explains."
+    ),
+}
+
+
+def kappa_of(confidence: object, n_graphs: object, n_observations: int | None = None) -> float:
+    """Standard deviations for limits on both sides that together have some confidence.
+
+    By Student's t if the scale of the deviations is estimated from a number of observations.
+    """
+    from scipy.special import ndtri, stdtrit  # late: keeps `import bogrape` quick
 
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float)):
         raise InvalidInputError(f"confidence must be a number, got {confidence!r:.100}")
@@ -131,4 +179,5 @@ def kappa_of(confidence: object, n_graphs: object) -> float:
             f"confidence must be between 0 and 1, got {confidence!r}; try confidence=0.95"
         )
     n = whole(n_graphs, "n_graphs", 1)
-    return float(-ndtri((1.0 - float(confidence)) / (2.0 * n)))
+    tail = (1.0 - float(confidence)) / (2.0 * n)
+    return -float(ndtri(tail) if n_observations is None else stdtrit(n_observations - 1, tail))

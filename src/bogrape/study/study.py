@@ -276,9 +276,13 @@ class Study:
         rests on. If the proof is interrupted, the bound proved so far counts; it is infinite if
         there is none.
 
+        The limits are for values without errors of measurement. They allow for what the kernel
+        cannot explain, and are tighter if values were told with their noise, ``noise=0`` for exact
+        ones (`bogrape.study.limits`).
+
         Args:
-            confidence: of the two one-sided limits together, at graphs fixed beforehand
-                (`bogrape.study.regret`). 0.95 means 1.96 standard deviations.
+            confidence: of the two limits together, each one-sided, at graphs fixed beforehand
+                (`bogrape.study.regret`). With 20 observations, 0.95 means 2.09 standard deviations.
             n_graphs: number of graphs for which the limits are to hold at once, whatever the
                 objective: more standard deviations, by Bonferroni's inequality.
             time_limit: seconds for the proof; by default the time limit of the study.

@@ -223,7 +223,14 @@ def tell(
 
 
 def fail(
-    server: Server, name: str, number: int, reason: str, who: Who, seconds: float | None = None
+    server: Server,
+    name: str,
+    number: int,
+    reason: str,
+    who: Who,
+    *,
+    seconds: float | None = None,
+    about_graph: bool = True,
 ) -> Trial:
     """Record that there is no value."""
     return change(
@@ -231,7 +238,7 @@ def fail(
         name,
         number,
         who.signature("fail"),
-        lambda study, trial: study.fail(trial, reason, seconds=seconds),
+        lambda study, trial: study.fail(trial, reason, seconds=seconds, about_graph=about_graph),
     )
 
 

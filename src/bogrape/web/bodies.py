@@ -97,7 +97,19 @@ TELL = body(
     },
     "value",
 )
-FAIL = body({"reason": text(2000), "seconds": maybe({**NUMBER, "minimum": 0})}, "reason")
+FAIL = body(
+    {
+        "reason": text(2000),
+        "seconds": maybe({**NUMBER, "minimum": 0}),
+        "about_graph": {
+            "type": "boolean",
+            "default": True,
+            "description": "False: the failure says nothing about the graph, for instance because "
+            "a machine broke down. Studies learn from the others which graphs fail.",
+        },
+    },
+    "reason",
+)
 CORRECT = body(
     {
         "value": NO_VALUE,

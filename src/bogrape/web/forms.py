@@ -144,6 +144,8 @@ def settings_of(form: Form, space: GraphSpace) -> StudySettings | None:
             chosen[name] = found
     if (limit := form.number("time_limit")) is not None:
         chosen["time_limit"] = limit
+    if form.is_on("replicates"):
+        chosen["replicates"] = True
     return form.tried("", lambda: StudySettings(space=space, **chosen))
 
 

@@ -265,3 +265,28 @@ def test_methods_without_a_proof_refuse_a_client(client: Client) -> None:
     space = GraphSpace(4)
     with pytest.raises(InvalidInputError, match="applies to methods 'auto' and 'exact' only"):
         propose(space, fitted(space, "ssp"), method="search", client=client)
+
+
+@pytest.mark.parametrize(
+    ("client", "message"),
+    [
+        ("dask://", "expected dask://host:port"),
+        (3, "expected client to be a distributed.Client that is not asynchronous"),
+    ],
+)
+def test_a_study_refuses_what_is_no_client_before_it_hands_anything_out(
+    client: Any, message: str
+) -> None:
+    study = Study(GraphSpace(4), n_initial=3)
+    with pytest.raises(InvalidInputError, match=message):
+        study.ask(client=client)
+    assert not study.trials
+
+
+def test_a_study_without_proofs_refuses_a_client_before_it_hands_anything_out(
+    client: Client,
+) -> None:
+    study = Study(GraphSpace(4), n_initial=3, method="search")
+    with pytest.raises(InvalidInputError, match="a choice of methods 'auto' and 'exact'"):
+        study.ask(client=client)
+    assert not study.trials

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from ...checks import shown
-from ...dask_client import connected
+from ...dask_client import address_of, connected
 from ...errors import InvalidInputError, WorkerError
 from .pool import START, Pool, ProcessPool, using
 from .worker import (
@@ -48,6 +48,7 @@ logger = logging.getLogger(__name__)
 
 _LOOK_EVERY = 2.0  # seconds between two checks of the number of workers
 _FETCH_SECONDS = 30.0  # for an answer that is ready
+_PURPOSE = "a proof"
 
 
 @cache
@@ -95,9 +96,15 @@ def working_on(client: Any) -> Iterator[None]:
 
     A given client is left open.
     """
-    found, own = connected(client, "a proof")
+    found, own = connected(client, _PURPOSE)
     with found if own else nullcontext(), using(DaskPool(found)):
         yield
+
+
+def check_client(client: Any) -> None:
+    """Raise unless it is a client, or an address, as `working_on` takes; connects to nothing."""
+    if address_of(client, _PURPOSE) is None:
+        DaskPool(client)
 
 
 class DaskPool(Pool):

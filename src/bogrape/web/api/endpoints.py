@@ -112,11 +112,16 @@ def _tell(call: Call) -> Answer:
 
 def _fail(call: Call) -> Answer:
     body = call.body
-    seconds = body.get("seconds")
-    return _trial(
-        call,
-        actions.fail(call.server, call.name, call.trial, body["reason"], call.who, seconds),
+    failed = actions.fail(
+        call.server,
+        call.name,
+        call.trial,
+        body["reason"],
+        call.who,
+        seconds=body.get("seconds"),
+        about_graph=body.get("about_graph", True),
     )
+    return _trial(call, failed)
 
 
 def _correct(call: Call) -> Answer:

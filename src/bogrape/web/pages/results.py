@@ -68,7 +68,9 @@ def tell(sent: Sent) -> Response:
 
 def fail(sent: Sent) -> Response:
     """Record that there is no value."""
-    actions.fail(sent.server, sent.name, sent.trial, sent.text("reason"), sent.who)
+    about_graph = not sent.text("not_the_graph")
+    reason = sent.text("reason")
+    actions.fail(sent.server, sent.name, sent.trial, reason, sent.who, about_graph=about_graph)
     return _after(sent)
 
 

@@ -20,9 +20,9 @@ from bogrape.propose.exact.bounds.linear_programs import Remainder
 from bogrape.propose.exact.bounds.lines_below import Box, Line, around
 from bogrape.propose.exact.distances.variables import Variables
 from bogrape.propose.exact.proof import listed_graphs
+from bogrape.propose.exact.proof.listed_graphs import can_be_listed, settle_listed
 from bogrape.propose.exact.proof.piece import Piece, Question
 from bogrape.propose.exact.proof.piece_solve import PieceSolve
-from bogrape.propose.exact.proof.listed_graphs import can_be_listed, settle_listed
 from exhaustive import everything
 
 SPACE = GraphSpace(5, labels=2)

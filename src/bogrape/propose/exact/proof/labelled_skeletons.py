@@ -86,8 +86,8 @@ class AllowedParts:
             totals = totals.cumsum(axis=1)
         of_kind, kind = np.unique(totals, axis=0, return_inverse=True)
         above = (self.low_totals <= of_kind[:, None]).all(axis=2)
-        allowed = above & (of_kind[:, None] <= self.high_totals).all(axis=2)
-        return np.asarray(allowed[kind.ravel()])
+        allowed: BoolArray = above & (of_kind[:, None] <= self.high_totals).all(axis=2)
+        return allowed[kind.ravel()]
 
     def of_counts(self, counts: IntArray, columns: Sequence[int]) -> BoolArray:
         """For each row of some variables, the boxes whose ranges allow it."""

@@ -13,6 +13,8 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
+import numpy as np
+
 from ..bounds.linear_programs import Remainder
 from ..bounds.lines_below import Box
 from ..distances.coordinates import Distance, Position
