@@ -4,8 +4,8 @@ Runs over spaces small enough to list, so that the optimum is known. The objecti
 weighted sum of edges, labels, distances and size, which the kernel SSP sees, and in every other run
 also of triangles, which it does not see. After every evaluation past the initial design the bound
 at 95 % is compared with the true regret of the graph that it refers to. A run "stops" when the
-bound is at most 5 % of the range of the objective; the study nevertheless continues to the end of its
-budget, to show what stopping would have cost.
+bound is at most 5 % of the range of the objective; the study nevertheless continues to the end of
+its budget, to show what stopping would have cost.
 
 Every run is made twice: with the values alone, and with the information that they are exact
 (``noise=0``), which makes the bounds tighter. The graphs are the same.

@@ -287,6 +287,6 @@ def test_a_study_without_proofs_refuses_a_client_before_it_hands_anything_out(
     client: Client,
 ) -> None:
     study = Study(GraphSpace(4), n_initial=3, method="search")
-    with pytest.raises(InvalidInputError, match="a choice of methods 'auto' and 'exact'"):
+    with pytest.raises(InvalidInputError, match="methods 'auto' and 'exact' only"):
         study.ask(client=client)
     assert not study.trials

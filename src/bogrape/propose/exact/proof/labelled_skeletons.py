@@ -85,9 +85,9 @@ class AllowedParts:
         if self.within:
             totals = totals.cumsum(axis=1)
         of_kind, kind = np.unique(totals, axis=0, return_inverse=True)
-        above = (self.low_totals <= of_kind[:, None]).all(axis=2)
-        allowed: BoolArray = above & (of_kind[:, None] <= self.high_totals).all(axis=2)
-        return allowed[kind.ravel()]
+        above = np.all(self.low_totals <= of_kind[:, None], axis=2)
+        allowed = above & np.all(of_kind[:, None] <= self.high_totals, axis=2)
+        return np.asarray(allowed[kind.ravel()])
 
     def of_counts(self, counts: IntArray, columns: Sequence[int]) -> BoolArray:
         """For each row of some variables, the boxes whose ranges allow it."""

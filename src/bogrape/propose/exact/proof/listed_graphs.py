@@ -107,7 +107,9 @@ def _chosen(
         if structure.diameter is not None:  # every distance up to the longest occurs
             diameters = (skeletons.histograms > 0).sum(axis=1)
             skeletons = skeletons.select(np.flatnonzero(diameters == structure.diameter))
-        return skeletons.select(parts.of_histograms(skeletons.histograms).any(axis=1))
+        return skeletons.select(
+            np.flatnonzero(parts.of_histograms(skeletons.histograms).any(axis=1))
+        )
 
     if is_elongated(piece):
         skeletons = of_interest(elongated(n, deadline))
