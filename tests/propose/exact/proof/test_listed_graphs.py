@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import time
+from types import SimpleNamespace
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -20,6 +22,7 @@ from bogrape.propose.exact.bounds.linear_programs import Remainder
 from bogrape.propose.exact.bounds.lines_below import Box, Line, around
 from bogrape.propose.exact.distances.variables import Variables
 from bogrape.propose.exact.proof import listed_graphs
+from bogrape.propose.exact.proof.engine import choose
 from bogrape.propose.exact.proof.listed_graphs import can_be_listed, settle_listed
 from bogrape.propose.exact.proof.piece import Piece, Question
 from bogrape.propose.exact.proof.piece_solve import PieceSolve
@@ -34,6 +37,15 @@ def _criterion(space: GraphSpace, seed: int, acquisition: LCB | EI) -> Criterion
     values = np.random.default_rng(seed).normal(size=8)
     gp = GraphGP("rbf", 1e-3, space=space).fit(graphs, values)
     return Criterion(space, gp.posterior, acquisition)
+
+
+def _blind(variables: Variables) -> Any:
+    """An LCB about which nothing is known, so that only lines and boxes count."""
+
+    def values(x: np.ndarray) -> np.ndarray:
+        return np.full(len(x), -math.inf)
+
+    return SimpleNamespace(variables=variables, values=values)
 
 
 def _pieces(space: GraphSpace) -> list[Piece]:
@@ -71,7 +83,7 @@ def test_the_best_sparse_graph_of_some_boxes_is_found(
     left = Remainder(bound=-9.0, box=around(boxes), tangents=(), x=None, boxes=tuple(boxes))
     state = PieceSolve(Question(piece=piece, value=math.inf), criterion, time.monotonic() + 60)
     with patch.object(listed_graphs, "_most_cycles", lambda _: most_cycles):
-        found = settle_listed(state, variables, left, math.inf)
+        found = settle_listed(state, _blind(variables), left, math.inf)
     assert found is not None
     n_edges, others = found
     assert n_edges == 5 + most_cycles
@@ -102,7 +114,7 @@ def test_graphs_on_which_a_line_is_high_are_skipped() -> None:
         )
         question = Question(piece=piece, value=math.inf)
         state = PieceSolve(question, criterion, time.monotonic() + 60)
-        assert settle_listed(state, variables, left, 0.0) is not None
+        assert settle_listed(state, _blind(variables), left, 0.0) is not None
         assert (state.best_graph is not None) == is_found
 
 
@@ -120,3 +132,41 @@ def test_only_pieces_of_labelled_skeletons_are_listed() -> None:
     assert not listed(GraphSpace(5, labels=2, connected=False))
     assert not listed(GraphSpace(5, labels=2, rules=[RequiredEdge(0, 1)]))
     assert not listed(GraphSpace(17, labels=2))
+
+
+@pytest.mark.parametrize("kernel", ["sp", "esp", "rbf"])
+@pytest.mark.parametrize("noise", [1e-6, 0.1])
+def test_values_over_counts_are_barely_below_those_of_the_graphs(kernel: str, noise: float) -> None:
+    graphs = SPACE.sample(12, seed=1)
+    values = np.random.default_rng(1).normal(size=12)
+    gp = GraphGP(kernel, noise, space=SPACE).fit(graphs, values)
+    criterion = Criterion(SPACE, gp.posterior, LCB(1.5))
+    strategy = choose(criterion)
+    assert strategy is not None
+    compared = 0
+    for piece in _pieces(SPACE):
+        own = [graph for graph in everything(SPACE) if piece.matches(graph)]
+        if not own or 0 in (piece.composition or ()):
+            continue
+        lcb = strategy.lcb_over_counts(piece)
+        counts = np.array([lcb.variables.coordinates.values(graph) for graph in own])
+        found = lcb.values(lcb.variables.of_counts(counts))
+        expected = criterion.of_batch(Batch.of(own))
+        assert (found <= expected + 1e-12).all()
+        assert found == pytest.approx(expected, abs=1e-3)
+        compared += len(own)
+    assert compared > 100
+
+
+def test_graphs_with_values_above_the_limit_are_passed_over() -> None:
+    criterion = _criterion(SPACE, 0, LCB(1.0))
+    piece = _pieces(SPACE)[1]
+    lcb = choose(criterion).lcb_over_counts(piece)
+    upper = lcb.variables.upper().astype(float)
+    box = Box(np.zeros(len(upper)), upper)
+    left = Remainder(bound=-9.0, box=box, tangents=(), x=None, boxes=(box,))
+    values = sorted(criterion.of_graph(g) for g in everything(SPACE) if piece.matches(g))
+    for limit, is_found in ((values[0] - 1e-3, False), (values[0] + 1e-3, True)):
+        state = PieceSolve(Question(piece=piece, value=math.inf), criterion, time.monotonic() + 60)
+        settle_listed(state, lcb, left, limit)
+        assert (state.best_graph is not None) == is_found

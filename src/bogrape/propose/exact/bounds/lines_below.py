@@ -43,6 +43,7 @@ from .posterior_over_counts import (
 )
 
 _ROOM = 1e-9  # for rounding in terms that do not depend on the counts
+_LOST = 1e-9  # relative, of sums over observations whose terms may cancel
 _ROUNDING = 64 * float(np.finfo(float).eps)  # relative, of the sums a line is made of
 
 
@@ -93,6 +94,9 @@ class LcbOverCounts(Protocol):
 
     def below(self, tangent: Any, box: Box, value: float = math.inf) -> Line:
         """A line that, wherever LCB is below ``value`` in a box, is not above LCB."""
+
+    def values(self, x: FloatArray) -> FloatArray:
+        """LCB for each row of variables, minus what rounding may have added."""
 
     def off(self, x: FloatArray, box: Box) -> FloatArray:
         """Gap between LCB and its best line at x, per count; zero where there is none."""
@@ -173,6 +177,16 @@ class LinearLcbOverCounts:
         cost = posterior.w - share * (squares.cost - 2 * b @ posterior.projected[:, :-1])
         return Line(cost, posterior.w0 - share * beside - self._kappa * posterior.slack - _ROOM)
 
+    def values(self, x: FloatArray) -> FloatArray:
+        posterior = self._posterior
+        z = np.column_stack([x, np.ones(len(x))])
+        squares = z**2 @ posterior.cells
+        variance = squares - ((z @ posterior.projected.T) ** 2).sum(axis=1)
+        mean = posterior.w0 + x @ posterior.w
+        rounding = _LOST * (abs(posterior.w0) + np.abs(x) @ np.abs(posterior.w))
+        std = np.sqrt(np.maximum(variance, 0.0) + _LOST * squares) + posterior.slack
+        return np.asarray(mean - rounding - self._kappa * std)
+
     def off(self, x: FloatArray, box: Box) -> FloatArray:
         return self._posterior.cells[:-1] * _between(x, box)
 
@@ -242,6 +256,18 @@ class ExponentialLcbOverCounts:
         offset = mean.offset + float(linear[-1]) - share * (variance.offset + tangent.tau**2)
         cost = mean.cost + linear[:-1] - share * variance.cost
         return Line(cost, offset - rounding - _ROOM)
+
+    def values(self, x: FloatArray) -> FloatArray:
+        from scipy.linalg import solve_triangular
+
+        z = np.column_stack([x, np.ones(len(x))])
+        k = self._alpha * np.exp(z @ self._inner.T) + z @ self._shared.T
+        prior = self._alpha * np.exp(z**2 @ self._cells) + z**2 @ self._nodes
+        v = solve_triangular(self._factor, k.T, lower=True, check_finite=False)
+        variance = prior - (v**2).sum(axis=0)
+        rounding = _LOST * (np.abs(k) @ np.abs(self._weights))
+        std = np.sqrt(np.maximum(variance, 0.0) + _LOST * prior)
+        return np.asarray(k @ self._weights - rounding - self._kappa * std)
 
     def off(self, x: FloatArray, box: Box) -> FloatArray:
         at = self.touching(x, box)

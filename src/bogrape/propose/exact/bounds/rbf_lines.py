@@ -38,6 +38,7 @@ from .rbf_cells import RbfCells
 from .rbf_quadratics import WIDEST, RbfQuadratic
 
 _ROOM = 1e-9  # for the rounding of what does not depend on the counts
+_LOST = 1e-9  # relative, of sums over observations whose terms may cancel
 _ROUNDING = 64 * float(np.finfo(float).eps)  # relative, of the sums a line is made of
 _TINY = 1e-11  # what a count may add to a line and yet be left out
 _AT_ONCE = 1000  # compositions
@@ -185,6 +186,17 @@ class RbfLcbOverCounts:
         # numbers as small as these lead solvers in circles
         tiny = np.abs(cost) * box.high < _TINY
         return Line(np.where(tiny, 0.0, cost), offset - _TINY * float(tiny.sum()))
+
+    def values(self, x: FloatArray) -> FloatArray:
+        cells = self._cells
+        at, targets = x @ cells.rows.T, cells.targets * cells.weights
+        squares = at**2 @ cells.weights
+        exponents = squares[:, None] - 2 * at @ targets.T + (targets * cells.targets).sum(axis=1)
+        k = self._alpha * np.exp(-0.5 * np.maximum(exponents + cells.apart, 0.0))
+        variance = self._alpha - ((k @ self._inverse.T) ** 2).sum(axis=1)
+        rounding = _LOST * (np.abs(k) @ np.abs(self._weights))
+        std = np.sqrt(np.maximum(variance, 0.0) + _LOST * self._alpha)
+        return np.asarray(k @ self._weights - rounding - self._kappa * std)
 
     def off(self, x: FloatArray, box: Box) -> FloatArray:  # noqa: ARG002
         """What squares of a range matter: remainders do not vanish at its ends."""

@@ -63,7 +63,7 @@ def lines_leave(state: PieceSolve, lcb: LcbOverCounts, *, lines_only: bool) -> U
     lines, left = halved(first if lists or not lines_only else _MOST_HALVED)
     bound = left.bound
     if lists and left.box is not None:
-        found = settle_listed(state, lcb.variables, left, limit())
+        found = settle_listed(state, lcb, left, limit())
         boxes = left.boxes
         if found is not None:
             n_edges, boxes = found

@@ -10,7 +10,7 @@ are set at every distance.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +28,9 @@ from ..skeletons.store import Skeletons
 _MOST_WORD = 2**52  # a float holds all whole numbers up to here exactly
 _DENSE = 2**22  # words that a table has room for
 _AT_ONCE = 1_000_000  # placements on skeletons, in a batch
+_EVALUATED = 20_000  # of them, at a time
 
+Values = Callable[[FloatArray], FloatArray]  # lower bounds, for rows of variables
 Totals = NDArray[np.int64]  # (B, S): pairs within 1, 2, .. steps, or at these distances
 Bits = NDArray[np.uint64]  # (.., words): a bit for each box
 
@@ -158,19 +160,23 @@ class LabelledSkeletons:
         self._of_pairs = digit[self._labels[:, self._u], self._labels[:, self._v]].T.copy()
         self.at_once = max(1, _AT_ONCE // len(labels))  # skeletons
 
-    def within(self, skeletons: Skeletons, parts: AllowedParts) -> Batch:
-        """The graphs with these skeletons that the parts allow."""
+    def within(
+        self, skeletons: Skeletons, parts: AllowedParts, values: Values, limit: float
+    ) -> Batch:
+        """The graphs with these skeletons that the parts allow, and with values below a limit."""
         adjacency = skeletons.adjacency(slice(None))
         distances = distances_batch(adjacency)[:, self._u, self._v]
         bits = _packed(parts.of_histograms(skeletons.histograms))
         lines: list[FloatArray] = []
-        rows: list[IntArray] = []  # of the lines, for each distance so far
+        numbers: list[IntArray] = []  # of pairs of each kind, for every word
+        rows: list[IntArray] = []  # of these tables, for each distance so far
         skeleton, placement = np.zeros((2, 0), dtype=np.int64)  # those that are left
         for s, columns in enumerate(self._columns, start=1):
             at = (distances <= s) if self._adds_up else (distances == s)
             words = at.astype(float) @ self._of_pairs
             kinds, kind = self._distinct(words if s == 1 else words[skeleton, placement])
             counts = self._counts(kinds)
+            numbers.append(counts)
             lines.append(parts.line_parts(counts, columns))
             allowed = _packed(parts.of_counts(counts, columns))[kind]
             if s == 1:
@@ -183,6 +189,13 @@ class LabelledSkeletons:
             skeleton, placement, bits = skeleton[keep], placement[keep], bits[keep]
             rows = [before[keep] for before in (*rows, kind)]
         keep = np.flatnonzero(parts.lines_below(lines, rows, bits))
+        below = [np.zeros(0, dtype=bool)]
+        for some in np.array_split(keep, max(1, len(keep) // _EVALUATED)):
+            x = np.zeros((len(some), parts.low.shape[1]))
+            for table, row, columns in zip(numbers, rows, self._columns, strict=True):
+                x[:, columns] = table[row[some]]
+            below.append(values(x) < limit)
+        keep = keep[np.concatenate(below)]
         labels = self._labels[placement[keep]]
         no_features = np.zeros((*labels.shape, 0), dtype=bool)
         return Batch(adjacency[skeleton[keep]], labels, no_features, None, directed=False)

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..bounds.linear_programs import Remainder
-from ..bounds.lines_below import Box
+from ..bounds.lines_below import Box, LcbOverCounts
 from ..distances.coordinates import Distance, Position
 from ..distances.inequality import Inequality, distances_by_position
 from ..distances.variables import Variables
@@ -34,13 +34,14 @@ _MOST_PLACEMENTS = 16_000_000  # labels on skeletons, of one piece
 
 
 def settle_listed(
-    state: PieceSolve, variables: Variables, left: Remainder, limit: float
+    state: PieceSolve, lcb: LcbOverCounts, left: Remainder, limit: float
 ) -> tuple[int, list[Box]] | None:
-    """Evaluate the graphs of some boxes that can be listed, unless a line is above a limit there.
+    """Evaluate the graphs of some boxes that can be listed, unless their LCB is above a limit.
 
     Returns a number of edges that all others have at least, and the boxes that may hold some of
     them; ``None`` if there is no time to list any.
     """
+    variables = lcb.variables
     if not can_be_listed(state.piece, variables):
         return None
     parts = AllowedParts.of(variables, left, limit)
@@ -53,7 +54,7 @@ def settle_listed(
         for some in _shares(skeletons, labelled.at_once):
             if time.monotonic() > state.deadline:
                 return None
-            state.take_best(labelled.within(some, parts), of_the_space=False)
+            state.take_best(labelled.within(some, parts, lcb.values, limit), of_the_space=False)
     except TimeoutError:
         return None
     most = parts.high_totals[:, 0]
