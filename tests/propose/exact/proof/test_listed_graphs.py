@@ -42,10 +42,10 @@ def _criterion(space: GraphSpace, seed: int, acquisition: LCB | EI) -> Criterion
 def _blind(variables: Variables) -> Any:
     """An LCB about which nothing is known, so that only lines and boxes count."""
 
-    def values(x: np.ndarray) -> np.ndarray:
-        return np.full(len(x), -math.inf)
+    def values(terms: np.ndarray) -> np.ndarray:
+        return np.full(len(terms), -math.inf)
 
-    return SimpleNamespace(variables=variables, values=values)
+    return SimpleNamespace(variables=variables, terms=lambda x: x, values=values)
 
 
 def _pieces(space: GraphSpace) -> list[Piece]:
@@ -150,7 +150,7 @@ def test_values_over_counts_are_barely_below_those_of_the_graphs(kernel: str, no
             continue
         lcb = strategy.lcb_over_counts(piece)
         counts = np.array([lcb.variables.coordinates.values(graph) for graph in own])
-        found = lcb.values(lcb.variables.of_counts(counts))
+        found = lcb.values(lcb.terms(lcb.variables.of_counts(counts)))
         expected = criterion.of_batch(Batch.of(own))
         assert (found <= expected + 1e-12).all()
         assert found == pytest.approx(expected, abs=1e-3)

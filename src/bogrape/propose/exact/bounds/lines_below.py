@@ -95,8 +95,15 @@ class LcbOverCounts(Protocol):
     def below(self, tangent: Any, box: Box, value: float = math.inf) -> Line:
         """A line that, wherever LCB is below ``value`` in a box, is not above LCB."""
 
-    def values(self, x: FloatArray) -> FloatArray:
-        """LCB for each row of variables, minus what rounding may have added."""
+    def terms(self, x: FloatArray) -> FloatArray:
+        """What decides LCB, for each row of variables.
+
+        Terms of a graph are sums over distances, except that they may also depend on all pairs
+        within the longest distance.
+        """
+
+    def values(self, terms: FloatArray) -> FloatArray:
+        """LCB for each row of terms, minus what rounding may have added."""
 
     def off(self, x: FloatArray, box: Box) -> FloatArray:
         """Gap between LCB and its best line at x, per count; zero where there is none."""
@@ -177,15 +184,19 @@ class LinearLcbOverCounts:
         cost = posterior.w - share * (squares.cost - 2 * b @ posterior.projected[:, :-1])
         return Line(cost, posterior.w0 - share * beside - self._kappa * posterior.slack - _ROOM)
 
-    def values(self, x: FloatArray) -> FloatArray:
+    def terms(self, x: FloatArray) -> FloatArray:
         posterior = self._posterior
         z = np.column_stack([x, np.ones(len(x))])
-        squares = z**2 @ posterior.cells
-        variance = squares - ((z @ posterior.projected.T) ** 2).sum(axis=1)
-        mean = posterior.w0 + x @ posterior.w
-        rounding = _LOST * (abs(posterior.w0) + np.abs(x) @ np.abs(posterior.w))
-        std = np.sqrt(np.maximum(variance, 0.0) + _LOST * squares) + posterior.slack
-        return np.asarray(mean - rounding - self._kappa * std)
+        mean = np.append(posterior.w, posterior.w0)
+        return np.column_stack(
+            [z @ mean, np.abs(z) @ np.abs(mean), z**2 @ posterior.cells, z @ posterior.projected.T]
+        )
+
+    def values(self, terms: FloatArray) -> FloatArray:
+        mean, size, squares, known = terms[:, 0], terms[:, 1], terms[:, 2], terms[:, 3:]
+        variance = squares - (known**2).sum(axis=1)
+        std = np.sqrt(np.maximum(variance, 0.0) + _LOST * squares) + self._posterior.slack
+        return np.asarray(mean - _LOST * size - self._kappa * std)
 
     def off(self, x: FloatArray, box: Box) -> FloatArray:
         return self._posterior.cells[:-1] * _between(x, box)
@@ -257,12 +268,17 @@ class ExponentialLcbOverCounts:
         cost = mean.cost + linear[:-1] - share * variance.cost
         return Line(cost, offset - rounding - _ROOM)
 
-    def values(self, x: FloatArray) -> FloatArray:
+    def terms(self, x: FloatArray) -> FloatArray:
+        z = np.column_stack([x, np.ones(len(x))])
+        squares = z**2 @ np.column_stack([self._cells, self._nodes])
+        return np.column_stack([squares, z @ self._inner.T, z @ self._shared.T])
+
+    def values(self, terms: FloatArray) -> FloatArray:
         from scipy.linalg import solve_triangular
 
-        z = np.column_stack([x, np.ones(len(x))])
-        k = self._alpha * np.exp(z @ self._inner.T) + z @ self._shared.T
-        prior = self._alpha * np.exp(z**2 @ self._cells) + z**2 @ self._nodes
+        n = len(self._weights)
+        k = self._alpha * np.exp(terms[:, 2 : n + 2]) + terms[:, n + 2 :]
+        prior = self._alpha * np.exp(terms[:, 0]) + terms[:, 1]
         v = solve_triangular(self._factor, k.T, lower=True, check_finite=False)
         variance = prior - (v**2).sum(axis=0)
         rounding = _LOST * (np.abs(k) @ np.abs(self._weights))

@@ -187,12 +187,15 @@ class RbfLcbOverCounts:
         tiny = np.abs(cost) * box.high < _TINY
         return Line(np.where(tiny, 0.0, cost), offset - _TINY * float(tiny.sum()))
 
-    def values(self, x: FloatArray) -> FloatArray:
+    def terms(self, x: FloatArray) -> FloatArray:
         cells = self._cells
         at, targets = x @ cells.rows.T, cells.targets * cells.weights
         squares = at**2 @ cells.weights
         exponents = squares[:, None] - 2 * at @ targets.T + (targets * cells.targets).sum(axis=1)
-        k = self._alpha * np.exp(-0.5 * np.maximum(exponents + cells.apart, 0.0))
+        return np.asarray(exponents + cells.apart)
+
+    def values(self, terms: FloatArray) -> FloatArray:
+        k = self._alpha * np.exp(-0.5 * np.maximum(terms, 0.0))
         variance = self._alpha - ((k @ self._inverse.T) ** 2).sum(axis=1)
         rounding = _LOST * (np.abs(k) @ np.abs(self._weights))
         std = np.sqrt(np.maximum(variance, 0.0) + _LOST * self._alpha)

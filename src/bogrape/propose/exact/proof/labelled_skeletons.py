@@ -10,7 +10,7 @@ are set at every distance.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,7 @@ from ....arrays import BoolArray, FloatArray, IntArray
 from ....batch import Batch
 from ....counts import distances_batch
 from ..bounds.linear_programs import Remainder
+from ..bounds.lines_below import LcbOverCounts
 from ..distances.coordinates import Coordinates, LabelledDistance
 from ..distances.variables import Variables
 from ..skeletons.placements import Labels
@@ -30,7 +31,6 @@ _DENSE = 2**22  # words that a table has room for
 _AT_ONCE = 1_000_000  # placements on skeletons, in a batch
 _EVALUATED = 20_000  # of them, at a time
 
-Values = Callable[[FloatArray], FloatArray]  # lower bounds, for rows of variables
 Totals = NDArray[np.int64]  # (B, S): pairs within 1, 2, .. steps, or at these distances
 Bits = NDArray[np.uint64]  # (.., words): a bit for each box
 
@@ -161,14 +161,15 @@ class LabelledSkeletons:
         self.at_once = max(1, _AT_ONCE // len(labels))  # skeletons
 
     def within(
-        self, skeletons: Skeletons, parts: AllowedParts, values: Values, limit: float
+        self, skeletons: Skeletons, parts: AllowedParts, lcb: LcbOverCounts, limit: float
     ) -> Batch:
-        """The graphs with these skeletons that the parts allow, and with values below a limit."""
+        """The graphs with these skeletons that the parts allow, and with LCB below a limit."""
         adjacency = skeletons.adjacency(slice(None))
         distances = distances_batch(adjacency)[:, self._u, self._v]
         bits = _packed(parts.of_histograms(skeletons.histograms))
         lines: list[FloatArray] = []
-        numbers: list[IntArray] = []  # of pairs of each kind, for every word
+        beside = self._variables(parts)
+        terms: list[FloatArray] = [lcb.terms(beside)]
         rows: list[IntArray] = []  # of these tables, for each distance so far
         skeleton, placement = np.zeros((2, 0), dtype=np.int64)  # those that are left
         for s, columns in enumerate(self._columns, start=1):
@@ -176,7 +177,7 @@ class LabelledSkeletons:
             words = at.astype(float) @ self._of_pairs
             kinds, kind = self._distinct(words if s == 1 else words[skeleton, placement])
             counts = self._counts(kinds)
-            numbers.append(counts)
+            terms.append(lcb.terms(self._variables(parts, counts, columns)) - terms[0])
             lines.append(parts.line_parts(counts, columns))
             allowed = _packed(parts.of_counts(counts, columns))[kind]
             if s == 1:
@@ -191,14 +192,23 @@ class LabelledSkeletons:
         keep = np.flatnonzero(parts.lines_below(lines, rows, bits))
         below = [np.zeros(0, dtype=bool)]
         for some in np.array_split(keep, max(1, len(keep) // _EVALUATED)):
-            x = np.zeros((len(some), parts.low.shape[1]))
-            for table, row, columns in zip(numbers, rows, self._columns, strict=True):
-                x[:, columns] = table[row[some]]
-            below.append(values(x) < limit)
+            own = terms[0] + sum(t[row[some]] for t, row in zip(terms[1:], rows, strict=True))
+            below.append(lcb.values(own) < limit)
         keep = keep[np.concatenate(below)]
         labels = self._labels[placement[keep]]
         no_features = np.zeros((*labels.shape, 0), dtype=bool)
         return Batch(adjacency[skeleton[keep]], labels, no_features, None, directed=False)
+
+    def _variables(
+        self, parts: AllowedParts, counts: IntArray | None = None, columns: Sequence[int] = ()
+    ) -> FloatArray:
+        """Rows of variables with some counts; all pairs are within the longest distance."""
+        x = np.zeros((1 if counts is None else len(counts), parts.low.shape[1]))
+        if self._adds_up:
+            x[:, self._columns[-1]] = self._bases - 1
+        if counts is not None:
+            x[:, columns] = counts
+        return x
 
     def _distinct(self, words: FloatArray) -> tuple[IntArray, IntArray]:
         """The different words, and which of them each one is."""

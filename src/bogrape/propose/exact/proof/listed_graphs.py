@@ -31,6 +31,7 @@ from .piece_solve import PieceSolve
 _MOST_SKELETONS = 60_000
 _MOST_CYCLES = 5
 _MOST_PLACEMENTS = 16_000_000  # labels on skeletons, of one piece
+_TIME_SHARE = 0.6  # of the time left, at most
 
 
 def settle_listed(
@@ -45,16 +46,18 @@ def settle_listed(
     if not can_be_listed(state.piece, variables):
         return None
     parts = AllowedParts.of(variables, left, limit)
+    now = time.monotonic()
+    deadline = now + _TIME_SHARE * max(0.0, state.deadline - now)
     try:
-        found = _chosen(state.piece, parts, state.deadline)
+        found = _chosen(state.piece, parts, deadline)
         if found is None:
             return None
         n_edges, skeletons = found
         labelled = LabelledSkeletons(variables, arrangements(state.piece.composition or ()))
         for some in _shares(skeletons, labelled.at_once):
-            if time.monotonic() > state.deadline:
+            if time.monotonic() > deadline:
                 return None
-            state.take_best(labelled.within(some, parts, lcb.values, limit), of_the_space=False)
+            state.take_best(labelled.within(some, parts, lcb, limit), of_the_space=False)
     except TimeoutError:
         return None
     most = parts.high_totals[:, 0]
