@@ -26,6 +26,8 @@ from ..distances.views import Views
 from .linear_programs import Lines
 from .lines_below import Box, LcbOverCounts
 
+COARSE, FINE = 4, 8  # ranges of eccentricities
+_FINE_SECONDS = 10.0
 _ROUNDING = 1e-12  # relative, of the sums a bound is made of: some thousand terms each
 _TOLD_AT_ONCE = 200  # rows
 _BROKEN = 1e-5  # by how much a row is, if its weights have length one
@@ -34,7 +36,8 @@ _LEAST_NODES, _MOST_DEGREE = 4, 6
 _MOST_VARIABLES = 12_000
 _LARGEST_WEIGHT = 10_000
 _MOST_CUTS = 2
-_LINES_SECONDS, _MOST_HALVED = 2.0, 400  # for small programs, after each large one
+_LINES_SECONDS, _LINES_SHARE = 2.0, 0.2  # for small programs, after each large one
+_MOST_HALVED = 400  # boxes, in these
 
 
 def has_views(structure: Structure, coordinates: Coordinates) -> bool:
@@ -58,11 +61,12 @@ class ViewProgram:
         structure: Structure,
         coordinates: Coordinates,
         known: Iterable[Inequality[Position]],
+        most_ranges: int = FINE,
     ) -> None:
         sums = sums_of(structure)
         if sums is None:
             raise ValueError("expected rules that limit degrees; ask has_views first")
-        views = Views(structure, sums, coordinates)
+        views = Views(structure, sums, coordinates, most_ranges)
         triples = Triples(views)
         views.rows(known)
         triples.rows()
@@ -163,20 +167,21 @@ def views_bound(
     deviation would be that of a box which has not been halved.
     """
     until = time.monotonic() + seconds
-    program = ViewProgram(structure, lcb.coordinates, known)
+    most_ranges = FINE if seconds >= _FINE_SECONDS else COARSE
+    program = ViewProgram(structure, lcb.coordinates, known, most_ranges)
     if program.n_variables > _MOST_VARIABLES:
         return -math.inf
     cuts: list[Inequality[Position]] = []
     best, direction = -math.inf, lcb.lowest_mean().cost
+    of_lines = min(_LINES_SECONDS, _LINES_SHARE * seconds)
     for _ in range(_MOST_CUTS):
-        left = until - time.monotonic()
+        left = until - time.monotonic() - of_lines
         cut = program.cut(direction, left) if left > 0 else None
         if cut is None:
             break
         cuts.append(cut)
         lines = Lines(lcb, [*known, *cuts])
-        soon = min(until, time.monotonic() + _LINES_SECONDS)
-        found = lines.branched(value, soon, _MOST_HALVED)
+        found = lines.branched(value, time.monotonic() + of_lines, _MOST_HALVED)
         best = max(best, found.bound)
         if found.x is None or best >= value:
             break

@@ -7,7 +7,7 @@ any kind; the first variables are the counts of `Coordinates`, under their posit
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,14 +99,12 @@ class System:
             n_equalities=len(self._equal),
         )
 
-    def holds(self, values: dict[Hashable, int]) -> Iterator[tuple[dict[Hashable, int], int]]:
-        """The rows that some values break; variables that are not mentioned are zero."""
-        known = {self._place[key]: value for key, value in values.items()}
-        names = {place: key for key, place in self._place.items()}
-        for i, (row, most) in enumerate([*self._equal, *self._most]):
-            total = sum(weight * known.get(j, 0) for j, weight in row.items())
-            if total > most or (i < len(self._equal) and total < most):
-                yield {names[j]: weight for j, weight in row.items()}, most
+    def vector(self, values: Mapping[Hashable, int]) -> FloatArray:
+        """All variables in their order; those without a value are zero."""
+        out = np.zeros(len(self))
+        for key, value in values.items():
+            out[self._place[key]] = value
+        return out
 
     def _row(self, terms: Iterable[Term]) -> dict[int, int]:
         out: dict[int, int] = {}

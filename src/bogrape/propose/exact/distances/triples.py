@@ -37,7 +37,7 @@ from typing import NamedTuple
 from .system import Term
 from .views import Nodes, Views
 
-_FAMILIES = (1, 2, 3, 4, 5, 6, 7, 9, 11, 14)  # c, for the sizes of families
+_FAMILIES = (1, 2, 3, 5, 8, 12)  # c, for the sizes of families
 
 
 class Triple(NamedTuple):
@@ -172,5 +172,3 @@ class Triples:
             self._system.at_least(
                 [*close, *line, *((key, c * (c + 1) * w) for key, w in ancestors)], 0
             )
-
-

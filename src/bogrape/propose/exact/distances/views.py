@@ -40,8 +40,6 @@ from .coordinates import Coordinates, Distance, Position
 from .inequality import Inequality
 from .system import System, Term
 
-MOST_RANGES = 9  # of eccentricities: the smallest ones share a range
-
 
 class Range(NamedTuple):
     """Eccentricities from ``low`` to ``high``."""
@@ -85,24 +83,30 @@ class Both(NamedTuple):
     s: int
 
 
-def ranges(diameter: int) -> list[Range]:
-    """All eccentricities, the largest ones each by itself."""
+def ranges(diameter: int, most: int) -> list[Range]:
+    """All eccentricities in so many ranges, the largest ones each by itself."""
     least = (diameter + 1) // 2
-    first = max(least, diameter - MOST_RANGES + 2)
+    first = max(least, diameter - most + 1)
     return [Range(least, first), *(Range(e, e) for e in range(first + 1, diameter + 1))]
 
 
 class Views:
     """The variables and rows of one piece."""
 
-    def __init__(self, structure: Structure, sums: NodeSums, coordinates: Coordinates) -> None:
+    def __init__(
+        self,
+        structure: Structure,
+        sums: NodeSums,
+        coordinates: Coordinates,
+        most_ranges: int,
+    ) -> None:
         if structure.diameter is None:
             raise ValueError("expected a structure with a diameter")
         self.n, self.diameter = structure.shape.n_nodes, structure.diameter
         self.coordinates = coordinates
         self.most_degree = sums.most_degree
         self.degrees = range(1, sums.most_degree + 1)
-        self.ranges = ranges(self.diameter)
+        self.ranges = ranges(self.diameter, most_ranges)
         self.system = System(int(top) for top in coordinates.upper())
         self._sums = sums
         self._variables()
@@ -221,24 +225,15 @@ class Views:
         nearer_centre = [r for r in self.ranges if r.low < own.high and r.high >= own.low - 1]
         for b, s in product(degrees, range(1, own.high)):
             farther = [t for a in degrees for t in self._seen(a, own, b, s + 1, 1)]
-            before = [
-                t for r in beside for a in degrees for t in self._seen(a, r, b, s, 1 - a)
-            ]
+            before = [t for r in beside for a in degrees for t in self._seen(a, r, b, s, 1 - a)]
             system.at_most([*farther, *before], 0)
             if self.n > 2:
                 of_neighbours = [
-                    t
-                    for r in nearer_centre
-                    for a in degrees
-                    for t in self._seen(a, r, b, s, 1 - a)
+                    t for r in nearer_centre for a in degrees for t in self._seen(a, r, b, s, 1 - a)
                 ]
                 system.at_most([*self._seen(1, own, b, s + 1, 1), *of_neighbours], 0)
         for other, s in product(self.ranges, range(1, self.diameter)):
-            before = [
-                t
-                for r in beside
-                for t in self._both(r, other, s, 1 - self.most_degree)
-            ]
+            before = [t for r in beside for t in self._both(r, other, s, 1 - self.most_degree)]
             system.at_most([*self._both(own, other, s + 1, 1), *before], 0)
 
     def _middles(self, own: Range) -> None:
@@ -250,5 +245,3 @@ class Views:
             for i in range(own.high - t + 1, t + own.low - d):
                 zeros = [term for r in small for term in self._both(own, r, i, 1)]
                 self.system.at_least([*self.seen_by(own, i), *zeros, *twice], 0)
-
-

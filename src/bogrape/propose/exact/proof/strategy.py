@@ -35,7 +35,6 @@ from ..distances.limited_degrees import of_limited_degrees
 from .piece import Answer, Piece, Question
 from .piece_solve import OutOfTime, PieceSolve
 
-
 _SLOW_SHARE = 0.85  # of a job's time: a program may be a little late
 
 
