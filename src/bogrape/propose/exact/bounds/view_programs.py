@@ -24,20 +24,19 @@ from ..distances.limited_degrees import sums_of
 from ..distances.triples import Triples
 from ..distances.views import Views
 from .linear_programs import Lines
-from .lines_below import Box, LcbOverCounts
+from .lines_below import LcbOverCounts
 
 COARSE, FINE = 4, 8  # ranges of eccentricities
 _FINE_SECONDS = 10.0
 _ROUNDING = 1e-12  # relative, of the sums a bound is made of: some thousand terms each
 _TOLD_AT_ONCE = 200  # rows
 _BROKEN = 1e-5  # by how much a row is, if its weights have length one
-_WORTH_IT = 0.002  # of the bound: what the last rows have to gain for more to be told
+_WORTH_IT = 0.001  # of the bound: what the last rows have to gain for more to be told
 _LEAST_NODES, _MOST_DEGREE = 4, 6
 _MOST_VARIABLES = 12_000
 _LARGEST_WEIGHT = 10_000
-_MOST_CUTS = 2
-_LINES_SECONDS, _LINES_SHARE = 2.0, 0.2  # for small programs, after each large one
-_MOST_HALVED = 400  # boxes, in these
+_LINES_SECONDS, _LINES_SHARE = 10.0, 0.25  # for small programs, after the large one
+_MOST_HALVED = 5_000  # boxes, in these
 
 
 def has_views(structure: Structure, coordinates: Coordinates) -> bool:
@@ -162,33 +161,18 @@ def views_bound(
 ) -> float:
     """A bound on LCB over a piece, of interest up to a value; minus infinity if time runs out.
 
-    A large program bounds the mean, and then LCB to first order where it is lowest. Each of these
-    bounds is an inequality for small programs, which halve boxes of counts: in a large one the
-    deviation would be that of a box which has not been halved.
+    The large program bounds the mean. That is one more inequality for small programs, which halve
+    boxes of counts: in a single box, deviations would be several times as large.
     """
     until = time.monotonic() + seconds
     most_ranges = FINE if seconds >= _FINE_SECONDS else COARSE
     program = ViewProgram(structure, lcb.coordinates, known, most_ranges)
-    if program.n_variables > _MOST_VARIABLES:
-        return -math.inf
-    cuts: list[Inequality[Position]] = []
-    best, direction = -math.inf, lcb.lowest_mean().cost
     of_lines = min(_LINES_SECONDS, _LINES_SHARE * seconds)
-    for _ in range(_MOST_CUTS):
-        left = until - time.monotonic() - of_lines
-        cut = program.cut(direction, left) if left > 0 else None
-        if cut is None:
-            break
-        cuts.append(cut)
-        lines = Lines(lcb, [*known, *cuts])
-        found = lines.branched(value, time.monotonic() + of_lines, _MOST_HALVED)
-        best = max(best, found.bound)
-        if found.x is None or best >= value:
-            break
-        direction = lcb.below(lcb.touching(found.x, _at(found.x)), _at(found.x)).cost
-    return best
-
-
-def _at(x: FloatArray) -> Box:
-    """A box of nothing but one point, on which lines are tangents."""
-    return Box(x, x)
+    left = until - time.monotonic() - of_lines
+    if program.n_variables > _MOST_VARIABLES or left <= 0:
+        return -math.inf
+    cut = program.cut(lcb.lowest_mean().cost, left)
+    if cut is None:
+        return -math.inf
+    lines = Lines(lcb, [*known, cut])
+    return lines.branched(value, time.monotonic() + of_lines, _MOST_HALVED).bound

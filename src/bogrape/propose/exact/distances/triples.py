@@ -11,6 +11,9 @@ distance s from u. Then ``sum_u l_s(u) l_t(u)`` is ``sum_q T(q, s, t)``, plus ``
 * ``between``: ``T(q, i, q - i) >= 2 h_q``, by a node on a shortest path;
 * ``around``: ``sum_t T(q, s, t) >= 2 h_q`` for ``s <= d / 2``, rounded up, and ``s != q``: no
   eccentricity is smaller;
+* ``behind``: ``sum_t T(q, s + 1, t) <= (D - 1) sum_t T(q, s, t)``, and ``2 (D - 1) h_q`` more on
+  the right where ``s = q``. A third node at distance s + 1 from u has a neighbour x at distance s,
+  and x has at most D - 1 neighbours that are farther. It is a third node, too, or v;
 * ``products``: ``(l_s - 1) (l_t - 1) >= 0`` at nodes of eccentricity t or more, for ``s < t``;
 * ``squares``: ``(l - c) (l - c - 1) >= 0`` at these nodes for every whole number c, with ``l`` for
   ``l_s`` or ``l_s + l_{s+1} + ..``; and ``l_s^2 <= L_s l_s`` with the largest possible ``l_s``;
@@ -37,7 +40,7 @@ from typing import NamedTuple
 from .system import Term
 from .views import Nodes, Views
 
-_FAMILIES = (1, 2, 3, 5, 8, 12)  # c, for the sizes of families
+_FAMILIES = (1, 2, 3, 4, 5, 7, 9, 12)  # c, for the sizes of families
 
 
 class Triple(NamedTuple):
@@ -115,7 +118,7 @@ class Triples:
     # -- rows ---------------------------------------------------------------------------------
 
     def _thirds(self, q: int) -> None:
-        """*thirds*, *between* and *around*."""
+        """*thirds*, *between*, *around* and *behind*."""
         every = range(1, self._d + 1)
         thirds = [term for s in every for t in every for term in self._triples(q, s, t)]
         self._system.equal([*thirds, *self._pairs([q], 2 - self._n)], 0)
@@ -125,6 +128,12 @@ class Triples:
             if s != q:
                 around = [term for t in every for term in self._triples(q, s, t)]
                 self._system.at_least([*around, *self._pairs([q], -1)], 0)
+        behind = 1 - self._views.most_degree
+        for s in range(1, self._d):
+            farther = [term for t in every for term in self._triples(q, s + 1, t)]
+            nearer = [term for t in every for term in self._triples(q, s, t, behind)]
+            other = self._pairs([q], behind) if s == q else []
+            self._system.at_most([*farther, *nearer, *other], 0)
 
     def _products(self, s: int, t: int) -> None:
         terms = [term for q in range(1, self._d + 1) for term in self._triples(q, s, t)]

@@ -117,7 +117,7 @@ class Open:
     can_be_cut: bool = True
     can_be_split: bool = True
     tried: float = 0.0  # seconds
-    slow_seconds: float = 0.0  # for its slow bound
+    n_slow: int = 0  # slow bounds
     counts: tuple[int, ...] | None = None  # the best ones, with no graph behind them
     boxes: Boxes | None = None
 

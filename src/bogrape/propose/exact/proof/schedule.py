@@ -43,9 +43,9 @@ _LAYERS_SHARE = 0.8  # of the time that is left, for splitting
 _WHOLE_SECONDS = 3.0  # for a piece that may fall into cases
 _SPLIT_SHARE = 0.05  # of the time that is left, for the cases split off at once
 _SPLIT_SECONDS = 10.0  # for finding the cases of a piece
-_SLOW_SHARE = 0.8  # of the time that is left, for bounds that take seconds
+_SLOW_SHARE = 0.9  # of the time that is left, for bounds that take seconds
 _SLOW_FIRST_SHARE = 0.6  # of that, for all pieces, before the worst are bounded again
-_SLOW_SECONDS = 40.0  # for one of these
+_SLOW_LEAST_SECONDS, _SLOW_SECONDS = 12.0, 40.0  # for one of these
 _CUT_SECONDS = 40.0  # for one piece at a time, before the worst bounds are looked at again
 _CUT_SHARE = 0.5  # of the time that is left
 
@@ -125,13 +125,13 @@ class Rounds:
             answers = solve_all(jobs, until, self.request.stop, self._search_on)
             for index, bound in answers:
                 item = some[index]
-                item.slow_seconds = limit
+                item.n_slow += 1
                 if bound is not None:
                     item.bound = max(item.bound, bound)
             self._drop_settled()
             limit = min(_SLOW_SECONDS, until - time.monotonic())
             worst = sorted(self.left, key=lambda item: item.bound)[: n_workers()]
-            some = [item for item in worst if 0 < item.slow_seconds < 0.5 * limit]
+            some = [item for item in worst if item.n_slow == 1 and limit > _SLOW_LEAST_SECONDS]
 
     def _search_on(self) -> bool:
         """A step of the search that the clock did not leave enough time; false if it is over."""
