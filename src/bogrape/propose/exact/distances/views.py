@@ -30,7 +30,7 @@ Every number here can be read off a graph; a test does so for all graphs of up t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from itertools import product
 from typing import NamedTuple
 
@@ -56,7 +56,7 @@ class Range(NamedTuple):
 class Kind(NamedTuple):
     """The nodes of a kind."""
 
-    index: int
+    place: int
 
 
 class Nodes(NamedTuple):
@@ -111,7 +111,7 @@ class Views:
         self._sums = sums
         self._variables()
 
-    def rows(self, known: Iterator[Inequality[Position]]) -> None:
+    def rows(self, known: Iterable[Inequality[Position]]) -> None:
         """All rows, those of known inequalities over the counts first."""
         self.system.add(known)
         self._of_kinds()
