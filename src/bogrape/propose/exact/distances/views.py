@@ -84,7 +84,7 @@ class Both(NamedTuple):
 
 
 def ranges(diameter: int, most: int) -> list[Range]:
-    """All eccentricities in so many ranges, the largest ones each by itself."""
+    """All eccentricities in ``most`` ranges or fewer, the largest ones each by itself."""
     least = (diameter + 1) // 2
     first = max(least, diameter - most + 1)
     return [Range(least, first), *(Range(e, e) for e in range(first + 1, diameter + 1))]
