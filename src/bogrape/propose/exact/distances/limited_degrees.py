@@ -42,7 +42,7 @@ def of_limited_degrees(
     structure: Structure, coordinates: Coordinates
 ) -> Iterator[Inequality[Position]]:
     """All of the above, where rules limit the degrees and name no node."""
-    sums = _sums_of(replace(structure, diameter=None, layers=None))
+    sums = sums_of(structure)
     if sums is None or not coordinates.paths:
         return
     places, columns = _Places(coordinates), sums.columns
@@ -59,7 +59,9 @@ def of_limited_degrees(
     yield from places.growth(most)
 
 
-def _sums_of(structure: Structure) -> NodeSums | None:
+def sums_of(structure: Structure) -> NodeSums | None:
+    """The kinds of nodes that rules allow; none if they limit no degrees, or name nodes."""
+    structure = replace(structure, diameter=None, layers=None)
     connected = structure.connectivity == "strong" and not structure.shape.directed
     if not structure.rules or not connected or structure.shape.n_nodes < 2:
         return None

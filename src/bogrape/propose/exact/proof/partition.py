@@ -19,6 +19,7 @@ from ....encoding import Structure, structures
 from ..distances.free_attributes import compositions, count_compositions
 from ..distances.histograms import Fact
 from ..distances.known import known_of_counts
+from ..skeletons.limits import possible_compositions
 from .piece import Answer, Open, Piece, learnt, with_room
 from .strategy import Branching, Strategy
 
@@ -103,7 +104,9 @@ def _by_composition(strategy: Strategy, whole: Sequence[Open], limit: float) -> 
 
 def _compositions_of(strategy: Strategy, item: Open) -> list[Open]:
     structure, shape = item.piece.structure, item.piece.structure.shape
-    table = compositions(shape.n_nodes, shape.n_labels)
+    table = possible_compositions(structure, compositions(shape.n_nodes, shape.n_labels))
+    if not table:
+        return []
     bounds = strategy.composition_bounds(structure, table)
     if bounds is None:
         return [item]

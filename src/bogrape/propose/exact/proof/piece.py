@@ -117,6 +117,7 @@ class Open:
     can_be_cut: bool = True
     can_be_split: bool = True
     tried: float = 0.0  # seconds
+    n_slow: int = 0  # slow bounds
     counts: tuple[int, ...] | None = None  # the best ones of the relaxed question
     boxes: Boxes | None = None
 

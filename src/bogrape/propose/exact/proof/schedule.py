@@ -30,7 +30,7 @@ from ...values import PROGRESS, room
 from .cases import SplitPiece, has_cases
 from .cutting_planes import CutPiece
 from .piece import Answer, Open, Piece, Question, learnt, slack
-from .strategy import SolvePiece, Strategy
+from .strategy import BoundSlowly, SolvePiece, Strategy
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +43,9 @@ _LAYERS_SHARE = 0.8  # of the time that is left, for splitting
 _WHOLE_SECONDS = 3.0  # for a piece that may fall into cases
 _SPLIT_SHARE = 0.05  # of the time that is left, for the cases split off at once
 _SPLIT_SECONDS = 10.0  # for finding the cases of a piece
+_SLOW_SHARE = 0.9  # of the time that is left, for bounds that take seconds
+_SLOW_FIRST_SHARE = 0.6  # of that, for all pieces, before the worst are bounded again
+_SLOW_LEAST_SECONDS, _SLOW_SECONDS = 12.0, 40.0  # for one of these
 _CUT_SECONDS = 40.0  # for one piece at a time, before the worst bounds are looked at again
 _CUT_SHARE = 0.5  # of the time that is left
 
@@ -91,6 +94,7 @@ class Rounds:
 
         What local search has found is in ``elite``.
         """
+        self._bound_slowly()
         if self.strategy.has_cases:
             self._round(0.05, relaxed=True)
         if self.strategy.has_cases or len(self.left) <= _FEW:
@@ -109,6 +113,25 @@ class Rounds:
             pass
         self._drop_settled()
         return self.answers, self.left
+
+    def _bound_slowly(self) -> None:
+        """Large pieces are bounded by large programs: all of them first, then the worst again."""
+        until = time.monotonic() + _SLOW_SHARE * self.remaining
+        slow = [item for item in self.left if self.strategy.has_slow_bound(item.piece)]
+        some, seconds = slow, _SLOW_FIRST_SHARE * (until - time.monotonic())
+        limit = seconds * n_workers() / max(1, len(slow))
+        while some and self.best < math.inf and limit > self.strategy.least_seconds:
+            jobs = [BoundSlowly(self.strategy, item.piece, self.best, limit) for item in some]
+            answers = solve_all(jobs, until, self.request.stop, self._search_on)
+            for index, bound in answers:
+                item = some[index]
+                item.n_slow += 1
+                if bound is not None:
+                    item.bound = max(item.bound, bound)
+            self._drop_settled()
+            limit = min(_SLOW_SECONDS, until - time.monotonic())
+            worst = sorted(self.left, key=lambda item: item.bound)[: n_workers()]
+            some = [item for item in worst if item.n_slow == 1 and limit > _SLOW_LEAST_SECONDS]
 
     def _search_on(self) -> bool:
         """A step of the search that the clock did not leave enough time; false if it is over."""

@@ -35,6 +35,8 @@ from ..distances.limited_degrees import of_limited_degrees
 from .piece import Answer, Piece, Question
 from .piece_solve import OutOfTime, PieceSolve
 
+_SLOW_SHARE = 0.85  # of a job's time: a program may be a little late
+
 
 class Branching(Protocol):
     """Lines below the values over counts, and boxes of counts to halve."""
@@ -85,6 +87,14 @@ class Strategy(ABC):
     def quick_bound(self, piece: Piece, value: float) -> float:  # noqa: ARG002
         """A bound on a piece that takes hardly any time, of interest up to ``value`` only."""
         return -math.inf
+
+    def has_slow_bound(self, piece: Piece) -> bool:  # noqa: ARG002
+        """True if there is a bound on a piece that takes seconds, and is worth it."""
+        return False
+
+    def slow_bound(self, piece: Piece, value: float, seconds: float) -> float:
+        """That bound, of interest up to ``value`` only."""
+        raise NotImplementedError(f"{type(self).__name__} has no slow bounds")
 
     def lines(self, piece: Piece, inequalities: Iterable[Inequality[Position]]) -> Branching | None:
         """Linear functions below the values over counts that obey inequalities, or ``None``."""
@@ -178,3 +188,17 @@ class SolvePiece:
         """A new solve, whose time starts now."""
         deadline = time.monotonic() + self.time_limit
         return PieceSolve(self.question, self.strategy.criterion, deadline)
+
+
+@dataclass
+class BoundSlowly:
+    """The job of bounding a piece in seconds."""
+
+    strategy: Strategy
+    piece: Piece
+    value: float  # only smaller values are of interest
+    time_limit: float
+
+    def solve(self) -> float:
+        """The bound, or as much of it as there is time for."""
+        return self.strategy.slow_bound(self.piece, self.value, _SLOW_SHARE * self.time_limit)

@@ -13,7 +13,7 @@ against the rules themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,6 +99,22 @@ def uniform_limits(rows: Iterable[Row], columns: Columns) -> Iterator[Limit]:
                 for i, found in seen.items():
                     weights[i] = found[0]
                 yield Limit(weights, 2 * row.low, 2 * row.high)
+
+
+def possible_compositions(
+    structure: Structure, compositions: Sequence[tuple[int, ...]]
+) -> list[tuple[int, ...]]:
+    """The numbers of nodes with each label that rules on such numbers alone allow."""
+    columns = Columns(structure.shape, has_ends=False)
+    limits = list(uniform_limits(rows_of(structure), columns))
+    table = np.zeros((len(compositions), len(columns)), dtype=np.int64)
+    table[:, : columns.feature] = compositions
+    keep = np.ones(len(table), dtype=bool)
+    for limit in limits:
+        if not limit.weights[columns.feature :].any():
+            totals = table @ limit.weights  # both are twice the sums
+            keep &= (totals >= limit.low) & (totals <= limit.high)
+    return [row for row, kept in zip(compositions, keep, strict=True) if kept]
 
 
 def allowed_kinds(

@@ -29,6 +29,7 @@ from ...bounds.posterior_over_counts import (
     corner_bound,
     has_corners,
 )
+from ...bounds.view_programs import has_views, views_bound
 from ...distances.count_variables import bare_counts
 from ...distances.free_attributes import free_attributes
 from ...distances.known import known_of_counts
@@ -39,6 +40,7 @@ from ..piece_solve import PieceSolve
 from ..strategy import Strategy
 
 _LINES_SECONDS, _MOST_HALVED = 2.0, 20  # for the linear programs of one piece
+_LARGE = 18  # nodes, from which on a piece is hardly ever settled by its cases
 
 
 class _Linear(Strategy):
@@ -79,6 +81,18 @@ class LinearLCB(_Linear):
     """LCB with SSP: pieces by diameter, divided into cases by layers."""
 
     has_cases = True
+
+    def has_slow_bound(self, piece: Piece) -> bool:
+        """Where degrees are limited, and there are too many skeletons and cases."""
+        large = piece.structure.shape.n_nodes >= _LARGE and piece.heaviest is None
+        return large and has_views(piece.structure, self.coordinates(piece))
+
+    def slow_bound(self, piece: Piece, value: float, seconds: float) -> float:
+        """By a large linear program."""
+        structure, coordinates = piece.structure, self.coordinates(piece)
+        known = list(known_of_counts(structure, coordinates, None, learnt.facts(structure)))
+        lcb = self.lcb_over_counts(piece)
+        return views_bound(structure, lcb, known, with_room(value), seconds)
 
     def quick_bound(self, piece: Piece, value: float) -> float:
         """Bound by corners; by linear programs if degrees are limited, as features are not free."""
