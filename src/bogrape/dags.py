@@ -157,7 +157,8 @@ class DagGP:
 
     A surrogate for ``Study(space, surrogate=DagGP(space))`` and `FittedSurrogate`. In searches over
     trained architectures it was ahead of the package's kernels (``docs/results.md``); proposals
-    are `heuristic` unless the space is small.
+    are `heuristic` unless the space is small. A fit costs some fifty decompositions of a matrix of
+    the observations, so it is meant for some hundreds of them.
 
     Args:
         space: directed acyclic graphs, with labels but without features or edge labels. Counts are
