@@ -18,8 +18,8 @@ distance over random graphs of the space,
     + \sum_g \beta_g \frac{(c_g - c_g^0)^\top (c'_g - c_g^0)}{v_g / 2} .
 
 The linear part learns from few observations what each operation is worth in each place, the other
-part what they are worth together. Neither ends nor neighbourhoods are functions of the path counts
-that the package's kernels read, so there are no proofs with this model unless all graphs of
+part what they are worth together. Ends, levels and neighbourhoods are not functions of the path
+counts that the package's kernels read, so there are no proofs with this model unless all graphs of
 the space can be looked at.
 """
 
