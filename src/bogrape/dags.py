@@ -197,7 +197,13 @@ class DagGP:
             factor = cholesky(terms.covariance(theta) + np.diag(theta["noise"] + own))
             weights = cho_solve((factor, True), standard.y)
         self._fitted = _Fitted(
-            scales, described, theta, factor, weights, standard.mean, standard.scale
+            scales=scales,
+            described=described,
+            theta=theta,
+            factor=factor,
+            weights=weights,
+            mean=standard.mean,
+            unit=standard.scale,
         )
         return self
 
@@ -232,7 +238,7 @@ class DagGP:
         return self._fitted
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class _Fitted:
     scales: Mapping[str, Scale]
     described: Described
