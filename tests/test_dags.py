@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable
 from functools import cache
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -181,6 +182,20 @@ def test_in_a_small_space_the_proposal_is_the_best_of_all() -> None:
     improvement = EI().log(mean, std, best=min(values))
     assert len(new) > 100
     assert improvement[0] == pytest.approx(improvement[1:].max(), rel=1e-6)
+
+
+def model() -> DagGP:
+    return DagGP(SPACE)
+
+
+def test_a_study_in_a_database_takes_a_function_that_makes_one(tmp_path: Path) -> None:
+    database = f"sqlite:///{tmp_path}/dags.db"
+    study = Study(SPACE, database, surrogate=model, n_initial=3, method="search", time_limit=0.5)
+    for trial in study.ask(3):
+        study.tell(trial, objective(trial.graph))
+    trial = Study.load(database).ask()
+    assert trial.certificate is not None
+    assert trial.certificate["status"] == "heuristic"
 
 
 def test_what_it_does_not_read_is_refused() -> None:

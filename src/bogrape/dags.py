@@ -155,10 +155,12 @@ Described = dict[str, Histograms]
 class DagGP:
     """A Gaussian process on counts of operations, ends, levels and neighbourhoods.
 
-    A surrogate for ``Study(space, surrogate=DagGP(space))`` and `FittedSurrogate`. In searches over
-    trained architectures it was ahead of the package's kernels (``docs/results.md``); proposals
-    are `heuristic` unless the space is small. A fit costs some fifty decompositions of a matrix of
-    the observations, so it is meant for some hundreds of them.
+    A surrogate for ``Study(space, surrogate=DagGP(space))`` and `FittedSurrogate`. A study in a
+    database needs a function that makes it, defined at the top of a module or script: ``def
+    model(): return DagGP(space)`` and ``Study(space, database, surrogate=model)``. In searches over
+    trained architectures it was ahead of the package's kernels (``docs/results.md``); proposals are
+    `heuristic` unless the space is small. A fit costs some fifty decompositions of a matrix of the
+    observations, so it is meant for some hundreds of them.
 
     Args:
         space: directed acyclic graphs, with labels but without features or edge labels. Counts are
