@@ -214,9 +214,9 @@ def _architectures(out: Path) -> str | None:
         own[record["problem"], record["seed"]] = int(record["rank"])
     if not ranks:
         return None
-    # leave out methods that ran on few data sets: only runs that all methods have are compared
-    most = max(len({problem for problem, _ in found}) for found in ranks.values())
-    ranks = {method: found for method, found in ranks.items() if len(found) >= most - 1}
+    # leave out methods with few runs: only runs that all methods have are compared
+    most = max(map(len, ranks.values()))
+    ranks = {method: found for method, found in ranks.items() if 2 * len(found) >= most}
     shared = sorted(set.intersection(*(set(found) for found in ranks.values())))
     if not shared:
         return None

@@ -20,7 +20,10 @@ DATA_SETS = (
 )
 PLAN = Plan(
     problems=tuple(f"nas-{name}" for name in DATA_SETS),
-    methods=("random", "reg-evol", "tpe", "tanimoto-gp", "forest", "rbf", "rbf-cap", "sp-cap"),
+    methods=(
+        *("random", "reg-evol", "tpe", "tanimoto-gp", "forest"),
+        *("rbf", "rbf-cap", "sp-cap", "rbf-dag"),
+    ),
     replications=10,
     n_initial=10,
     n_iterations=90,
@@ -112,7 +115,7 @@ register(
         short=replace(PLAN, problems=PLAN.problems[:3], replications=3),
         quick=Plan(
             problems=("nas-proteins",),
-            methods=("random", "reg-evol", "tpe", "tanimoto-gp", "forest", "rbf"),
+            methods=("random", "reg-evol", "tpe", "tanimoto-gp", "forest", "rbf", "rbf-dag"),
             replications=1,
             n_initial=4,
             n_iterations=1,

@@ -58,3 +58,22 @@ def test_another_record_changes_the_sentence(folder: Path) -> None:
 
 def test_without_records_there_is_no_number(tmp_path: Path) -> None:
     assert findings(tmp_path) == losses(tmp_path) == "No results are kept yet."
+
+
+def test_architectures_are_compared_over_the_runs_that_all_methods_with_many_runs_have(
+    tmp_path: Path,
+) -> None:
+    ranks = {
+        "random": {("nas-cora", 0): 8, ("nas-cora", 1): 2, ("nas-cs", 0): 4, ("nas-cs", 1): 16},
+        "rbf-dag": {("nas-cora", 0): 2, ("nas-cs", 0): 8, ("nas-cs", 1): 4},
+        "tpe": {("nas-cora", 1): 1},
+    }
+    lines = [
+        json.dumps({"problem": problem, "method": method, "seed": seed, "rank": rank})
+        for method, found in ranks.items()
+        for (problem, seed), rank in found.items()
+    ]
+    (tmp_path / "nas.jsonl").write_text("\n".join(lines) + "\n")
+    # the cube root of 8 * 4 * 16 is 8, that of 2 * 8 * 4 is 4
+    assert "over 3 runs on 2 data sets" in losses(tmp_path)
+    assert "random 8 (0) and rbf-dag 4 (1)" in losses(tmp_path)
