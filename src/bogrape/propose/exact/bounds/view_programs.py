@@ -72,7 +72,8 @@ class ViewProgram:
         self._n_counts = len(coordinates)
         self._rows = views.system.rows()
         matrix = self._rows.matrix
-        self._lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+        squares = np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel()
+        self._lengths = np.sqrt(np.maximum(squares, 1.0))
         self._told: list[int] = []
         self._solver: Any = pywraplp.Solver.CreateSolver("GLOP")
         self._variables = [self._solver.NumVar(0.0, float(u), "") for u in self._rows.upper]

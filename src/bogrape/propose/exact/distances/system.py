@@ -58,10 +58,9 @@ class System:
 
     def at_most(self, terms: Iterable[Term], most: int) -> None:
         """``sum of terms <= most``."""
-        if row := self._row(terms):
+        row = self._row(terms)
+        if row or most < 0:  # without terms, nothing obeys the row
             self._most.append((row, most))
-        elif most < 0:
-            raise ValueError(f"expected terms, or a limit above 0, got {most} and no terms")
 
     def at_least(self, terms: Iterable[Term], least: int) -> None:
         """``sum of terms >= least``."""

@@ -9,7 +9,8 @@
 5. *Cuts*: the pieces with the worst bounds, which are the bound of the whole, get cutting planes.
 6. *Graphs* again, with all the time that is left.
 
-With labels, counts have been bounded when the pieces were made.
+With labels, counts have been bounded when the pieces were made. Large pieces with limited degrees
+are bounded by large programs before all of this.
 """
 
 from __future__ import annotations
