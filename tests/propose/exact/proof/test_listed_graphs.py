@@ -26,6 +26,8 @@ from bogrape.propose.exact.proof.engine import choose
 from bogrape.propose.exact.proof.listed_graphs import can_be_listed, settle_listed
 from bogrape.propose.exact.proof.piece import Piece, Question
 from bogrape.propose.exact.proof.piece_solve import PieceSolve
+from bogrape.propose.exact.skeletons.placements import arrangements
+from bogrape.propose.exact.skeletons.store import most_cycles, skeletons_of
 from exhaustive import everything
 
 SPACE = GraphSpace(5, labels=2)
@@ -170,3 +172,27 @@ def test_graphs_with_values_above_the_limit_are_passed_over() -> None:
         state = PieceSolve(Question(piece=piece, value=math.inf), criterion, time.monotonic() + 60)
         settle_listed(state, lcb, left, limit)
         assert (state.best_graph is not None) == is_found
+
+
+@pytest.mark.parametrize("diameter", [4, 5, 7])
+def test_all_graphs_of_a_large_diameter_are_looked_at(diameter: int) -> None:
+    """Compared with all labels on those of all skeletons of eight nodes that have the diameter."""
+    space = GraphSpace(8, labels=2)
+    criterion = _criterion(space, 3, LCB(1.0))
+    (whole,) = structures([space.shape(8)], space.connected, space.rules)
+    piece = Piece(next(s for s in whole.by_diameter() if s.diameter == diameter), (6, 2))
+    lcb = choose(criterion).lcb_over_counts(piece)
+    upper = lcb.variables.upper().astype(float)
+    box = Box(np.zeros(len(upper)), upper)
+    left = Remainder(bound=-9.0, box=box, tangents=(), x=None, boxes=(box,))
+    state = PieceSolve(Question(piece=piece, value=math.inf), criterion, time.monotonic() + 60)
+    _, others = settle_listed(state, lcb, left, math.inf)
+    every = skeletons_of(8, 7, range(most_cycles(8, 7) + 1))
+    every = every.select((every.histograms > 0).sum(axis=1) == diameter)
+    adjacency, labels = every.adjacency(slice(None)), arrangements((6, 2))
+    graphs = np.repeat(adjacency, len(labels), axis=0)
+    placed = np.tile(labels.astype(int), (len(adjacency), 1))
+    batch = Batch(graphs, placed, np.zeros((*placed.shape, 0), dtype=bool), None, directed=False)
+    assert others == []
+    assert state.best_value == pytest.approx(criterion.of_batch(batch).min(), abs=1e-9)
+    assert piece.matches(state.best_graph)
