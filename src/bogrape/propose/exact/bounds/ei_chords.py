@@ -1,4 +1,4 @@
-r"""Expected improvement by LCB: a graph that beats a value of EI is below one of a few LCB limits.
+r"""Expected improvement by LCB: graphs above a value of EI have an LCB below one of a few limits.
 
 EI falls with the mean, so a graph with deviation :math:`\sigma` has more than a given EI exactly if
 its mean is below some :math:`M(\sigma)`. EI is convex in mean and deviation together (it is the

@@ -33,7 +33,7 @@ from .exponential import ExponentialLabelledLCB
 from .linear import LinearLabelledLCB
 from .rbf import RbfLCB
 
-_COARSE, _MOST_COARSE = 0.02, 6  # distance of chords from EI, in largest deviations; most chords
+_COARSE, _MOST_COARSE = 0.02, 6  # chords: distance from EI in largest deviations, largest number
 _FINE, _MOST_FINE = 0.005, 12
 _LIMITS = 64  # number of different limits on deviations
 _ROOM_OF_DEVIATIONS = 1e-3  # relative to the largest: room for rounding
