@@ -11,16 +11,16 @@ have each colour:
                    Weisfeiler and Lehman
 =================  =================================================================================
 
-With these counts :math:`c_g` of group g and :math:`c_g^0, v_g` their mean and mean squared
-distance over random graphs of the space,
+With :math:`c_g` the counts of group g, and :math:`c_g^0, v_g` their mean and mean squared distance
+over random graphs of the space,
 
 .. math:: k = \alpha \exp\Bigl(-\tfrac12 \sum_g \frac{\|c_g - c'_g\|^2}{v_g\,\ell_g^2}\Bigr)
     + \sum_g \beta_g \frac{(c_g - c_g^0)^\top (c'_g - c_g^0)}{v_g / 2} .
 
-The linear part learns from few observations what each operation is worth in each place, the other
-part what they are worth together. Ends, levels and neighbourhoods are not functions of the path
-counts that the package's kernels read, so there are no proofs with this model unless all graphs of
-the space can be looked at.
+The linear part learns from few observations the effect of each operation in each place, the other
+part the effects of combinations. Ends, levels and neighbourhoods are not functions of the path
+counts that the package's kernels read, so proposals of this model are not proved unless all graphs
+of the space can be enumerated.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _TYPICAL_GRAPHS = 300  # random graphs of the space that counts are centred and 
 _TOGETHER = 2048  # graphs that are predicted at a time
 
 _ALPHA = LogNormal(0.0, 1.0)
-_LENGTH = LogNormal(0.3, 1.0)  # as that of the kernel `rbf`
+_LENGTH = LogNormal(0.3, 1.0)  # as for the kernel `rbf`
 _BETA = LogNormal(-math.log(len(GROUPS)) - 0.5, 1.5)
 _PRIORS: Mapping[str, LogNormal] = {
     "alpha": _ALPHA,
@@ -100,7 +100,7 @@ def _longest(arcs: BoolArray) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class Histograms:
-    """Of each graph, the number of nodes of each known colour.
+    """Number of nodes of each known colour, per graph.
 
     Attributes:
         counts: (B, known colours).
@@ -113,7 +113,7 @@ class Histograms:
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """What a group is compared by: known colours, mean counts, mean squared distance."""
+    """Reference of a group: known colours, mean counts and mean squared distance."""
 
     known: Mapping[bytes, int]
     mean: FloatArray
@@ -133,7 +133,7 @@ class Scale:
         return Histograms(counts.astype(float), squares.astype(float))
 
     def squared_distances(self, left: Histograms, right: Histograms) -> FloatArray:
-        """Relative to the typical one; all colours of the graphs on the right must be known."""
+        """Squared distances relative to the typical one; colours on the right must be known."""
         # whole numbers, so none of them depends on the batch
         cross = left.counts @ right.counts.T
         return (left.squares[:, None] + right.squares - 2.0 * cross) / self.typical
@@ -167,7 +167,7 @@ class DagGP:
             centred and scaled by 300 random graphs of it.
         cap: values that are worse than the median by more than this multiple of the typical
             distance count as that bad and no worse (see `GraphGP`), since architectures that fail
-            to train would decide the fit; ``None`` takes every value as it is.
+            to train would dominate the fit; ``None`` takes every value as it is.
     """
 
     def __init__(self, space: GraphSpace, *, cap: float | None = 3.0) -> None:
@@ -185,7 +185,7 @@ class DagGP:
     ) -> DagGP:
         """Fit amplitudes, length scales and noise by the largest posterior density; returns self.
 
-        ``noise`` are variances of the values, NaN where unknown, which add to the fitted noise.
+        ``noise`` contains variances of the values, NaN where unknown, added to the fitted noise.
         """
         values = checked_observations(graphs, y)
         known = checked_noise(noise, len(values))
@@ -266,17 +266,17 @@ class _Terms:
         )
 
     def stationary(self, theta: Mapping[str, float]) -> FloatArray:
-        """``alpha exp(...)``."""
+        """The Gaussian part of the kernel, ``alpha exp(...)``."""
         total = sum(square / theta[f"length_{g}"] ** 2 for g, square in self.squares.items())
         return np.asarray(theta["alpha"] * np.exp(-0.5 * total))
 
     def covariance(self, theta: Mapping[str, float]) -> FloatArray:
-        """The kernel."""
+        """The kernel: the Gaussian part plus the linear one."""
         linear = sum(theta[f"beta_{g}"] * product for g, product in self.products.items())
         return np.asarray(self.stationary(theta) + linear)
 
     def derivatives(self, theta: Mapping[str, float]) -> Iterator[tuple[str, FloatArray]]:
-        """Of the kernel, by the logarithm of each of its hyperparameters."""
+        """Derivatives of the kernel by the logarithm of each of its hyperparameters."""
         stationary = self.stationary(theta)
         yield "alpha", stationary
         for g, square in self.squares.items():
@@ -313,7 +313,7 @@ def _most_likely(terms: _Terms, y: FloatArray, own_noise: FloatArray) -> dict[st
 
 
 def _by_size(graphs: Sequence[Graph]) -> Iterator[tuple[IntArray, Batch]]:
-    """Batches of graphs of one size, with their positions; refuses what the model does not read."""
+    """Batches of graphs of one size, with their positions; refuses graphs of other kinds."""
     for graph in graphs:
         if not graph.directed or graph.n_features or graph.edge_labels is not None:
             raise InvalidInputError(
@@ -330,7 +330,7 @@ def _by_size(graphs: Sequence[Graph]) -> Iterator[tuple[IntArray, Batch]]:
 
 @lru_cache(maxsize=16)
 def _typical_graphs(space: GraphSpace) -> tuple[Graph, ...]:
-    """Random graphs of the space, always the same ones; fewer where the sampler finds no more."""
+    """Random graphs of the space, always the same ones; fewer if the sampler finds no more."""
     try:
         return tuple(space.sample(_TYPICAL_GRAPHS, seed=0))
     except SamplingError as error:
@@ -338,7 +338,7 @@ def _typical_graphs(space: GraphSpace) -> tuple[Graph, ...]:
 
 
 def _scales(typical: Sequence[Graph], observed: Sequence[Graph], n_labels: int) -> dict[str, Scale]:
-    """The groups in which typical graphs differ; known are the colours of all these graphs."""
+    """Scales of the groups in which typical graphs differ, with the colours of all graphs."""
     known: dict[str, dict[bytes, int]] = {group: {} for group in GROUPS}
     for _, batch in _by_size([*typical, *observed]):
         for group, rows in colours(batch, n_labels).items():

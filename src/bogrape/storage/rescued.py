@@ -15,14 +15,14 @@ class RescuedStudy:
     """Recovered part of a study.
 
     Attributes:
-        name: its name; ``None`` if its entry is lost.
-        settings: as `StudySettings.from_dict` reads them; ``None`` if its entry is lost.
-        changes: of the settings.
-        trials: by number, each as it was written.
-        lost: numbers of the trials that are not there. Without its entry nobody knows how many
-            trials there were; then these are the gaps.
-        is_complete: whether it is proved that these are all trials, each in its last version. If
-            not, a trial may be there in an earlier version, for instance still pending.
+        name: name of the study; ``None`` if the study's entry is lost.
+        settings: as `StudySettings.from_dict` reads them; ``None`` if the study's entry is lost.
+        changes: changes of the settings.
+        trials: ordered by number, each as it was written.
+        lost: numbers of the missing trials. If the study's entry is lost, the number of trials is
+            unknown, and these are only the gaps.
+        is_complete: true if these are provably all trials, each in its last version. If not, a
+            trial may be in an earlier version, for instance still pending.
     """
 
     name: str | None

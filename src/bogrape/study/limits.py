@@ -18,12 +18,12 @@ for observed graphs and for all others, with m the variance of d. For :math:`r_i
 value, :math:`v_i = y_i`; if all noise is error of measurement, :math:`v_i` has the mean and the
 deviation that the process predicts.
 
-The variance :math:`r_i` that was told with a value is that of :math:`e_i`, so what the model adds
-to it is the variance of :math:`d_i`. For a value told without it, any part of the fitted noise may
-be either, so the limits are the outermost ones of all parts: with :math:`\kappa` deviations,
+A variance given with a value is :math:`r_i`, that of :math:`e_i`, so the noise that the model adds
+to it is the variance of :math:`d_i`. For a value given without one, any share of the fitted noise
+may be either, so the limits are the outermost ones over all shares: with :math:`\kappa` deviations,
 :math:`-r a + \kappa\sqrt{r - r^2 q}` is concave and largest at
 :math:`r = (1 - a/\sqrt{a^2 + \kappa^2 q}) / 2q`. A noise that is a number in the settings is taken
-for the error of measurements.
+as error of measurement.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Limits:
 
     Attributes:
         lower, upper: one per graph.
-        beyond: standard deviation of the values of untried graphs beside that of the mean.
+        beyond: standard deviation of the values of untried graphs, in addition to the model's.
         noise_of: what the noise of the model is: deviations of ``graphs`` from what the kernel
             sees, errors of ``measurements``, or ``unknown``; ``None`` for a surrogate of your own.
     """
@@ -73,8 +73,8 @@ def limits_of(
     Args:
         model: fitted to these trials.
         complete: the trials.
-        values: of these, to be minimised.
-        keys: identity of the graph of each.
+        values: of the trials, to be minimised.
+        keys: of the graphs of the trials; equal for identical graphs.
         kappa: number of standard deviations.
     """
     mean, std = model.predict([trial.graph for trial in complete])
@@ -101,7 +101,7 @@ def limits_of(
     )
     out.lower[used] = fitted.y_mean + fitted.y_scale * lower
     out.upper[used] = fitted.y_mean + fitted.y_scale * upper
-    # the model sees another value, and the limits must hold for this one as well
+    # the model was fitted to another value; limits must include the observed one as well
     for i in {*model.clipped, *model.capped}:
         out.lower[i] = min(out.lower[i], values[i])
         out.upper[i] = max(out.upper[i], values[i])
@@ -125,9 +125,9 @@ def limits_at_observed(
 
 
 def told(complete: Sequence[Trial], keys: Sequence[str]) -> BoolArray:
-    """Whether the variance of each value was told.
+    """True for each value that was given with its variance.
 
-    Exact values of one graph that differ cannot all be exact, so none of them counts as told.
+    Different values of one graph cannot all be exact, so variances of zero do not count for them.
     """
     noise = np.array(observed_noise(complete))
     known = ~np.isnan(noise)

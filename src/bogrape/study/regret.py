@@ -67,7 +67,7 @@ class RegretBound:
         n_observations: complete trials in the model.
         coverage: share of the observations inside the 95 % intervals that the others predict for
             them; ``None`` for fewer than five, and for surrogates of your own.
-        calibrated: whether chance explains that share; ``None`` if it is not known.
+        calibrated: true if chance explains that share; ``None`` if it is not known.
         noise: standard deviation of the noise that all values share, in your units; ``None``
             where it is not known.
         noise_of: the assumed cause of that noise. ``graphs``: values of graphs deviate from what
@@ -106,7 +106,7 @@ class RegretBound:
         if self.widening > 1.0:
             words += (
                 f" The standard deviations are multiplied by {self.widening:.3g}, since errors of "
-                "leave-one-out prediction exceed them by so much."
+                "leave-one-out prediction exceed them by this factor."
             )
         if self.noise is not None and self.noise_of is not None:
             words += _NOISE[self.noise_of].format(f"{self.noise:.2g}")
@@ -131,7 +131,7 @@ class RegretBound:
 
     def __str__(self) -> str:
         if not math.isfinite(self.value):
-            return "no limit on how much better other graphs may be was proved"
+            return "no limit was proved on how much better other graphs may be"
         note = ", but the model is not calibrated" if self.calibrated is False else ""
         return (
             f"no graph is expected to be better than trial {self.trial} by more than "
@@ -166,9 +166,9 @@ _NOISE: Mapping[NoiseOf, str] = {
 
 
 def kappa_of(confidence: object, n_graphs: object, n_observations: int | None = None) -> float:
-    """Standard deviations for limits on both sides that together have some confidence.
+    """Number of standard deviations for limits on both sides with a given joint confidence.
 
-    By Student's t if the scale of the deviations is estimated from a number of observations.
+    By Student's t if the scale of the deviations is estimated from ``n_observations``.
     """
     from scipy.special import ndtri, stdtrit  # late: keeps `import bogrape` quick
 

@@ -1,21 +1,21 @@
-r"""Expected improvement by way of LCB: what beats a value of EI beats one of a few values of LCB.
+r"""Expected improvement by LCB: graphs above a value of EI have an LCB below one of a few limits.
 
-EI falls with the mean, so a graph with deviation :math:`\sigma` has more than some EI exactly if
+EI falls with the mean, so a graph with deviation :math:`\sigma` has more than a given EI exactly if
 its mean is below some :math:`M(\sigma)`. EI is convex in mean and deviation together (it is the
 mean of :math:`\max(goal - \mu - \sigma u, 0)` over a normal u), so M is convex, and between two
-deviations it is nowhere above its *chord*. With :math:`\kappa` the slope of the chord and c where
-it begins,
+deviations it is nowhere above its *chord*. With :math:`\kappa` the slope of the chord and c its
+intercept,
 
 .. math:: \mu < M(\sigma) \implies \mu - \kappa\sigma < c \qquad
           \text{for } \sigma \text{ in the range of the chord.}
 
-So where no graph has an LCB below c, for each of some chords that cover all deviations, no graph
-has more than that EI. Nothing is lost but the space between M and its chords: beyond its range a
-chord is below M, so that no other graphs break the condition there.
+So if, for each of some chords that together cover all deviations, no graph has an LCB below c, then
+no graph has more than that EI. The only loss is the space between M and its chords: beyond its
+range a chord is below M, so graphs there with an LCB below c do have more than that EI.
 
-The same backwards: graphs in the range of a chord with LCB of at least m have no more EI than the
-points of the line :math:`\mu = m + \kappa\sigma`, and EI is convex along a line, so that it is
-largest at an end of the range.
+Conversely, graphs in the range of a chord with an LCB of at least m have no more EI than the points
+of the line :math:`\mu = m + \kappa\sigma`, and EI is convex along a line, so it is largest at an
+end of the range.
 
 Values are minus log EI, and deviations below `CERTAIN` count as `CERTAIN`, as everywhere.
 """
@@ -40,24 +40,24 @@ _STEPS = 100  # of Newton's method, which takes about ten
 
 @dataclass(frozen=True)
 class Chord:
-    """The graphs whose deviations are in a range, told apart by LCB."""
+    """A chord over a range of deviations; graphs in the range are compared by LCB."""
 
-    goal: float  # improvements are below this
+    goal: float  # values below this are improvements
     low: float
     high: float
     kappa: float
 
     @property
     def _certain(self) -> float:
-        """Error of LCB if a deviation counts as larger than it is."""
+        """Largest error of LCB where deviations count as `CERTAIN`."""
         return self.kappa * CERTAIN if self.low <= CERTAIN else 0.0
 
     def overlaps(self, other: Chord) -> bool:
-        """True if some range belongs to both."""
+        """True if the ranges share more than a point."""
         return self.low < other.high and other.low < self.high
 
     def limit(self, value: float) -> float:
-        """Graphs of the range with a smaller value than this have an LCB below the limit."""
+        """Upper bound on the LCB of graphs of the range with a value below this one."""
         if not math.isfinite(value):
             return value
         ends = np.array([self.low, self.high])
@@ -66,7 +66,7 @@ class Chord:
         return limit + self._certain + room
 
     def value(self, lcb: float) -> float:
-        """Graphs of the range with at least this LCB have at least this value."""
+        """Lower bound on the value of graphs of the range with at least this LCB."""
         if not math.isfinite(lcb):
             return lcb
         ends = np.array([self.low, self.high])
@@ -94,7 +94,7 @@ def chords(
     whole = whole_range(goal, value, largest)
     if not math.isfinite(value):
         return (whole,)
-    found = [(-_farthest(whole, value), whole.low, whole)]  # of equals, the lower one is first
+    found = [(-_farthest(whole, value), whole.low, whole)]  # of equals, the lower range first
     while len(found) < n_most and -found[0][0] > apart:
         _, _, widest = heapq.heappop(found)
         middle = (widest.low + widest.high) / 2
@@ -119,14 +119,14 @@ def _farthest(chord: Chord, value: float) -> float:
 
 
 def _inverse_log_h(target: FloatArray) -> FloatArray:
-    """Where `log_h` reaches the target, or slightly before: it is increasing and concave.
+    """The point where `log_h` reaches the target, or slightly before.
 
-    Newton's method, from the left: a tangent of a concave function is above it, so that no step
-    goes too far.
+    By Newton's method from the left: `log_h` is increasing and concave, so its tangents are above
+    it and no step goes too far.
     """
     from scipy.special import log_ndtr  # late: keeps `import bogrape` quick
 
-    # h(u) is at most u + 0.4 for positive u, and the density at u for negative ones
+    # h(u) is at most u + 0.4 for positive u, and at most the density for negative u
     with np.errstate(over="ignore"):
         right = np.exp(target) - 0.4
     u = np.where(right > 0, right, -np.sqrt(np.maximum(-2 * target - math.log(2 * math.pi), 0.0)))

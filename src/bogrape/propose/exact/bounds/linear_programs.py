@@ -1,12 +1,12 @@
-"""Linear programs that bound LCB over counts: all that is known of graphs at once, in no time.
+"""Linear programs that bound LCB over counts, by all known inequalities at once.
 
 The counts x of a piece obey inequalities (`distances.known`), and in every box of counts
-LCB is above certain lines (`bounds.lines_below`). The largest of several lines is
-minimised; where that ends, the next line is taken. Where lines are too far off, the range of a
-count is halved, again and again (`Lines.branched`); counts are whole numbers, which helps.
+LCB is above certain lines (`bounds.lines_below`). The largest of several lines is minimised, and
+the next line touches LCB at the minimum. Where lines are too far below LCB, the range of a count is
+halved, repeatedly (`Lines.branched`); it helps that counts are whole numbers.
 
-A bound does not rest on the solver's word: it is computed from dual values, which are a proof
-whatever their digits are; and so is the word that no counts are left.
+No bound relies on the accuracy of the solver: it is computed from dual values, and any dual values
+prove a bound. The same goes for a proof that no counts obey the inequalities.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from .lines_below import Box, LcbOverCounts, Line, around
 from .propagation import Propagation
 
 MOST_LINES = 12  # at a time
-_WORTH_IT = 0.02  # of what is missing: a program that gains less is the last one
+_WORTH_IT = 0.02  # share of the missing bound: a program that gains less is the last one
 _ROUNDING = 1e-11  # relative, of the sums a bound is made of
-_WARM_SECONDS = 1.0  # for a solve that starts where the last one ended: it may go in circles
-_TOLD_AT_ONCE = 20  # inequalities that the solver did not know
-_MOST_ROUNDS = 50  # of telling it
-_BROKEN = 1e-6  # by how much an inequality is
-_ELASTIC = 1e3  # inequalities may be missed by this much where it is asked if they can hold
+_WARM_SECONDS = 1.0  # for a solve that starts where the last one ended: it may cycle
+_TOLD_AT_ONCE = 20  # broken inequalities that the solver gets in one round
+_MOST_ROUNDS = 50  # of adding inequalities
+_BROKEN = 1e-6  # an inequality counts as broken if it is missed by more than this
+_ELASTIC = 1e3  # largest slack of inequalities in the test for whether they can hold
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Lowest:
 
     bound: float  # below the minimum; infinite if no counts obey the inequalities
     line: Line | None = None  # a mean of the lines, with the same minimum
-    x: FloatArray | None = None  # where it is
+    x: FloatArray | None = None  # the counts at the minimum
     tangents: tuple[Any, ...] = ()  # of the lines that matter
 
 
@@ -55,18 +55,18 @@ class Remainder:
     """A part of a piece in which LCB may be below a value."""
 
     bound: float  # on LCB
-    box: Box | None  # holds all counts of interest; there are none if it is None
+    box: Box | None  # holds all counts of interest; None if there are none
     tangents: tuple[Any, ...]
     x: FloatArray | None  # where LCB is smallest, as far as is known
-    boxes: tuple[Box, ...] = ()  # all of it
-    parts: tuple[tuple[Box, Line], ...] = ()  # the same, each with a line; none if not all have
+    boxes: tuple[Box, ...] = ()  # hold all counts of interest, too
+    parts: tuple[tuple[Box, Line], ...] = ()  # the same with lines; empty unless all have one
 
 
 class Program:
-    """Counts that obey inequalities, to minimise the largest of some lines over.
+    """Minimises the largest of some lines over counts that obey inequalities.
 
-    Of hundreds of inequalities, a few dozen decide where lines are lowest: the solver is told of
-    one when its answer breaks it, and not before. Each solve starts where the last one ended.
+    Of hundreds of inequalities, a few dozen decide where lines are lowest, so one is added to the
+    solver only once a solution breaks it. Each solve starts where the last one ended.
     """
 
     def __init__(self, inequalities: Iterable[Inequality[Position]], variables: Variables) -> None:
@@ -82,17 +82,17 @@ class Program:
         self._most = np.array([float(side.high) for side in sides])
         self._propagation = Propagation(self._matrix, self._most)
         widest = Box(np.zeros(len(upper)), upper.astype(float))
-        # where nothing obeys the inequalities, programs will say so
+        # if nothing obeys the inequalities, programs will find that
         self.box = self._propagation(widest) or widest
         self._solver: Any = pywraplp.Solver.CreateSolver("GLOP")
         self._counts = [self._solver.NumVar(0.0, float(top), "") for top in upper]
-        # what inequalities are missed by: nothing, unless it is asked whether they can hold
+        # slack of the inequalities: zero, except in the test for whether they can hold
         self._missed = self._solver.NumVar(0.0, 0.0, "")
         self._largest = self._solver.NumVar(-math.inf, math.inf, "")  # of the lines
-        self._told: list[int] = []  # the inequalities that the solver knows, and as it knows them
-        self._sides: list[Any] = []
+        self._told: list[int] = []  # inequalities in the solver
+        self._sides: list[Any] = []  # their constraints
         self._of_told = self._matrix[self._told]
-        self._reach = np.zeros(0)  # no weighted sum is larger than that
+        self._reach = np.zeros(0)  # upper bounds on the size of their weighted sums
         self._lines = [self._solver.Constraint(-math.inf, math.inf) for _ in range(MOST_LINES)]
         self._set: list[Line | None] = [None] * MOST_LINES
         for constraint in self._lines:
@@ -103,13 +103,13 @@ class Program:
         self._settings.SetIntegerParam(self._settings.PRESOLVE, self._settings.PRESOLVE_OFF)
 
     def narrowed(self, box: Box) -> Box | None:
-        """A box without what inequalities rule out at a glance; none if nothing is left."""
+        """The part of a box that propagation does not rule out; ``None`` if it is empty."""
         return self._propagation(box)
 
     def minimise(
         self, lines: Sequence[Line], box: Box, seconds: float
     ) -> tuple[Lowest, FloatArray]:
-        """The lowest point of the largest line in a box, and how much each line matters there."""
+        """The minimum of the largest line in a box, and the weight of each line there."""
         for variable, low, high in zip(self._counts, box.low, box.high, strict=True):
             variable.SetBounds(float(low), float(high))
         for i, (constraint, line) in enumerate(zip_longest(self._lines, lines)):
@@ -138,7 +138,7 @@ class Program:
 
     @staticmethod
     def _without_inequalities(lines: Sequence[Line], box: Box) -> tuple[Lowest, FloatArray]:
-        """The bound of the box alone, used if a solver gives up."""
+        """The bound of the box alone, used if the solver gives up."""
         least = [_least(line, box) for line in lines]
         i = int(np.argmax(least))
         size = float(np.abs(lines[i].cost) @ box.high) + abs(lines[i].offset)
@@ -147,7 +147,7 @@ class Program:
         return Lowest(least[i] - _ROUNDING * size, lines[i]), weights
 
     def _solve_and_tell(self, seconds: float) -> tuple[int, FloatArray]:
-        """Solve, and again while inequalities are broken that the solver did not know."""
+        """Solve repeatedly, adding the inequalities that the solution breaks."""
         until = time.monotonic() + seconds
         x = np.zeros(len(self._counts))
         for _ in range(_MOST_ROUNDS):
@@ -160,7 +160,7 @@ class Program:
         return status, x
 
     def _tell_broken(self, x: FloatArray) -> bool:
-        """Tell the solver of the inequalities that counts break most; whether there are any."""
+        """Add the inequalities that counts break most to the solver; True if there are any."""
         excess = self._matrix @ x - self._most
         excess[self._told] = 0.0
         worst = np.argsort(-excess, kind="stable")[:_TOLD_AT_ONCE]
@@ -181,7 +181,7 @@ class Program:
         return True
 
     def _solve(self, seconds: float) -> int:
-        """Solve from where the last solve ended; from scratch if that leads nowhere."""
+        """Solve from where the last solve ended; from scratch if that fails."""
         status, settings = -1, self._settings
         for how, limit in (
             (settings.INCREMENTALITY_ON, min(seconds, _WARM_SECONDS)),
@@ -195,7 +195,7 @@ class Program:
         return int(status)
 
     def _is_empty(self, box: Box) -> bool:
-        """True if the least by which inequalities are missed is proved to be more than nothing."""
+        """True if the smallest slack with which the inequalities can hold is proved positive."""
         self._objective.SetCoefficient(self._largest, 0.0)
         self._objective.SetCoefficient(self._missed, 1.0)
         self._missed.SetBounds(0.0, _ELASTIC)
@@ -221,15 +221,15 @@ class Program:
 
 
 def _least(line: Line, box: Box) -> float:
-    """The least of a line in a box, whatever the inequalities say."""
+    """The minimum of a line in a box, without the inequalities."""
     lowest = np.minimum(line.cost * box.low, line.cost * box.high)
     return line.offset + float(lowest.sum())
 
 
 class Renamed:
-    """A program of the counts of other pieces, too: their labels have other names.
+    """A program used for a piece whose labels have other names.
 
-    Its i-th count is the program's count at ``places[i]``.
+    The i-th count of the piece is the program's count at ``places[i]``.
     """
 
     def __init__(self, program: Program, places: IntArray) -> None:
@@ -239,14 +239,14 @@ class Renamed:
         self.box = Box(program.box.low[places], program.box.high[places])
 
     def narrowed(self, box: Box) -> Box | None:
-        """As the program does."""
+        """As `Program.narrowed`."""
         found = self._program.narrowed(Box(box.low[self._back], box.high[self._back]))
         return found and Box(found.low[self._places], found.high[self._places])
 
     def minimise(
         self, lines: Sequence[Line], box: Box, seconds: float
     ) -> tuple[Lowest, FloatArray]:
-        """As the program does."""
+        """As `Program.minimise`."""
         there = [Line(line.cost[self._back], line.offset) for line in lines]
         box_there = Box(box.low[self._back], box.high[self._back])
         found, weights = self._program.minimise(there, box_there, seconds)
@@ -269,7 +269,7 @@ class Lines:
             counts = Renamed(Program(counts, lcb.variables), np.arange(len(lcb.coordinates)))
         if counts.within != lcb.variables.within:
             raise ValueError(
-                "expected a program about the variables of the lines, got one about "
+                "expected a program over the variables of the lines, got one over "
                 f"{'pairs within' if counts.within else 'pairs at'} s steps"
             )
         self._program = counts
@@ -284,14 +284,14 @@ class Lines:
     def best(
         self, value: float, deadline: float, start: Sequence[Any] = (), box: Box | None = None
     ) -> Lowest:
-        """The highest bound that lines have to offer, of interest up to ``value`` only.
+        """The highest bound that lines give; no higher one than ``value`` is searched for.
 
-        A start near the best tangents saves programs.
+        To ``start`` near the best tangents saves programs.
         """
         box = self.box if box is None else box
         tangents = list(start) or self._at_lowest_mean(box, deadline)
         best = Lowest(-math.inf, tangents=tuple(tangents))
-        made: dict[int, Line] = {}  # tangents are kept, so that none takes the place of another
+        made: dict[int, Line] = {}  # by id: tangents are kept alive, so that no id is reused
         kept: list[Any] = []
         while tangents and time.monotonic() < deadline:
             for tangent in tangents:
@@ -319,11 +319,11 @@ class Lines:
     ) -> Remainder:
         """Halve boxes in which LCB could come below ``value``, the worst first.
 
-        If some boxes are given, nothing is outside of them.
+        If boxes are given, they hold all counts of interest.
         """
         order = count()  # for boxes with equal bounds
         root, left = self._begun(value, deadline, start, boxes, order)
-        whole = []  # boxes that cannot be halved, or that nothing more is known of
+        whole = []  # boxes that cannot be halved, or without a solution to halve at
         for _ in range(n_most):
             if not left or time.monotonic() > deadline:
                 break
@@ -359,7 +359,7 @@ class Lines:
         boxes: Sequence[Box],
         order: Iterator[int],
     ) -> tuple[Lowest, list[tuple[float, int, Box, Lowest]]]:
-        """The lowest value of all, and a heap of the boxes to begin with."""
+        """The bound over all counts, and a heap of the boxes to begin with."""
         root = self.best(value, deadline, start)
         if root.bound >= value:
             return root, []
@@ -383,7 +383,7 @@ class Lines:
         return _WORTH_IT * missing if missing < math.inf else 1e-6 * (1 + abs(bound))
 
     def _split(self, box: Box, x: FloatArray) -> tuple[int, float] | None:
-        """The count that keeps lines farthest off at x, and where to halve its range."""
+        """The count that contributes most to the gap at x, and where to halve its range."""
         off = self._lcb.off(x, box)
         if off.max(initial=0.0) <= 0:
             return None

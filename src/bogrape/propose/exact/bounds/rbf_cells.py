@@ -31,7 +31,7 @@ from .lines_below import Box
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RbfCells:
-    """The cells ``rows @ x``, and where the observations lie among them.
+    """The cells ``rows @ x``, with their weights and the targets of the observations.
 
     With `Variables` that are pairs within s steps, a cell is one of them, or the difference of two.
     """
@@ -40,7 +40,7 @@ class RbfCells:
     weights: FloatArray  # (J,): d above
     targets: FloatArray  # (T, J): t above
     apart: FloatArray  # (T,): a above
-    # ranges of the cells themselves, from what is known of pairs far apart
+    # ranges of the cells that follow from limits on pairs far apart
     least: FloatArray  # (J,)
     most: FloatArray
 
@@ -53,9 +53,10 @@ class RbfCells:
         connected: bool,
         most_far: Sequence[float] = (),
     ) -> RbfCells:
-        """The cells of a piece with a composition; all pairs of nodes are ``connected``, or not.
+        """The cells of a piece with a composition.
 
-        If they are, ``most_far[s]`` is the largest number of pairs at distance s or more.
+        If all pairs of nodes are ``connected``, ``most_far[s]`` is the largest number of pairs at
+        distance s or more.
         """
         made = _Maker(fitted, variables, connected, most_far)
         made.labels()
@@ -72,7 +73,7 @@ class RbfCells:
         plus, minus = np.maximum(self.rows, 0.0), np.maximum(-self.rows, 0.0)
         low = np.maximum(plus @ box.low - minus @ box.high, self.least)
         high = np.minimum(plus @ box.high - minus @ box.low, self.most)
-        return low, np.maximum(low, high)  # a box without any counts has no other way out
+        return low, np.maximum(low, high)  # low > high if no counts are in the box
 
 
 class _Maker:
@@ -101,7 +102,7 @@ class _Maker:
             for group, rows in group_counts(observed, self._kernel_weights).items()
         }
         self._apart = np.zeros(len(observed))
-        # by which counts a cell adds up: its weight, the weighted targets, and their squares
+        # weight and targets of each cell, by the positions of the counts that it adds up
         self._found: dict[tuple[int, ...], tuple[float, FloatArray]] = {}
         self._types: dict[tuple[int, ...], tuple[int, ...] | None] = {}
 
@@ -121,7 +122,7 @@ class _Maker:
             layers, of_group = self._layers[group], self._kernel_weights[group]
             shape = (len(layers), self._n_labels, self._n_labels)
             targets = self._observed[group].reshape(-1, *shape)
-            # nothing of a graph of the piece is there, whatever it looks like
+            # these counts are zero in every graph of the piece
             self._apart += of_group * (targets[:, :, missing] ** 2).sum(axis=(1, 2))
             for layer, inside in enumerate(layers):
                 lengths = np.flatnonzero(inside).tolist()
@@ -130,7 +131,7 @@ class _Maker:
                         continue  # (b, a) counts twice instead
                     members = [at.get(LabelledDistance(s, a, b)) for s in lengths]
                     places = tuple(sorted(i for i in members if i is not None))
-                    # an unordered pair is two ordered ones: in one cell, or in two
+                    # an unordered pair is two ordered ones: both in one cell, or in two equal cells
                     each = (2 if a == b and not directed else 1) / n**2
                     weight = of_group * (2 if a < b and not directed else 1)
                     nodes = self._composition[a] if a == b else 0
@@ -158,7 +159,7 @@ class _Maker:
         each: float,
         target: FloatArray,
     ) -> None:
-        """The square of ``each * (sum of the counts at these places) - target``, weighted."""
+        """Add the weighted square of ``each * (sum of the counts at these places) - target``."""
         if not places:
             self._apart += weight * target**2
             return
@@ -168,7 +169,7 @@ class _Maker:
             return
         weight, target = weight * each**2, target / each
         self._types[places] = kind
-        if places in self._found:  # two squares of one variable are one, and a constant
+        if places in self._found:  # two squares in one variable are one plus a constant
             other, beside = self._found[places]
             both = weight + other
             self._apart += weight * other / both * (target - beside) ** 2
@@ -195,11 +196,11 @@ class _Maker:
         )
 
     def _range(self, places: tuple[int, ...], n_pairs: int) -> tuple[float, float]:
-        """What limits on pairs far apart say of a cell of the near pairs of a type, or others."""
+        """Range of a cell, from limits on the numbers of pairs far apart."""
         if not self._most_far:
             return 0.0, n_pairs
         lengths = [self._coordinates.paths[i][0] for i in places]
-        far = [*self._most_far, 0.0]  # and nothing is beyond the longest distance
+        far = [*self._most_far, 0.0]  # no pair is beyond the longest distance
         if min(lengths) > 1:
             return 0.0, min(n_pairs, far[min(lengths)])
         is_near = len(lengths) == max(lengths)

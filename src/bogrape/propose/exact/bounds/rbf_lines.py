@@ -7,15 +7,15 @@ For any vector c and any :math:`\tau > 0` the variance is at most
           F(x) = \sum_i v_i e^{-u_i(x) / 2}, \quad
           v = \alpha \Bigl(K^{-1} y + \frac{\kappa}{\tau} c\Bigr) .
 
-The exponents are sums of squares over cells (`rbf_cells` beside), with the same quadratic part
-for all observations. F has a line below it by *chords and tangents*: an exponential is above its
-tangent, and below its chord over the range of its exponent; the sign of ``v_i`` tells which one it
-takes. What is left is linear, except for the sum of squares, which is below its secant in a box
-where its sign asks for it.
+The exponents are sums of squares over cells (`rbf_cells`), with the same quadratic part for all
+observations. F has a line below it by *chords and tangents*: an exponential is above its tangent,
+and below its chord over the range of its exponent; the sign of ``v_i`` decides which one is used.
+The result is linear plus a multiple of the sum of squares. A positive multiple is dropped; in a
+negative one the sum is replaced by its secant in the box, which is above it.
 
-Weights of observations that are close together are large and of both signs, and chords pay for each
-of them. Quadratic functions below LCB do not (`rbf_quadratics` beside). Chords are better in wide
-boxes, where kernels fall to nothing. Whichever line is higher is taken.
+Observations close together have large weights of both signs, and chords lose a little for each of
+them. Quadratic functions below LCB do not (`rbf_quadratics`), but chords are better in wide boxes,
+where kernels fall to almost zero. The higher of the two lines is used.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from .lines_below import Box, Line, quick_bound
 from .rbf_cells import RbfCells
 from .rbf_quadratics import WIDEST, RbfQuadratic
 
-_ROOM = 1e-9  # for the rounding of what does not depend on the counts
+_ROOM = 1e-9  # for rounding in terms that do not depend on the counts
 _LOST = 1e-9  # relative, of sums over observations whose terms may cancel
 _ROUNDING = 64 * float(np.finfo(float).eps)  # relative, of the sums a line is made of
-_TINY = 1e-11  # what a count may add to a line and yet be left out
+_TINY = 1e-11  # terms of a line that cannot exceed this are dropped
 _AT_ONCE = 1000  # compositions
-_LEAST_VARIANCE = 1e-9  # of the prior's: where lines may touch
+_LEAST_VARIANCE = 1e-9  # relative to the prior's: the smallest variance where lines touch
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class At:
-    """Where a line touches, and the function F above that it is below."""
+    """A point where a line touches, with the terms of the function F there."""
 
     coordinates: Coordinates
     x: FloatArray
@@ -55,12 +55,12 @@ class At:
     exponents: FloatArray  # u there
     values: FloatArray  # exp(-u / 2)
     weights: FloatArray  # v
-    beside: float  # LCB is at least F and this
+    beside: float  # LCB is at least F plus this
 
 
 @dataclass(frozen=True, eq=False)
 class _Around:
-    """The cells in a box, less those at a point: ranges, and the secant of q."""
+    """Ranges of the cells in a box relative to those at a point; q sums weighted squares."""
 
     low: FloatArray
     high: FloatArray
@@ -73,7 +73,7 @@ class _Around:
 
     @property
     def width(self) -> float:
-        """The largest sum of weighted squares, seen from the middle."""
+        """The largest sum of weighted squares relative to the middle of the box."""
         return float(self.weights @ (self.high - self.low) ** 2) / 4
 
     def line(self, base: float, slope: FloatArray, squares: float) -> tuple[float, FloatArray]:
@@ -84,12 +84,12 @@ class _Around:
         return base + float(share @ (self.low * self.high)), slope - share * (self.low + self.high)
 
     def least(self, base: float, slope: FloatArray) -> float:
-        """The least of a line, if every cell could be anything in its range."""
+        """The minimum of a line if every cell takes any value in its range."""
         return base + float(np.minimum(slope * self.low, slope * self.high).sum())
 
 
 def rbf_variables(coordinates: Coordinates) -> Variables:
-    """Its programs are about pairs within s steps, which are what the kernel compares."""
+    """Variables of programs for the kernel: pairs within s steps, which are what it compares."""
     return Variables(coordinates, within=True)
 
 
@@ -120,29 +120,29 @@ class RbfLcbOverCounts:
         self._alpha = posterior.model.alpha
         self._weights = posterior.weights
         self._factor = posterior.factor
-        # of the factor; lines hold for any c, so that it need not be exact
+        # inverse of the factor; lines hold for any c, so it need not be exact
         self._inverse = solve_triangular(
             posterior.factor, np.eye(len(posterior.factor)), lower=True
         )
         self._moved: dict[int, tuple[At, At]] = {}
         self._most_std = math.inf
-        self._quadratics: list[tuple[Box, RbfQuadratic]] = []  # the last one
+        self._quadratics: list[tuple[Box, RbfQuadratic]] = []  # the last one, with its box
 
     def of(self, kappa: float, most_std: float) -> RbfLcbOverCounts:
-        """LCB with another kappa, for graphs whose deviation is at most so much."""
+        """LCB with another kappa, for graphs whose deviation is at most ``most_std``."""
         out = copy(self)
         out._kappa, out._most_std, out._moved = kappa, most_std, {}
         return out
 
     def most_std(self) -> float:
-        """A limit on the deviation, by a few lines."""
+        """An upper bound on the deviation, by a few lines."""
         out = copy(self)
         out._weights = np.zeros(len(self._weights))
         out._kappa, out._most_std, out._moved, out._quadratics = 1.0, math.inf, {}, []
         return min(max(0.0, -out.quick_bound()), math.sqrt(self._alpha))
 
     def lowest_mean(self) -> Line:
-        """Downhill from the middle of what there is."""
+        """A line whose slope is the gradient of the mean in the middle of all ranges."""
         cells = self._cells
         box = Box(np.zeros(len(self.coordinates)), self.coordinates.upper().astype(float))
         low, high = cells.ranges(box)
@@ -183,7 +183,7 @@ class RbfLcbOverCounts:
         base, slope = max(lines, key=lambda line: around.least(*line))
         offset = base - float(slope @ tangent.cells) - _ROOM
         cost = slope @ self._cells.rows
-        # numbers as small as these lead solvers in circles
+        # coefficients this small can make solvers cycle
         tiny = np.abs(cost) * box.high < _TINY
         return Line(np.where(tiny, 0.0, cost), offset - _TINY * float(tiny.sum()))
 
@@ -202,16 +202,16 @@ class RbfLcbOverCounts:
         return np.asarray(k @ self._weights - rounding - self._kappa * std)
 
     def off(self, x: FloatArray, box: Box) -> FloatArray:  # noqa: ARG002
-        """What squares of a range matter: remainders do not vanish at its ends."""
+        """Weighted squared widths of the ranges: remainders do not vanish at their ends."""
         matter = self._cells.weights @ np.abs(self._cells.rows)
         return np.asarray(matter * (box.high - box.low) ** 2)
 
     def quick_bound(self, value: float = math.inf) -> float:
-        """A bound on all counts there are, by a few lines; of interest up to a value only."""
+        """A bound over all counts by a few lines; it only matters up to ``value``."""
         return quick_bound(self, value, connected=self._connected)
 
     def _here(self, tangent: At, box: Box) -> At:
-        """The same place, if it was found among graphs of another diameter: cells differ."""
+        """The tangent at the same counts, recomputed if it was found for another diameter."""
         if tangent.coordinates is self.coordinates:
             return tangent
         if id(tangent) not in self._moved:
@@ -226,7 +226,7 @@ class RbfLcbOverCounts:
         return _Around(low - at, high - at, self._cells.weights)
 
     def _by_quadratic(self, at: At, box: Box, value: float = math.inf) -> tuple[float, FloatArray]:
-        """A line below LCB, as a function of the cells less those at a point."""
+        """A line below LCB by a quadratic, over the cells relative to those at a point."""
         base, slope = self._quadratic(box).line(at.cells, self._kappa, value, self._most_std)
         return base + float(slope @ at.cells), slope
 
@@ -236,11 +236,11 @@ class RbfLcbOverCounts:
             made = RbfQuadratic(
                 self._posterior, self._cells, low, high, self._weights, self._inverse
             )
-            self._quadratics[:] = [(box, made)]  # for all kappas
+            self._quadratics[:] = [(box, made)]  # used for all kappas
         return self._quadratics[0][1]
 
     def _by_chords(self, at: At, around: _Around) -> tuple[float, FloatArray]:
-        """Another one."""
+        """A line below LCB by chords and tangents, over the same differences."""
         cells = self._cells
         away = cells.targets - at.cells
         outside = np.maximum(np.maximum(around.low - away, away - around.high), 0.0)
@@ -270,10 +270,10 @@ def _chord_slopes(low: FloatArray, high: FloatArray) -> FloatArray:
 def rbf_composition_bounds(
     posterior: FunctionPosterior, table: IntArray, kappa: float
 ) -> FloatArray:
-    r"""Lower bounds on LCB, one for each row of numbers of nodes with each label.
+    r"""Lower bounds on LCB, one per composition (row of the table).
 
-    Given the labels, ``k(x, x_i)`` is a number and the kernel of the other groups. So the mean is a
-    function in the Hilbert space of those groups, and no value is larger than its norm.
+    Given the labels, ``k(x, x_i)`` is a constant times the kernel of the other groups. So the mean
+    is a function in the Hilbert space of that kernel, and no value is larger than its norm.
     """
     fitted = posterior.model
     kernel = cast("RBF", fitted.kernel)

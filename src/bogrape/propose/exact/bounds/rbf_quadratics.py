@@ -1,8 +1,8 @@
-r"""LCB with the kernel ``rbf`` is above a quadratic function in a box, and that one above lines.
+r"""Quadratic functions below LCB with the kernel ``rbf`` in a box, and lines below these.
 
-Let :math:`\zeta` be the scaled cells less those in the middle of a box (`rbf_cells` beside), so
-that :math:`q = |\zeta|^2` is the sum of weighted squares, at most :math:`R^2` in the box. With
-:math:`\tau_i` the i-th observation there,
+Let :math:`\zeta` be the scaled cells (`rbf_cells`) minus those in the middle of a box, so that
+:math:`q = |\zeta|^2` is the sum of weighted squares, at most :math:`R^2` in the box. With
+:math:`\tau_i` the i-th observation in these coordinates,
 
 .. math:: k_i(x) = e^{-q/2} \kappa_i, \qquad
           \kappa_i = \beta_i e^{\tau_i \cdot \zeta}
@@ -10,33 +10,33 @@ that :math:`q = |\zeta|^2` is the sum of weighted squares, at most :math:`R^2` i
           E_m(t) = \sum_{k \ge m} t^k / k! .
 
 *Remainders.* :math:`E_m(a \cdot b)` is a kernel: the inner product of the powers of a and of b from
-the m-th on. So for any weights :math:`\omega`, by the inequality of Cauchy and Schwarz,
+the m-th on. So for any weights :math:`\omega`, by the Cauchy-Schwarz inequality,
 
 .. math:: \Bigl|\sum_i \omega_i E_m(\tau_i \cdot \zeta)\Bigr|
           \le \sqrt{\omega^\top E_m(G) \omega} \sqrt{E_m(q)}, \qquad
           G_{ij} = \tau_i \cdot \tau_j .
 
-Weights of observations that are alike are large and of both signs. Their sum matters little here.
+Similar observations have large weights of both signs, which nearly cancel in this bound.
 
 *Mean.* It is :math:`e^{-q/2}(p + r)`, with p of degree two and r a remainder, m = 3.
 
 *Variance.* It is at most :math:`\alpha - 2 c^\top k + c^\top K c` for any c, which may depend on x.
 With :math:`c = e^{-q/2}(c_0 + D\zeta)` that is :math:`\alpha - e^{-q}(A + r)`, where A is of degree
 two and r is the remainder of ``c_0`` (m = 3) and that of ``D`` (m = 2, times :math:`\zeta`). At the
-best c_0 and D, those of the prediction in the middle and of its derivative, A is what the variance
-really does, up to degree two.
+best c_0 and D, those of the prediction in the middle and of its derivative, this agrees with the
+variance up to degree two, apart from r.
 
-Observations far from the box have no part in that: the mean loses what they can be at most, and
-their ``c`` is nothing.
+Observations far from the box are left out of this: the most they can contribute is subtracted from
+the mean, and their ``c`` is zero.
 
-*Together.* As :math:`\sigma \le (\sigma^2 + \tau^2) / 2\tau`, and as p and A have largest values in
-the box that tell what :math:`e^{-q/2}` and :math:`e^{-q}` take from them, LCB is above
+*Together.* As :math:`\sigma \le (\sigma^2 + \tau^2) / 2\tau`, and as the largest values of p and A
+in the box bound what the factors :math:`e^{-q/2}` and :math:`e^{-q}` take from them, LCB is above
 
 .. math:: Q(\zeta) = Q_0 + Q_1 \cdot \zeta + \tfrac12 \zeta^\top M \zeta ;
 
-remainders, divided by q, grow with q, so that they are at most q times what they are at
-:math:`R^2`. With :math:`-\mu` the smallest eigenvalue of M, Q is above the tangents of the convex
-function :math:`Q + \mu q / 2`, less :math:`\mu R^2 / 2`.
+bounds on remainders grow with q, so those at :math:`q = R^2` are subtracted in :math:`Q_0`. With
+:math:`-\mu` the smallest eigenvalue of M, Q is above the tangents of the convex function
+:math:`Q + \mu q / 2`, minus :math:`\mu R^2 / 2`.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ from ....posterior import FunctionPosterior
 from .rbf_cells import RbfCells
 
 _ROUNDING = 64 * float(np.finfo(float).eps)  # relative, of the sums a line is made of
-_LEAST_VARIANCE = 1e-9  # of the prior's: where lines may touch
-_FAR = 12.0  # observations farther from the middle, in length scales, are as good as not there
+_LEAST_VARIANCE = 1e-9  # relative to the prior's: the smallest variance where lines touch
+_FAR = 12.0  # observations farther from the middle than this, in length scales, hardly matter
 _ROOM = 1e-9
-_PARTS = (0.0, 0.5)  # of the best linear prediction
-_SMALL = 0.1  # remainders and boxes, in which all of it is best
-WIDEST = 4.0  # the largest R^2 of interest: beyond it, remainders are
+_PARTS = (0.0, 0.5)  # shares of the best linear prediction to try
+_SMALL = 0.1  # with smaller remainders and boxes, all of it is best
+WIDEST = 4.0  # the largest R^2 of interest: beyond it, remainders are too large
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class Quadratic:
         )
 
     def most(self, reach: FloatArray) -> float:
-        r"""At least its largest value where :math:`|\zeta_j|` is at most ``reach_j``."""
+        r"""Upper bound on its values where :math:`|\zeta_j|` is at most ``reach_j``."""
         square = float(reach @ reach)
         slope = self.axes @ self.slope
         rise = min(float(np.abs(slope) @ reach), math.sqrt(square * (slope @ slope)))
@@ -94,15 +94,15 @@ class Quadratic:
 
 @dataclass(frozen=True)
 class _Asked:
-    """Which LCB a line is below, and where."""
+    """The LCB that a line has to be below, and where."""
 
     kappa: float
-    value: float  # it is below this
-    most_std: float  # and the deviation no more than that
+    value: float  # where LCB is below this
+    most_std: float  # and the deviation is at most this
 
 
 class RbfQuadratic:
-    """Mean and variance in one box, up to degree two, and what is left of them."""
+    """Mean and variance in one box up to degree two, with bounds on the remainders."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class RbfQuadratic:
         weights: FloatArray,
         inverse: FloatArray,
     ) -> None:
-        """The mean has these weights; ``inverse`` is that of the factor of ``K``, or near it."""
+        """``weights`` are those of the mean; ``inverse`` approximates that of the factor of K."""
         self._alpha = alpha = posterior.model.alpha
         self._scale = np.sqrt(cells.weights)
         self._middle = (low + high) / 2
@@ -133,7 +133,7 @@ class RbfQuadratic:
         of_three = math.sqrt(_exponential_beyond(np.array(square), 3))
         self._axes, tau = _spanned(tau)
         axes = self._axes
-        size = (1 + away * math.sqrt(self.square)) ** 2  # of a degree two in zeta
+        size = (1 + away * math.sqrt(self.square)) ** 2  # of polynomials of degree two in zeta
 
         rounding = _ROUNDING * float(np.abs(omega) @ size)
         self.mean = Quadratic(
@@ -175,10 +175,10 @@ class RbfQuadratic:
         self._off_known += 2 * math.sqrt(max(0.0, largest) * self.square) * of_two
 
     def _evened(self, tau: FloatArray, omega: FloatArray) -> tuple[FloatArray, float]:
-        """Inner products of observations, and the largest square in the box, for remainders.
+        """Inner products of observations and the largest square in the box, for remainders.
 
-        Both are taken in other units, one for each cell, in which ranges and observations are of
-        similar size: that makes their product small.
+        Both are in units, one per cell, in which ranges and observations are of similar size; this
+        makes their product small.
         """
         plain = tau @ tau.T
         sizes = np.sqrt(omega**2 @ tau**2)
@@ -186,36 +186,36 @@ class RbfQuadratic:
         reach = np.maximum(self.reach, 1e-3 * self.reach.max(initial=0.0))
         if not (sizes.max(initial=0.0) > 0 and reach.max(initial=0.0) > 0):
             return plain, self.square
-        unit = reach / sizes  # the square of what a cell is multiplied by in observations
+        unit = reach / sizes  # square of the factor of each cell in the observations
         unit *= math.sqrt(float(sizes @ sizes) / float(reach @ reach))
         even, square = (tau * unit) @ tau.T, float((self.reach**2 / unit).sum()) * (1 + 1e-12)
         weights = np.abs(omega)
         before = float(weights @ plain.diagonal()) * self.square
         helps = float(weights @ even.diagonal()) * square < before
-        # exponentials of what is as large as that are no use
+        # exponentials of larger numbers are of no use
         fits = max(square, float(np.abs(even).max())) < 2 * _FAR**2
         return (even, square) if helps and fits else (plain, self.square)
 
     def line(
         self, cells: FloatArray, kappa: float, value: float = math.inf, most_std: float = math.inf
     ) -> tuple[float, FloatArray]:
-        """A line that comes near LCB where the cells are these: base and slope.
+        """Base and slope of a line that is close to LCB at the given cells.
 
-        It is below LCB wherever LCB is below the value and the deviation at most ``most_std``; of
-        other places nothing is said.
+        It is below LCB wherever LCB is below ``value`` and the deviation is at most ``most_std``;
+        elsewhere it need not be.
         """
         zeta = self._scale * (cells - self._middle)
         asked = _Asked(kappa, value, min(most_std, math.sqrt(self._alpha)))
         best = self._line(zeta, asked, 1.0)
         if kappa * self._off_known + self.square > _SMALL:
-            # the prediction may be so uncertain that less of it is more
+            # if the prediction is uncertain, a part of it may give a higher line
             others = [self._line(zeta, asked, part) for part in _PARTS]
             best = max([best, *others], key=lambda line: line[0] + float(line[1] @ zeta))
         base, slope = best[0], best[1] * self._scale
         return base - float(slope @ self._middle), slope
 
     def _line(self, zeta: FloatArray, asked: _Asked, part: float) -> tuple[float, FloatArray]:
-        """The same over scaled cells, with a part of the best linear prediction."""
+        """As `line`, over scaled cells and with a part of the best linear prediction."""
         q = float(zeta @ zeta)
         known = self._part_known(part)
         off_known, most_known, share = 0.0, 0.0, 0.0
@@ -226,7 +226,7 @@ class RbfQuadratic:
                 known.most(self.reach), self._alpha * math.exp(self.square) + off_known
             )
             most_known = max(0.0, most_known)
-            # what the variance is here, and what the squares of the box add to it, which is paid
+            # the variance here, plus what its bound loses by the width of the box and remainders
             variance = self._alpha - known(zeta) + max(q, self.square) * most_known + off_known
             variance = min(variance, asked.most_std**2)
             tau = math.sqrt(max(variance, _LEAST_VARIANCE * self._alpha))
@@ -238,32 +238,32 @@ class RbfQuadratic:
             most_mean *= -math.expm1(-self.square / 2) / (self.square / 2) * (1 - 1e-12)
         whole = self.mean.plus(share, known)
         base = whole.base - beside - self._off_far - self._off_mean - share * off_known
-        # beside that of the axes, the same bend in all directions
+        # the same bend in all directions, in addition to that along the axes
         down = most_mean + 2 * share * most_known
         pull, paid = self._convex(whole.bend, down, zeta)
         return base - float(zeta @ pull) / 2 - paid, self._axes @ whole.slope + pull
 
     def _part_known(self, part: float) -> Quadratic:
-        """What a part of the best linear prediction takes from the variance."""
+        """Reduction of the variance by a part of the best linear prediction."""
         if part == 1.0:
             return self.known
         none = Quadratic(0.0, 0 * self.known.slope, 0 * self.known.bend, self._axes)
         return none.plus(part**2, self.known).plus(2 * part * (1 - part), self.linear)
 
     def _most_mean(self, asked: _Asked) -> float:
-        """What the degree two of the mean is at most where LCB is below a value."""
+        """Upper bound on the polynomial of the mean where LCB is below a value."""
         most = asked.value + asked.kappa * asked.most_std + self._off_far
         if most > 0:
             most *= math.exp(self.square / 2)
         return most + self._off_mean + _ROOM
 
     def _convex(self, bend: FloatArray, down: float, zeta: FloatArray) -> tuple[FloatArray, float]:
-        r"""The slope at zeta of a quadratic that was made convex, and what that costs.
+        r"""Slope at zeta of a quadratic that was made convex, and the cost of that.
 
         ``bend`` along the axes, less ``down`` in all directions, gets ``even`` in all directions
-        and some ``more`` in those that need it. As squares are no larger than at the ends of their
-        ranges, that is paid by ``even R^2 / 2`` and ``more_k w_k^2 / 2``, where :math:`w_k` is the
-        largest :math:`|\zeta \cdot v_k|`.
+        and some ``more`` in those that need it. As squares are largest at the ends of their ranges,
+        that costs at most ``even R^2 / 2`` plus the sum of ``more_k w_k^2 / 2``, where :math:`w_k`
+        is the largest :math:`|\zeta \cdot v_k|`.
         """
         if not len(self._scale):
             return np.zeros(0), 0.0
@@ -292,13 +292,13 @@ def _spanned(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _norm(weights: FloatArray, kernel: FloatArray) -> float:
-    """At least the root of ``weights' kernel weights``."""
+    """Upper bound on the square root of ``weights' kernel weights``."""
     size = float(np.abs(weights).sum()) ** 2 * float(np.abs(kernel).max(initial=0.0))
     return math.sqrt(max(0.0, float(weights @ kernel @ weights)) + _ROUNDING * size)
 
 
 def _exponential_beyond(t: FloatArray, m: int) -> FloatArray:
-    """The sum of ``t^k / k!`` for k from m on, with no digits lost where t is small."""
+    """The sum of ``t^k / k!`` for k from m on, without cancellation where t is small."""
     small = np.clip(t, -1.0, 1.0)
     series = np.ones_like(small)
     for k in range(m + 18, m, -1):

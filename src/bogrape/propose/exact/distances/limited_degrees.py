@@ -1,18 +1,19 @@
-r"""What limits on degrees say of counts: molecules, and networks with few ports.
+r"""Inequalities from limits on degrees, as in molecules and in networks with few ports.
 
-Let every node be of one of the *kinds* that rules allow (`skeletons.node_sums`): its label, its
-features and its degree. Connected undirected graphs of n such nodes obey
+The *kind* of a node is its label, its features and its degree; rules allow only some kinds
+(`skeletons.node_sums`). Connected undirected graphs of n such nodes obey
 
-* ``kinds``: what is true of every kind is true of the mean over the nodes. A row of whole numbers
-  w with ``low <= w . kind <= high`` for all kinds gives ``n low <= w . sums <= n high``. The rows
-  are the facets of the convex hull of the kinds, so that all is said but that sums are whole.
-* ``cherries``: ``h_2 <= sum_v d_v (d_v - 1) / 2``, the number of paths with two edges. It is one
-  more column of the kinds.
+* ``kinds``: linear inequalities that hold for every kind hold for the mean over the nodes. A row of
+  whole numbers w with ``low <= w . kind <= high`` for all kinds gives ``n low <= w . sums <= n
+  high``. The rows are the facets of the convex hull of the kinds, so only the fact that sums are
+  whole numbers is lost.
+* ``cherries``: ``h_2 <= sum_v d_v (d_v - 1) / 2``, the number of paths with two edges. This number
+  is one more column of the kinds.
 * ``growth``: ``h_{s+1} <= (D - 1) h_s`` with D the largest degree. *Proof.* Seen from a node u, a
   node at distance s has a neighbour that is nearer to u, and so at most D - 1 that are farther.
   With labels it holds for all nodes u with label a, and D is that of the label at the other end.
 * ``ends``: nodes with a label have no more edges than their largest degree.
-* ``limits`` of rules that speak of sums over all nodes and edges.
+* ``limits``: those of rules about sums over all nodes and edges.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _ROUNDING = 1e-6
 def of_limited_degrees(
     structure: Structure, coordinates: Coordinates
 ) -> Iterator[Inequality[Position]]:
-    """All of the above, where rules limit the degrees and name no node."""
+    """All of these inequalities, if rules limit the degrees and name no node."""
     sums = sums_of(structure)
     if sums is None or not coordinates.paths:
         return
@@ -60,7 +61,7 @@ def of_limited_degrees(
 
 
 def sums_of(structure: Structure) -> NodeSums | None:
-    """The kinds of nodes that rules allow; none if they limit no degrees, or name nodes."""
+    """The kinds of nodes that rules allow; ``None`` if they limit no degrees or name nodes."""
     structure = replace(structure, diameter=None, layers=None)
     connected = structure.connectivity == "strong" and not structure.shape.directed
     if not structure.rules or not connected or structure.shape.n_nodes < 2:
@@ -85,8 +86,7 @@ _known_facets: dict[tuple[object, int], tuple[Limit, ...]] = {}
 def _facets(sums: NodeSums) -> tuple[Limit, ...]:
     """Limits on labels, features, degrees and paths with two edges, summed over all nodes.
 
-    Where the latter take part, the limit is one from above on something that has them with a
-    positive weight.
+    A limit on a sum that includes the paths is an upper one, in which their weight is positive.
     """
     key = sums.kinds, sums.columns.shape.n_nodes
     if key not in _known_facets:
@@ -106,7 +106,7 @@ def _limits_of_kinds(sums: NodeSums) -> Iterator[Limit]:
             weights = -weights
         values = table @ weights
         low, high = n * int(values.min()), n * int(values.max())
-        # h_2 is at most the number of paths with two edges: only limits from above remain
+        # h_2 is at most the number of paths with two edges: only upper limits remain
         yield Limit(weights, -math.inf if weights[-1] else low, high)
 
 
@@ -127,7 +127,7 @@ def _normals(table: IntArray, free: list[int]) -> Iterator[IntArray]:
     for normal in normals[:_MOST_FACETS]:
         whole = _whole(normal)
         if whole is not None:
-            # both ends are limits; where the last column takes part, one of them is of use
+            # both ends are limits; if the last column takes part, only one of them is used
             yield _spread(whole, free, table.shape[1])
 
 
@@ -149,9 +149,9 @@ def _spread(weights: list[int], places: list[int], width: int) -> IntArray:
 
 
 def _independent(table: IntArray) -> tuple[list[int], list[IntArray]]:
-    """Columns that decide the others, and whole relations that do; each has the same value for all.
+    """Independent columns, and relations in whole numbers that give the others.
 
-    The constant is decided from the start.
+    A relation has the same value for all rows. The columns are independent of constants, too.
     """
     chosen: list[int] = []
     relations = []
@@ -211,7 +211,7 @@ class _Places:
             place = coordinates.at_attribute.get(Attribute(m))
             if place is not None and weight:
                 out[place] = weight
-            elif weight:  # a label, and the composition tells
+            elif weight:  # a label, whose number of nodes the composition gives
                 assert coordinates.composition is not None
                 settled += weight * coordinates.composition[m]
         if out:
@@ -242,7 +242,7 @@ class _Places:
     def _ends(
         self, a: int, labels: list[int], place: Mapping[tuple[int, int, int], Position], most: int
     ) -> Iterator[Inequality[Position]]:
-        """Ends of edges at the nodes with a label."""
+        """*ends*, for the nodes with one label."""
         composition = self._coordinates.composition
         if composition is not None:
             out = {place[1, a, b]: 2 if a == b else 1 for b in labels}

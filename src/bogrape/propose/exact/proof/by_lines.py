@@ -16,29 +16,29 @@ from .listed_graphs import at_least, is_elongated, settle_listed
 from .piece import Boxes, with_room
 from .piece_solve import PieceSolve
 
-_HALVED_FIRST = 300  # boxes, before graphs are listed, and before they are asked about
+_HALVED_FIRST = 300  # boxes, before graphs are listed, and before a solver searches for them
 _HALVED_ELONGATED = 80  # boxes, before all graphs of a large diameter are listed
-_HALVED_SHARE = 0.6  # of the time, for halving where a solver has no more than the lines
+_HALVED_SHARE = 0.6  # share of the time, for halving where a solver knows only the lines
 _MOST_HALVED = 20_000
 _MOST_KEPT = 4_000  # boxes, from solve to solve
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Unsettled:
-    """Where graphs of a piece may have a value below that of the best one."""
+    """The part of a piece where graphs may have a smaller value than the best one."""
 
     bound: float  # on LCB
     line: Line | None  # below LCB there; none if there was no time for it
     x: FloatArray | None  # where LCB is smallest, as far as is known
-    parts: Sequence[tuple[Box, Line]]  # each with a line
-    boxes: Boxes | None  # the same, to go on with
+    parts: Sequence[tuple[Box, Line]]  # boxes that hold them, each with a line
+    boxes: Boxes | None  # the same, for the next solve
 
 
 def lines_leave(state: PieceSolve, lcb: LcbOverCounts, *, lines_only: bool) -> Unsettled | None:
-    """Halve boxes until lines settle them; none if nothing is left.
+    """Halve boxes until lines settle them; ``None`` if they settle the whole piece.
 
-    ``state.of_interest`` gets the inequalities of the remainder. Graphs are listed once boxes are
-    few or small enough.
+    ``state.of_interest`` gets the inequalities of the remainder. Graphs that can be listed are
+    listed after the first halvings.
     """
     relaxed, kept = state.question.relaxed, state.question.boxes
     kept = kept if state.chord is None else None  # boxes depend on LCB

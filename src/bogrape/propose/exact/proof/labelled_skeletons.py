@@ -1,7 +1,7 @@
-"""All placements of labels on skeletons at once, and which of them have their counts in boxes.
+"""All placements of labels on skeletons at once, screened by boxes of counts.
 
-Numbers of pairs of nodes are packed into one word for each distance: the pairs of each kind (the
-labels of their ends) are a digit, whose base is one more than the number of such pairs. So one
+The numbers of pairs of nodes at one distance are packed into one word: each kind of pair (the
+labels of its ends) has a digit, whose base is one more than the number of such pairs. So one
 product of matrices gives the words of all placements on all skeletons. Few different words occur,
 and for each of them the boxes that allow it are a row of bits; a graph is in the boxes whose bits
 are set at every distance.
@@ -29,7 +29,7 @@ from ..skeletons.store import Skeletons
 _MOST_WORD = 2**52  # a float holds all whole numbers up to here exactly
 _DENSE = 2**22  # words that a table has room for
 _AT_ONCE = 1_000_000  # placements on skeletons, in a batch
-_EVALUATED = 20_000  # of them, at a time
+_EVALUATED = 20_000  # placements, at a time
 
 Totals = NDArray[np.int64]  # (B, S): pairs within 1, 2, .. steps, or at these distances
 Bits = NDArray[np.uint64]  # (.., words): a bit for each box
@@ -50,7 +50,7 @@ def _bases(coordinates: Coordinates) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class AllowedParts:
-    """Boxes, each with a line below LCB: only where it is below the limit graphs are of interest.
+    """Boxes, each with a line below LCB: graphs are of interest where it is below the limit.
 
     Totals are sums of the variables over all labels.
     """
@@ -97,11 +97,11 @@ class AllowedParts:
         return np.asarray(above & (counts[:, None] <= self.high[:, columns]).all(axis=2))
 
     def line_parts(self, counts: IntArray, columns: Sequence[int]) -> FloatArray:
-        """What each row of some variables adds to the line of each box."""
+        """Contribution of each row of some variables to the line of each box."""
         return np.asarray(counts.astype(float) @ self.cost[:, columns].T)
 
     def lines_below(self, parts: list[FloatArray], rows: list[IntArray], bits: Bits) -> BoolArray:
-        """True if the line of an allowed box is below the limit.
+        """True for each row with an allowed box whose line is below the limit.
 
         Lines are sums of ``parts[s][rows[s]]``.
         """
@@ -170,8 +170,8 @@ class LabelledSkeletons:
         lines: list[FloatArray] = []
         beside = self._variables(parts)
         terms: list[FloatArray] = [lcb.terms(beside)]
-        rows: list[IntArray] = []  # of these tables, for each distance so far
-        skeleton, placement = np.zeros((2, 0), dtype=np.int64)  # those that are left
+        rows: list[IntArray] = []  # rows of the tables, for each distance so far
+        skeleton, placement = np.zeros((2, 0), dtype=np.int64)  # those not ruled out
         for s, columns in enumerate(self._columns, start=1):
             at = (distances <= s) if self._adds_up else (distances == s)
             words = at.astype(float) @ self._of_pairs
@@ -211,7 +211,7 @@ class LabelledSkeletons:
         return x
 
     def _distinct(self, words: FloatArray) -> tuple[IntArray, IntArray]:
-        """The different words, and which of them each one is."""
+        """The different words, and the index of each word among them."""
         whole = words.astype(np.int64)
         if self._n_words > _DENSE:
             kinds, kind = np.unique(whole, return_inverse=True)
@@ -224,5 +224,5 @@ class LabelledSkeletons:
         return kinds, place[whole]
 
     def _counts(self, words: IntArray) -> IntArray:
-        """The number of pairs of each kind."""
+        """The number of pairs of each kind in each word."""
         return np.asarray(words[:, None] // self._digits % self._bases)

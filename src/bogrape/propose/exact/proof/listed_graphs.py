@@ -1,10 +1,11 @@
-"""Sparse graphs and graphs of a large diameter, listed: those whose counts lie in some boxes.
+"""Lists of sparse graphs and of graphs with a large diameter whose counts lie in some boxes.
 
 Inequalities are weakest for trees and similar graphs, where distances are large and whole numbers
-matter most: of a thousand counts that inequalities allow, often no graph has any. But such graphs
-have few *skeletons* (connected graphs without labels). Of 10 nodes, 12 thousand have at most three
-independent cycles, and 3 thousand have a diameter of six or more. Each of them gets the labels of
-the composition in every way, and the graphs whose counts are in a box are evaluated.
+matter most: often no graph has any of a thousand vectors of counts that inequalities allow. But
+such graphs have few *skeletons* (connected graphs without labels). With 10 nodes, 12 thousand have
+at most three independent cycles, and 3 thousand have a diameter of six or more. The labels of the
+composition are placed on each of them in every way, and the graphs whose counts are in a box are
+evaluated.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from .piece_solve import PieceSolve
 _MOST_SKELETONS = 60_000
 _MOST_CYCLES = 5
 _MOST_PLACEMENTS = 16_000_000  # labels on skeletons, of one piece
-_TIME_SHARE = 0.6  # of the time left, at most
+_TIME_SHARE = 0.6  # of the remaining time, at most
 
 
 def settle_listed(
@@ -39,8 +40,8 @@ def settle_listed(
 ) -> tuple[int, list[Box]] | None:
     """Evaluate the graphs of some boxes that can be listed, unless their LCB is above a limit.
 
-    Returns a number of edges that all others have at least, and the boxes that may hold some of
-    them; ``None`` if there is no time to list any.
+    Returns the least number of edges of all other graphs, and the boxes that may hold some of them;
+    ``None`` if there is no time to list any.
     """
     variables = lcb.variables
     if not can_be_listed(state.piece, variables):
@@ -65,7 +66,7 @@ def settle_listed(
 
 
 def at_least(n_edges: int, variables: Variables) -> Inequality[Position]:
-    """The counts of graphs with at least this many edges."""
+    """The inequality that graphs with at least this many edges obey."""
     return distances_by_position(
         Inequality("not sparse", {Distance(1): 1}, low=n_edges), variables.coordinates
     )
@@ -102,7 +103,7 @@ def _most_cycles(n_nodes: int) -> int:
 def _chosen(
     piece: Piece, parts: AllowedParts, deadline: float
 ) -> tuple[int, Sequence[Skeletons]] | None:
-    """The skeletons for which there is time, and the least number of edges of all others."""
+    """The least number of edges of graphs that are not listed, and the skeletons to list."""
     structure, n = piece.structure, piece.structure.shape.n_nodes
     assert piece.composition is not None  # `can_be_listed`
     spare = _MOST_PLACEMENTS / n_arrangements(piece.composition)

@@ -4,8 +4,8 @@ With 10 nodes, 12 million graphs are connected, and three thousand of them have 
 more. They are built from a path, one node at a time. Take a shortest path between two nodes at the
 largest distance, and a spanning tree that contains it. If the tree has other nodes, one of them is
 a leaf; without it the graph is connected, and no distance is smaller. If it has none, the graph is
-a path, and a shorter path without one of its ends. So every graph but the shortest path extends a
-graph with one node less that has a large enough diameter, too.
+a path, and without one of its ends a shorter path. So every graph but the shortest path extends a
+graph with one node less whose diameter is large enough, too.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from .canonical import NONE, Codes, Distances, adjacency_of, canonical_codes, di
 from .store import Skeletons, counted
 
 _CANDIDATES = 40_000  # graphs at a time
-_SPARE = 4  # nodes beside a longest path: with more of them there are too many graphs
+_SPARE = 4  # nodes minus the least diameter: with more there are too many graphs
 # with fewer nodes most graphs have such a diameter, and with more it takes longer than a second
 _SIZES = range(2 * _SPARE, 13)
 
 
 def least_listed(n: int) -> int | None:
-    """The least diameter of the graphs that are listed; none if graphs of this size are not."""
+    """The least diameter of the listed graphs; ``None`` if none of this size are listed."""
     return n - _SPARE if n in _SIZES else None
 
 
 def elongated(n: int, deadline: float = math.inf) -> Skeletons:
     """The graphs of this size with a diameter of at least `least_listed`.
 
-    `TimeoutError` if it takes longer than there is time for.
+    Raises `TimeoutError` if it is not finished by the deadline.
     """
     diameter = least_listed(n)
     if diameter is None:
@@ -57,7 +57,7 @@ def _codes(n: int, diameter: int, deadline: float) -> Codes:
 
 
 def _extended(parents: Codes, n: int, diameter: int, deadline: float) -> Codes:
-    """Every way to join a last node to some nodes that leaves the diameter large enough."""
+    """All graphs that extend the parents by one node and have a large enough diameter."""
     chosen = (np.arange(1, 2 ** (n - 1))[:, None] >> np.arange(n - 1) & 1).astype(bool)
     each = max(1, _CANDIDATES // len(chosen))
     found = [NONE]

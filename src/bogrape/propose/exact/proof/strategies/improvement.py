@@ -1,9 +1,9 @@
-"""EI with the kernels that see labels: by LCB with several kappas (`bounds.ei_chords`).
+"""EI with the kernels that see labels, by LCB with several kappas (`bounds.ei_chords`).
 
-Whatever is known of LCB with a kernel serves EI. A piece has nothing with more than some EI if, for
-each of a few chords, it has nothing below some LCB, and that is a question to the strategy for LCB.
-Coarse chords settle most pieces by bounds and linear programs. What they leave is solved with finer
-ones, so that few graphs lie between EI and its chords.
+All bounds on LCB with a kernel serve EI. No graph of a piece has more than a given EI if, for each
+of a few chords, none has an LCB below some limit; the strategy for LCB can prove that. Coarse
+chords settle most pieces by bounds and linear programs. The others are solved with finer chords, so
+that few graphs lie between EI and its chords.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from .exponential import ExponentialLabelledLCB
 from .linear import LinearLabelledLCB
 from .rbf import RbfLCB
 
-_COARSE, _MOST_COARSE = 0.02, 6  # of the largest deviation, between EI and its chords; how many
+_COARSE, _MOST_COARSE = 0.02, 6  # chords: distance from EI in largest deviations, largest number
 _FINE, _MOST_FINE = 0.005, 12
-_LIMITS = 64  # on deviations, as parts of the largest
-_ROOM_OF_DEVIATIONS = 1e-3  # of the largest: for their rounding
+_LIMITS = 64  # number of different limits on deviations
+_ROOM_OF_DEVIATIONS = 1e-3  # relative to the largest: room for rounding
 
 
 class _ByChords(Strategy):
-    """EI with a kernel whose LCB is proved within compositions."""
+    """EI with a kernel whose strategy for LCB proves bounds within compositions."""
 
     by_composition = True
     of_lcb: ClassVar[type[Strategy]]
@@ -53,7 +53,7 @@ class _ByChords(Strategy):
 
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
-        """EI where LCB has the strategy, and deviations have a limit."""
+        """EI where the strategy for LCB applies and deviations are bounded."""
         if type(criterion.acquisition) is not EI or criterion.largest_deviation == math.inf:
             return False
         return cls.of_lcb.accepts(replace(criterion, acquisition=LCB(1.0)))
@@ -68,7 +68,7 @@ class _ByChords(Strategy):
         return chords(self._goal, value, largest, apart=apart, n_most=_MOST_COARSE)
 
     def fine(self, value: float, largest: float) -> tuple[Chord, ...]:
-        """More of them, which leave little between themselves and EI."""
+        """More chords, closer to EI."""
         apart = _FINE * self._largest
         return chords(self._goal, value, largest, apart=apart, n_most=_MOST_FINE)
 
@@ -83,9 +83,9 @@ class _ByChords(Strategy):
     def composition_bounds(
         self, structure: Structure, compositions: Sequence[tuple[int, ...]]
     ) -> Sequence[float] | None:
-        """Those of one LCB, whose kappa may be any, as no value to beat is known yet.
+        """By one LCB, with any kappa, as no value to beat is known yet.
 
-        Where graphs are few, to look at all of them is quicker.
+        ``None`` if graphs are so few that enumeration is quicker.
         """
         if few_graphs(structure):
             return None
@@ -119,7 +119,7 @@ class _ByChords(Strategy):
         return self.lcb(whole_range(self._goal, math.inf, self._largest)).known_of_whole(piece)
 
     def solve(self, state: PieceSolve) -> Answer:
-        """By LCB, chord by chord; without a composition by looking at all graphs."""
+        """By LCB, chord by chord; without a composition by enumeration."""
         if state.piece.composition is None:
             return state.open() if state.question.relaxed else solve_by_listing(state)
         if state.best_value == math.inf:
@@ -133,7 +133,7 @@ class _ByChords(Strategy):
         return self._solve_chords(state, left, lines.over_counts.largest)
 
     def _solve_chords(self, state: PieceSolve, left: Sequence[Left], largest: float) -> Answer:
-        """What lines leave, each coarse chord by the fine ones that cover its range."""
+        """Solve what lines leave of coarse chords by the fine ones that cover their ranges."""
         fine = self.fine(state.best_value, largest)
         parts = [(wide, part) for wide in left for part in fine if wide.chord.overlaps(part)]
         bound, counts, end = math.inf, None, state.deadline
@@ -164,7 +164,7 @@ class ExponentialLabelledEI(_ByChords):
 class RbfEI(_ByChords):
     """EI with the kernel ``rbf`` in spaces with labels of nodes and none of edges.
 
-    Deviations vary little within a composition, so that each gets chords of its own.
+    Deviations vary little within a composition, so chords cover only those of one composition.
     """
 
     of_lcb = RbfLCB
@@ -177,10 +177,10 @@ class RbfEI(_ByChords):
         self._lcb = RbfLCB(replace(criterion, acquisition=LCB(1.0)))
 
     def over_counts(self, piece: Piece) -> LcbsOverCounts:
-        """The LCB of each chord; they have most of their parts in common."""
+        """The LCB of each chord; they share most of their terms."""
         lcb = self._lcb.lcb_over_counts(piece)
         steps = lcb.most_std() / self._largest + _ROOM_OF_DEVIATIONS
-        # few different limits, so that chords are made once for many pieces
+        # few different limits, so that many pieces share chords
         largest = min(math.ceil(steps * _LIMITS) / _LIMITS, 1.0) * self._largest
         return LcbsOverCounts(largest, lambda chord: lcb.of(chord.kappa, chord.high))
 
@@ -204,7 +204,7 @@ class RbfEI(_ByChords):
         return bound
 
     def lines_of_whole(self, piece: Piece) -> LinesOfChords:
-        """Pieces that differ in the names of labels alone share a program."""
+        """Lines over a program that pieces share if only the names of their labels differ."""
         counts = self._lcb.program_of_whole(piece)
         known = list(self.known_of_whole(piece)) if counts is None else counts
         return LinesOfChords(self, self.over_counts(piece), known)
@@ -220,7 +220,7 @@ class LcbsOverCounts:
 
 @dataclass(frozen=True, eq=False)
 class Left:
-    """What lines leave of the graphs of a chord."""
+    """A chord with graphs that lines do not settle."""
 
     chord: Chord
     bound: float  # on their values
@@ -238,7 +238,7 @@ class LinesOfChords:
     def branched(
         self, value: float, deadline: float, n_most: int, start: Sequence[Any] = ()
     ) -> Remainder:
-        """As `Lines.branched`, for EI; tangents are those of each chord that is left."""
+        """As `Lines.branched`, for EI; the tangents are the open chords, with theirs."""
         left = self.left(value, deadline, n_most, start)
         bound = min((part.bound for part in left), default=value)
         everything = Box(np.zeros(0), np.zeros(0))
@@ -250,8 +250,8 @@ class LinesOfChords:
     ) -> list[Left]:
         """The chords with graphs that may have smaller values than this.
 
-        All are looked at before boxes are halved for those that are not settled at once. When that
-        does not settle one of them, the piece is open whatever becomes of the others.
+        All chords are tried first; then boxes are halved for those that are still open. If that
+        does not settle one of them, the piece stays open whatever the others give.
         """
         begin = {part.chord: part.tangents for part in start}
         below: dict[Chord, Lines] = {}

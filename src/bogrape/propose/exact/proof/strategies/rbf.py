@@ -66,14 +66,14 @@ class RbfLCB(Strategy):
     def composition_bounds(
         self, structure: Structure, compositions: Sequence[tuple[int, ...]]
     ) -> Sequence[float] | None:
-        """By the norm of the mean. Where graphs are few, to look at all of them is quicker."""
+        """By the norm of the mean; ``None`` if graphs are so few that enumeration is quicker."""
         if few_graphs(structure):
             return None
         bounds = rbf_composition_bounds(self._posterior, np.array(compositions), self._kappa)
         return [float(bound) for bound in bounds]
 
     def quick_bound(self, piece: Piece, value: float) -> float:
-        """By lines and no programs."""
+        """By lines alone, without linear programs."""
         if piece.composition is None:
             return -math.inf
         return self.lcb_over_counts(piece).quick_bound(value)
@@ -89,7 +89,7 @@ class RbfLCB(Strategy):
         )
 
     def lines_of_whole(self, piece: Piece) -> Branching | None:
-        """Pieces that differ in the names of labels alone share a program."""
+        """Lines over a program that pieces share if only the names of their labels differ."""
         counts = self.program_of_whole(piece)
         if counts is None:
             return super().lines_of_whole(piece)
@@ -102,16 +102,16 @@ class RbfLCB(Strategy):
             return None
         order = np.argsort(-np.array(piece.composition), kind="stable")
         sizes = tuple(piece.composition[label] for label in order)
-        # what rules say of single labels is left out, as labels are renamed
+        # labels are renamed, so rules, which may name some, are left out
         program = _shared_program(replace(piece.structure, rules=()), sizes)
         return Renamed(program, _places(coordinates, order))
 
     def known_of_whole(self, piece: Piece) -> Iterator[Inequality[Position]]:
-        """All there is: a composition is mostly settled at once, and not diameter by diameter."""
+        """All known inequalities: most compositions are settled as a whole, not by diameter."""
         return known_of_counts(piece.structure, self.coordinates(piece), None)
 
     def solve(self, state: PieceSolve) -> Answer:
-        """By lines below LCB in a composition, else by looking at all graphs."""
+        """By lines below LCB in a composition, else by enumeration."""
         if state.piece.composition is not None and wants_lines(state):
             lcb, chord = self.lcb_over_counts(state.piece), state.chord
             if chord is not None:
@@ -128,7 +128,7 @@ def _shared_program(structure: Structure, sizes: tuple[int, ...]) -> Program:
 
 
 def _places(coordinates: Coordinates, order: IntArray) -> IntArray:
-    """Where the counts are once labels are named by their place in an order."""
+    """Positions of the counts once labels are renamed by their place in an order."""
     name = {int(label): i for i, label in enumerate(order)}
     sizes = tuple((coordinates.composition or ())[label] for label in order)
     directed = coordinates.shape.directed
