@@ -48,7 +48,7 @@ def _bases(coordinates: Coordinates) -> list[int]:
     return [1 + coordinates.n_pairs(*kind) for kind in _kinds(coordinates)]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class AllowedParts:
     """Boxes, each with a line below LCB: graphs are of interest where it is below the limit.
 
@@ -79,7 +79,15 @@ class AllowedParts:
             np.stack([ends[:, list(places[s])].sum(axis=1) for s in sorted(places)], axis=1)
             for ends in (low, high)
         )
-        return cls(low, high, cost, offset, low_totals, high_totals, variables.within)
+        return cls(
+            low=low,
+            high=high,
+            cost=cost,
+            offset=offset,
+            low_totals=low_totals,
+            high_totals=high_totals,
+            within=variables.within,
+        )
 
     def of_histograms(self, histograms: NDArray[np.uint8]) -> BoolArray:
         """For each histogram of distances, the boxes that allow it by their totals alone."""
