@@ -1,4 +1,4 @@
-"""`Goals`: what is wanted of all properties together."""
+"""`Goals`: the goals of all properties and their combination."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .goals import Desirability, Extreme, Goal, Limit, as_goal
 
 Combine = Literal["pareto", "sum", "mean", "geometric"]
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+ -]{0,59}")
-# What tables of trials call their own columns.
+# Column names that tables of trials use themselves.
 _RESERVED = frozenset(
     (
         *("id", "state", "value", "values", "noise", "noises", "graph", "origin", "worker"),
@@ -37,13 +37,13 @@ class Goals:
     """Goals of all properties and how they are combined.
 
     Attributes:
-        properties: a goal per property: ``"maximize"``, ``"minimize"``, or one of
-            `bogrape.properties`. At least one of them is no limit.
+        properties: one goal per property: ``"maximize"``, ``"minimize"``, or one of
+            `bogrape.properties`. At least one must not be a limit.
         combine: ``"pareto"``, ``"sum"``, ``"mean"`` or ``"geometric"``; by default ``"pareto"``
             where all properties are maximised or minimised (``"sum"``, if there is one beside
             limits), else ``"geometric"``.
-        reference: for ``"pareto"``, a value of each property that every graph of interest beats:
-            hypervolumes are counted from there. By default it follows from the observations.
+        reference: for ``"pareto"``, a value of each property that every graph of interest beats;
+            hypervolumes are measured from it. By default it is derived from the observations.
     """
 
     properties: Mapping[str, Any]
@@ -53,7 +53,7 @@ class Goals:
     def __post_init__(self) -> None:
         if not isinstance(self.properties, Mapping) or len(self.properties) < 2:
             raise InvalidInputError(
-                "properties must name at least two properties and what is wanted of each, e.g. "
+                "properties must map at least two properties to goals, e.g. "
                 f"{{'qed': 'maximize', 'sa': 'minimize'}}, got {self.properties!r:.200}"
             )
         for name in self.properties:
@@ -64,7 +64,7 @@ class Goals:
                 )
             if name.lower() in _RESERVED or name.lower().startswith("noise_"):
                 raise InvalidInputError(
-                    f"a property cannot be called {name!r}: every table of trials has a column of "
+                    f"a property cannot be called {name!r}: tables of trials have a column of "
                     f"that name; try 'my_{name}'"
                 )
         goals = {name: as_goal(goal, name) for name, goal in self.properties.items()}
@@ -102,7 +102,7 @@ class Goals:
             )
         if self.is_pareto and len(names) < 2:
             raise InvalidInputError(
-                f"a front is one of several properties, got {names[0]!r} alone beside limits; try "
+                f"a Pareto front needs several properties, got only {names[0]!r} beside limits; try "
                 "combine='sum'"
             )
         if self.is_pareto and any(self.goals[i].share != 1.0 for i in self.targets):
@@ -134,11 +134,11 @@ class Goals:
         reference = None if self.reference is None else dict(self.reference)
         return type(self), (dict(self.properties), self.combine, reference)
 
-    # -- what they say ------------------------------------------------------------------------
+    # -- properties ---------------------------------------------------------------------------
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The properties, in their order."""
+        """The names of the properties, in order."""
         return tuple(self.properties)
 
     @cached_property
@@ -148,18 +148,18 @@ class Goals:
 
     @cached_property
     def targets(self) -> IntArray:
-        """Positions of the properties that are no limits."""
+        """Positions of the properties that are not limits."""
         kinds = [isinstance(goal, Limit) for goal in self.goals]
         return np.flatnonzero(~np.array(kinds, dtype=bool))
 
     @cached_property
     def limits(self) -> dict[str, Limit]:
-        """The limits there are, by property."""
+        """The limits, by property."""
         return {name: g for name, g in self.properties.items() if isinstance(g, Limit)}
 
     @cached_property
     def without_limits(self) -> Goals:
-        """The goals of the properties that are no limits; there may be a single one."""
+        """The goals without limits; there may be a single one."""
         if not self.limits:
             return self
         out = object.__new__(Goals)
@@ -170,7 +170,7 @@ class Goals:
         return out
 
     def keeps_limits(self, values: ArrayLike) -> BoolArray:
-        """Whether each row of values keeps all limits."""
+        """True for each row of values that satisfies all limits."""
         rows = np.asarray(values, dtype=float)
         out = np.ones(rows.shape[:-1], dtype=bool)
         for name, limit in self.limits.items():
@@ -179,7 +179,7 @@ class Goals:
 
     @property
     def is_pareto(self) -> bool:
-        """True if a front is looked for, and no score."""
+        """True if the aim is a Pareto front, not a score."""
         return bool(self.combine == "pareto")
 
     @cached_property
@@ -221,7 +221,7 @@ class Goals:
     def score(self, values: Mapping[str, float] | Sequence[float]) -> float | None:
         """The score of the properties of one graph.
 
-        ``None`` if one is missing, if it does not keep a limit, and for a front.
+        ``None`` if one is missing, if it violates a limit, or in a Pareto search.
         """
         row = self.row(values) if isinstance(values, Mapping) else np.asarray(values, dtype=float)
         if self.is_pareto or np.isnan(row).any() or not self.keeps_limits(row):
@@ -231,7 +231,7 @@ class Goals:
     # -- fronts -------------------------------------------------------------------------------
 
     def front(self, values: ArrayLike) -> BoolArray:
-        """True if each row of values lies on the Pareto front of all rows that keep the limits."""
+        """True for each row of values on the Pareto front of all rows that satisfy the limits."""
         rows = np.asarray(values, dtype=float)
         kept = self.keeps_limits(rows)
         out = np.zeros(len(rows), dtype=bool)
@@ -239,7 +239,7 @@ class Goals:
         return out
 
     def _minimised(self, rows: FloatArray) -> FloatArray:
-        """The columns of properties that are no limits, with signs to be minimised."""
+        """The columns of properties that are not limits, with signs to be minimised."""
         return np.asarray((self.signs * rows)[..., self.targets])
 
     def hypervolume(self, values: ArrayLike, reference: ArrayLike) -> float:
@@ -252,7 +252,7 @@ class Goals:
         """The reference point: as given, or a tenth of their range beyond the front's worst values.
 
         The range is that of all rows of values, so that a front of one point leaves room beside it.
-        Where there are limits, these are named in their places, and play no part.
+        Entries of properties with limits hold those limits and have no effect.
         """
         out = self.row({name: limit.limit for name, limit in self.limits.items()})
         if self.reference is not None:
@@ -267,7 +267,7 @@ class Goals:
         return out
 
     def in_words(self) -> str:
-        """The aim in words, as a sentence without its end."""
+        """The aim in words, without a final full stop."""
         wanted = [
             f"{name} ({goal.in_words()})"
             for name, goal in self.properties.items()

@@ -17,12 +17,12 @@ class RescuedStudy:
     Attributes:
         name: its name; ``None`` if its entry is lost.
         settings: as `StudySettings.from_dict` reads them; ``None`` if its entry is lost.
-        changes: of the settings.
-        trials: by number, each as it was written.
-        lost: numbers of the trials that are not there. Without its entry nobody knows how many
-            trials there were; then these are the gaps.
-        is_complete: whether it is proved that these are all trials, each in its last version. If
-            not, a trial may be there in an earlier version, for instance still pending.
+        changes: changes of the settings.
+        trials: trials by number, each as it was written.
+        lost: numbers of missing trials. If the study's entry is lost, the number of trials is
+            unknown, and these are the gaps between those found.
+        is_complete: whether these are certainly all trials, each in its last version. If
+            not, a trial may be in an earlier version, for instance still pending.
     """
 
     name: str | None
