@@ -320,7 +320,7 @@ class HasState(Rule):
         (NumberedFirst(), r"however its nodes are numbered.*nodes\(\)"),
         (NegativeExcess(), "one number >= 0 for each graph"),
         (Disagree(), "graphs on which they differ"),
-        (WrongRows(), "rows that say what"),
+        (WrongRows(), "rows equivalent to"),
         (CanChange(), "a frozen dataclass"),
         (HasState(3), "attributes most; try @dataclass"),
     ],

@@ -1,6 +1,6 @@
 """Evaluation on anything with ``submit(function, *arguments)`` that returns futures.
 
-Such executors cannot stop a running evaluation: after its time limit it is abandoned, but keeps running.
+Such executors cannot stop a running evaluation: after its time limit it is abandoned but runs on.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ properties into one aim:
 In addition, properties may have a *limit* (`AtMost`, `AtLeast`): graphs that violate it are
 neither best nor on a front, and proposals are weighted by the probability that they satisfy it.
 
-The sum and both means are called *score*; a score is always maximised. Each property is modelled by a
-Gaussian process of its own (`bogrape.propose.joint_criterion` combines the predictions).
+The sum and both means are called *score*; a score is always maximised. Each property is modelled by
+a Gaussian process of its own (`bogrape.propose.joint_criterion` combines the predictions).
 
 >>> goals = Goals({"qed": "maximize", "sa": "minimize"})
 >>> goals.combine, goals.names

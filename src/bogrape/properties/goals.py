@@ -155,7 +155,7 @@ class MaxGaussian(_Bell):
 @final
 @dataclass(frozen=True)
 class Linear(Desirability):
-    """Linear from 0 at ``worst`` to 1 at ``best``, constant beyond; ``best`` may be the smaller one.
+    """Linear from 0 at ``worst`` to 1 at ``best``, constant beyond; ``best`` may be smaller.
 
     >>> Linear(worst=6.0, best=2.0)(np.array([7.0, 5.0, 1.0])).tolist()
     [0.0, 0.25, 1.0]

@@ -102,7 +102,7 @@ class Goals:
             )
         if self.is_pareto and len(names) < 2:
             raise InvalidInputError(
-                f"a Pareto front needs several properties, got only {names[0]!r} beside limits; try "
+                f"a front needs several properties, got only {names[0]!r} beside limits; try "
                 "combine='sum'"
             )
         if self.is_pareto and any(self.goals[i].share != 1.0 for i in self.targets):

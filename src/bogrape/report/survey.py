@@ -225,8 +225,7 @@ class Survey:
         self._need_small(2, "a prediction")
         if self.settings.surrogate is not None:
             raise StudyError(
-                "this is available for the Gaussian process only; the study uses a custom "
-                "surrogate"
+                "this is available for the Gaussian process only; the study uses a custom surrogate"
             )
         return self._fit()
 
