@@ -316,7 +316,7 @@ class HasState(Rule):
     ("rule", "message"),
     [
         (Nothing(), r"holds\(graph\) or excess\(batch\), got neither"),
-        (Raises(), "in the space otherwise, got NetworkXNoCycle"),
+        (Raises(), "rest of the space, got NetworkXNoCycle"),
         (NumberedFirst(), r"however its nodes are numbered.*nodes\(\)"),
         (NegativeExcess(), "one number >= 0 for each graph"),
         (Disagree(), "graphs on which they differ"),
