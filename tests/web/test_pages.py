@@ -319,7 +319,7 @@ def test_several_properties_are_pasted_in_their_order(wishes: tuple[str, Any]) -
     # known values may be repeated but not replaced
     assert send(web, "/studies/one/paste", {"lines": "1 2 3\n0 - 4"}).status_code == 200
     again = send(web, "/studies/one/paste", {"lines": "1 2 5"})
-    assert "trial 1 has strength, cost already" in html.unescape(again.text)
+    assert "trial 1 already has strength, cost" in html.unescape(again.text)
     trials = Study.load(url, "one").trials
     assert [trial.values for trial in trials] == [
         {"strength": 1.5, "cost": 4.0},
