@@ -1,5 +1,5 @@
-"""Bayesian optimisation over graphs: a graph space and a few observations go in, the best next
-graph comes out, with a proof of its quality."""
+"""Bayesian optimisation over graphs: from a graph space and a few observations, propose the best
+next graph, with a proof of its quality."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""``python -m bogrape`` is the ``bogrape`` command."""
+"""Run the ``bogrape`` command with ``python -m bogrape``."""
 
 from .cli import main
 

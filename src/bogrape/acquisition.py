@@ -3,8 +3,8 @@ r"""Acquisition functions on the posterior mean and standard deviation; all are 
 * ``LCB(kappa)``: :math:`\mu - \kappa\sigma` with :math:`\kappa = \sqrt{\beta_t}`. The paper's three
   schedules are ``LCB(1.0)`` (its default), ``LCB(1.96)`` and ``LCB.growing(t)`` with
   :math:`\kappa_t = 3\sqrt{\tfrac12 \log(2(t+1))}`.
-* ``EI()``: minus the expected improvement below the best observed value. It may be too small for a
-  floating-point number, so proposers compare its logarithm, `EI.log`.
+* ``EI()``: minus the expected improvement below the best observed value. It may
+  underflow, so proposers compare its logarithm, `EI.log`.
 
 Any function of ``(mean, std, best)`` can be used (``docs/extending/own-acquisition.md``).
 """
@@ -20,9 +20,9 @@ import numpy as np
 from .arrays import FloatArray
 from .errors import InvalidInputError
 
-_ROUNDING = 1e-9  # of the largest value: steps in the wrong direction that are none
-_SURE = 40.0  # deviations: so much better, the improvement is the gain to the last digit
-_FAR = 100.0  # deviations: so much worse, four terms of a series are exacter than a difference
+_ROUNDING = 1e-9  # relative to the largest value: smaller steps in the wrong direction are ignored
+_SURE = 40.0  # deviations: beyond, the improvement equals the gain to the last digit
+_FAR = 100.0  # deviations: beyond, four terms of a series are more exact than a difference
 
 
 class Acquisition(Protocol):
@@ -41,7 +41,7 @@ class Acquisition(Protocol):
 
 
 def is_monotone(acquisition: Acquisition) -> bool:
-    """True if it declares its value to be smallest at the lowest mean and largest deviation."""
+    """True if it declares that it is smallest at the lowest mean and largest deviation."""
     return getattr(acquisition, "monotone", False) is True
 
 
@@ -49,7 +49,7 @@ def checked_values(
     acquisition: Acquisition, mean: FloatArray, std: FloatArray, best: float
 ) -> FloatArray:
     """Values of a custom acquisition function: one per graph, none NaN or ``-inf``."""
-    with np.errstate(all="ignore"):  # an infinite value is fine, and anything else is found below
+    with np.errstate(all="ignore"):  # infinite values are allowed; anything else is checked below
         found = acquisition(mean, std, best)
     name = name_of(acquisition)
     try:
@@ -76,7 +76,7 @@ def checked_values(
 def check_monotone(
     acquisition: Acquisition, means: FloatArray, stds: FloatArray, best: float
 ) -> None:
-    """Raise if an acquisition that declares itself monotone is not, on the grid of these values."""
+    """Raise if an acquisition declared monotone is not monotone on the grid of these values."""
     mean, std = np.meshgrid(np.unique(means), np.unique(stds), indexing="ij")
     values = checked_values(acquisition, mean.ravel(), std.ravel(), best).reshape(mean.shape)
     finite = np.where(np.isinf(values), np.finfo(float).max / 4, values)
@@ -157,7 +157,7 @@ class EI:
 
     def __call__(self, mean: FloatArray, std: FloatArray, best: float) -> FloatArray:
         gain, u = self._gain(mean, std, best)
-        with np.errstate(over="ignore"):  # where it would, the improvement is the gain
+        with np.errstate(over="ignore"):  # on overflow, the improvement is the gain
             uncertain = np.exp(self.log(mean, std, best))
         certain = (std <= 0) | (u > _SURE)
         return np.asarray(-np.where(certain, np.maximum(gain, 0.0), uncertain))
@@ -165,7 +165,7 @@ class EI:
     def log(self, mean: FloatArray, std: FloatArray, best: float) -> FloatArray:
         """Logarithm of the expected improvement, accurate even where that underflows.
 
-        Minus infinity for a point without uncertainty that is no better.
+        It is minus infinity for a point without uncertainty that is not better.
         """
         gain, u = self._gain(mean, std, best)
         with np.errstate(divide="ignore"):
@@ -176,9 +176,9 @@ class EI:
     def _gain(
         self, mean: FloatArray, std: FloatArray, best: float
     ) -> tuple[FloatArray, FloatArray]:
-        """The improvement of the mean, also in standard deviations."""
+        """The improvement of the mean, and the same in standard deviations."""
         gain = best - self.xi - mean
-        with np.errstate(over="ignore"):  # almost certain points: it is infinite, and that is fine
+        with np.errstate(over="ignore"):  # infinite for almost certain points, as it should be
             return gain, gain / np.where(std > 0, std, 1.0)
 
 

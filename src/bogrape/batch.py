@@ -1,7 +1,7 @@
 """`Batch`: many graphs of one size as stacked arrays, for fast code.
 
 A `Graph` is checked, frozen and convenient; a `Batch` is a few numpy arrays with a leading axis
-over graphs. Counts, rules and the searches work on batches, so that none of them loops over graphs.
+over graphs. Counts, rules and the searches work on batches, so that no code loops over graphs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .graph import Graph
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """B graphs with n nodes each; the caller guarantees the invariants that `Graph` checks."""
+    """B graphs with n nodes each; callers guarantee the invariants that `Graph` checks."""
 
     adjacency: BoolArray  # (B, n, n)
     labels: IntArray  # (B, n)
@@ -76,9 +76,9 @@ class Batch:
     def counts(
         self, n_labels: int, *, pairs: bool, edges: bool = False, deadline: float = math.inf
     ) -> Counts:
-        """The counts the kernels see: of all graphs, or of as many as the deadline allows."""
+        """The counts that kernels use, for all graphs or for as many as the deadline allows."""
         edge_labels = None
-        if edges:  # edges without labels count as labelled 0
+        if edges:  # edges without labels have label 0
             edge_labels = (
                 np.zeros(self.adjacency.shape, dtype=np.int64)
                 if self.edge_labels is None
@@ -105,7 +105,7 @@ class Batch:
         )
 
     def joined(self, *others: Batch) -> Batch:
-        """The graphs of all these batches, which must be of one size and kind."""
+        """The graphs of this and other batches, which must all be of one size and kind."""
         parts = (self, *others)
         edge_labels = [part.edge_labels for part in parts if part.edge_labels is not None]
         return Batch(
@@ -117,7 +117,7 @@ class Batch:
         )
 
     def raw(self, i: int) -> bytes:
-        """The bytes of the i-th graph in its numbering; far cheaper than the graph."""
+        """The bytes of the i-th graph with its numbering of nodes; far cheaper than the graph."""
         parts = [self.adjacency[i], self.labels[i], self.features[i]]
         if self.edge_labels is not None:
             parts.append(self.edge_labels[i])
@@ -135,7 +135,7 @@ class Batch:
 
 
 def _beyond(steps: BoolArray) -> FloatArray:
-    """Number of nodes that no path joins node 0 to."""
+    """Number of nodes that cannot be reached from node 0."""
     n_graphs, n, _ = steps.shape
     weights = steps.astype(np.float32)  # float32 products run through BLAS, and are exact here
     reached = np.zeros((n_graphs, 1, n), dtype=bool)

@@ -18,7 +18,7 @@ from .arrays import BoolArray, IntArray
 from .errors import InvalidGraphError, InvalidInputError
 
 LARGEST = 2**31 - 1  # of a label or an edge label
-MAX_NODES = 1000  # of graphs that come as text, checked before their matrices are made
+MAX_NODES = 1000  # of graphs read from text; checked before matrices are created
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
@@ -75,7 +75,7 @@ def shown(value: object) -> str:
     """The value as text for a message, shortened."""
     try:
         text = repr(value)
-    except Exception:  # of the caller's own class, or an integer of too many digits
+    except Exception:  # a custom class, or an integer of too many digits
         return f"a {type(value).__name__}"
     return text if len(text) <= 200 else text[:199] + "…"
 
@@ -90,7 +90,7 @@ def _frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
 
 
 def _numeric(values: ArrayLike, what: str) -> NDArray[Any]:
-    """A fresh numeric array, or an error that names ``what``; never an array of objects."""
+    """A new numeric array; raises an error that names ``what`` for anything else."""
     try:
         array = np.array(values)
     except (ValueError, TypeError) as error:
@@ -101,7 +101,7 @@ def _numeric(values: ArrayLike, what: str) -> NDArray[Any]:
 
 
 def adjacency_matrix(adjacency: ArrayLike, directed: bool) -> BoolArray:
-    """A square matrix without self-loops, symmetric unless directed."""
+    """Check an adjacency matrix: square, without self-loops, symmetric unless directed."""
     if type(adjacency).__module__.startswith("networkx."):
         raise InvalidGraphError(
             "adjacency must be a matrix, got a networkx graph; use Graph.from_networkx"
@@ -144,7 +144,7 @@ def _not_integers(array: NDArray[Any]) -> BoolArray:
 
 
 def label_vector(labels: ArrayLike | None, n: int) -> IntArray:
-    """One integer per node, all zero when left out."""
+    """Check labels: one integer per node, all zero by default."""
     if labels is None:
         return _frozen(np.zeros(n, dtype=np.int64))
     array = _numeric(labels, "labels")
@@ -160,7 +160,7 @@ def label_vector(labels: ArrayLike | None, n: int) -> IntArray:
 
 
 def feature_matrix(features: ArrayLike | None, n: int) -> BoolArray:
-    """One row per node; no columns when left out."""
+    """Check features: one row per node, no columns by default."""
     if features is None:
         return _frozen(np.zeros((n, 0), dtype=bool))
     array = _numeric(features, "features")
@@ -176,7 +176,7 @@ def feature_matrix(features: ArrayLike | None, n: int) -> BoolArray:
 
 
 def edge_label_matrix(edge_labels: ArrayLike, matrix: BoolArray, directed: bool) -> IntArray:
-    """Integers from 1 on exactly where the adjacency matrix has edges."""
+    """Check edge labels: integers from 1 on edges, 0 elsewhere."""
     array = _numeric(edge_labels, "edge_labels")
     if array.shape != matrix.shape:
         raise InvalidGraphError(

@@ -1,8 +1,8 @@
 """Progress display and Ctrl-C.
 
-A *status line* shows progress. On a terminal it is a bar, in a notebook a line that is updated in
-place, and elsewhere lines through `logging`, if the user has configured it for INFO, or a few lines
-on standard error.
+A *status line* shows progress: a bar on a terminal, a line updated in place in a notebook, and
+elsewhere lines through `logging`, if the user has configured it for INFO, or a few lines on
+standard error.
 
 Pressing *Ctrl-C* during a proof usually means "give me the best graph so far", so the first Ctrl-C
 stops the proof, not the program. A second one within a few seconds interrupts as usual, so a loop
@@ -25,17 +25,17 @@ from typing import Any, Protocol, final
 logger = logging.getLogger("bogrape")
 
 _SECOND = 3.0  # seconds within which a second Ctrl-C is meant for the program
-_last_interrupt = -_SECOND  # when the first one came
+_last_interrupt = -_SECOND  # time of the first one
 
 
 class StatusLine(Protocol):
     """Output for progress."""
 
     def show(self, done: int, text: str) -> None:
-        """Show that ``done`` steps are made, and a few words about the present one."""
+        """Show that ``done`` steps are finished, and a few words about the current one."""
 
     def close(self) -> None:
-        """Show what was held back, and free what is held."""
+        """Show the last pending line, and release resources."""
 
 
 def status_line(
@@ -50,9 +50,9 @@ def status_line(
     """The status line for the current environment.
 
     Args:
-        name: what makes progress.
+        name: name of the task.
         total: number of steps.
-        done: steps made before.
+        done: number of steps already finished.
         show: whether to show anything at all.
         delay: seconds before anything is shown, so that quick work stays silent.
         pause: seconds between two lines where lines cannot be updated in place.
@@ -77,7 +77,7 @@ def in_notebook() -> bool:
 
 @final
 class _Nowhere:
-    """Shows nothing: on request, or in programs without a standard error."""
+    """A status line that shows nothing."""
 
     def show(self, done: int, text: str) -> None:
         pass
@@ -106,9 +106,9 @@ class _Bar:
         self._done = done
 
     def _begin(self) -> Any:
-        from tqdm import tqdm  # late: `import bogrape` need not pay for it
+        from tqdm import tqdm  # late: keeps `import bogrape` quick
 
-        class Bar(tqdm):  # type: ignore[misc]  # it has no types
+        class Bar(tqdm):  # type: ignore[misc]  # it is untyped
             monitor_interval = 0  # no thread of its own: evaluations fork this process
 
         return Bar(total=self._total, initial=self._done, desc=self._name, dynamic_ncols=True)
@@ -172,9 +172,9 @@ class _Lines:
 
 @contextmanager
 def first_interrupt() -> Iterator[Callable[[], bool]]:
-    """A function that tells whether Ctrl-C has been pressed; a second one raises as usual.
+    """A function that returns True once Ctrl-C has been pressed; a second one raises as usual.
 
-    Only the main thread receives signals, and a program with its own handler keeps it.
+    Only the main thread receives signals, and a program's own handler is left in place.
     """
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

@@ -1,4 +1,4 @@
-"""Integer counts of shortest paths and features: everything the kernels see of a graph.
+"""Integer counts of shortest paths and features: all that kernels use of a graph.
 
 Notation (``docs/notation.md``):
 
@@ -38,17 +38,17 @@ _CHUNK_CELLS = 400_000
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts of a batch of B graphs, the input of every kernel.
+    """Counts of a batch of B graphs; the input of every kernel.
 
     S is one more than the longest length that occurs in the batch; beyond it all counts are zero.
     """
 
     sizes: IntArray  # (B,)
     lengths: IntArray  # (B, S): D_s for s = 0..S-1
-    pairs: IntArray | None  # (B, S, L, L): P_sab, or None when not asked for
+    pairs: IntArray | None  # (B, S, L, L): P_sab, or None if not requested
     features: IntArray  # (B, L + F): N_m
     n_labels: int
-    # (B, K + 1, L, L): E_kab, edges without labels at k = 0; or None when not asked for
+    # (B, K + 1, L, L): E_kab, edges without labels at k = 0; or None if not requested
     edges: IntArray | None = None
 
     def __len__(self) -> int:
@@ -61,14 +61,14 @@ class Counts:
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
-        """What has been derived from these counts and will be needed again; it stays here."""
+        """Cache of results derived from these counts; it is not pickled."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: part for name, part in self.__dict__.items() if name != "memo"}
 
     def emptied(self) -> Counts:
-        """Counts of no graph, of the same kind."""
+        """Counts of zero graphs, of the same kind."""
         return self.rows(np.zeros(0, dtype=np.int64))
 
     def rows(self, index: IntArray) -> Counts:
@@ -83,7 +83,7 @@ class Counts:
         )
 
     def with_labels(self, n_labels: int) -> Counts:
-        """The same with ``features`` for exactly ``n_labels`` labels: padded, or cut, in place."""
+        """The same counts with ``features`` padded or cut to exactly ``n_labels`` labels."""
         if n_labels == self.n_labels:
             return self
         shared = min(n_labels, self.n_labels)
@@ -95,11 +95,11 @@ class Counts:
 
     @property
     def n_edge_labels(self) -> int:
-        """The largest edge label of the array; 0 if edges were not counted."""
+        """The largest edge label in the counts; 0 if edges were not counted."""
         return 0 if self.edges is None else int(self.edges.shape[1]) - 1
 
     def padded(self, n_lengths: int, n_labels: int, n_edge_labels: int = 0) -> Counts:
-        """The same with at least this many lengths and labels: zeros where there was nothing."""
+        """The same counts, padded with zeros to at least this many lengths and labels."""
         more = max(0, n_lengths - self.lengths.shape[1])
         labels = max(0, n_labels - self.n_labels)
         edge_labels = 0 if self.edges is None else max(0, n_edge_labels - self.n_edge_labels)
@@ -130,8 +130,8 @@ def count(
     Args:
         graphs: at least one; all directed or all undirected; with equal numbers of features.
         n_labels: L; by default one more than the largest label present.
-        pairs: whether to split the counts by labels (SP and ESP need it; it costs a factor).
-        edges: whether to count edges by their labels, too; those without labels count as 0.
+        pairs: whether to split the counts by labels; needed by SP and ESP, but slower.
+        edges: whether to also count edges by their labels; edges without labels have label 0.
 
     >>> path = Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
     >>> count([path]).lengths.tolist()
@@ -175,7 +175,7 @@ def count(
 
 
 def _edge_labels(graph: Graph) -> IntArray:
-    """Edge labels as a matrix, also where edges have none."""
+    """Edge labels as a matrix; zero if edges have none."""
     return np.zeros_like(graph.adjacency, int) if graph.edge_labels is None else graph.edge_labels
 
 
@@ -230,11 +230,11 @@ def count_batch(
 ) -> Counts:
     """Counts of B graphs of one size, stacked as ``(B, n, n)``, ``(B, n)`` and ``(B, n, F)``.
 
-    With ``edge_labels``, ``(B, n, n)``, edges are counted by their labels, too.
+    With ``edge_labels``, ``(B, n, n)``, edges are also counted by their labels.
 
     This is the hot loop of the package: nothing in it loops over graphs or pairs of nodes. After
-    the deadline (a `time.monotonic` value) the remaining graphs are left out, except for the first
-    few.
+    the deadline (a `time.monotonic` value) the remaining graphs are left out, but the first few
+    are always counted.
     """
     n_graphs, n = labels.shape
     if labels.max(initial=0) >= n_labels:
@@ -291,7 +291,7 @@ def _count_edges(
 def _count_chunk(
     adjacency: BoolArray, labels: IntArray, n_labels: int, pairs: bool
 ) -> tuple[IntArray, IntArray | None]:
-    """``D`` as (B, S) and, when asked for, ``P`` as (B, S, L, L)."""
+    """``D`` as (B, S) and, on request, ``P`` as (B, S, L, L)."""
     n_graphs, n = labels.shape
     reached = list(_within(adjacency))
     totals = [np.bitwise_count(within).sum(axis=(0, 1), dtype=np.int64) for within in reached]
@@ -320,7 +320,7 @@ def distances_batch(adjacency: BoolArray) -> IntArray:
 
 
 def chunks(n_graphs: int, n: int) -> list[slice]:
-    """Parts of a batch of graphs with n nodes that are worked on at a time."""
+    """Slices of a batch of graphs with n nodes, each processed at once."""
     chunk = max(1, _CHUNK_CELLS // (n * n))
     return [slice(start, start + chunk) for start in range(0, n_graphs, chunk)]
 
@@ -345,7 +345,7 @@ def _pack(rows: BoolArray) -> NDArray[np.unsignedinteger]:
 
 
 def _distances(reached: list[NDArray[np.unsignedinteger]], n: int) -> NDArray[np.unsignedinteger]:
-    """Distances ``(B, n, n)`` from the bit sets of `_within`; their number stands for "no path"."""
+    """Distances ``(B, n, n)`` from the bit sets of `_within`; n stands for "no path"."""
     n_words, _, n_graphs = reached[0].shape
     width = n_words * _word(n)[1]  # unpacking whole words and cutting is faster than the reverse
     out = np.full(n_graphs * n * width, len(reached), dtype=np.min_scalar_type(n))
@@ -356,7 +356,7 @@ def _distances(reached: list[NDArray[np.unsignedinteger]], n: int) -> NDArray[np
 
 
 def _within(adjacency: BoolArray) -> Iterator[NDArray[np.unsignedinteger]]:
-    """For s = 0, 1, ... bit sets ``(words, n, B)`` of nodes within s steps, until all stay."""
+    """For s = 0, 1, ... bit sets ``(words, n, B)`` of nodes within s steps, until complete."""
     n_graphs, n, _ = adjacency.shape
     kind, _ = _word(n)
     # steps[v, u, graph] is all ones where u -> v or u = v, so that AND selects row v for u

@@ -1,4 +1,4 @@
-"""A client of a Dask cluster: one that is given, or one for the scheduler at an address."""
+"""Clients of Dask clusters: given ones, or new ones for the scheduler at an address."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _CONNECT_SECONDS = 30.0
 def address_of(cluster: Any, purpose: str) -> str | None:
     """The address that ``dask://host:port`` stands for; ``None`` for a client.
 
-    Raises if the package `distributed` is missing, or what should be an address is none. Connects
-    to nothing.
+    Raises if the package `distributed` is missing or the address is malformed. It does not
+    connect.
     """
     try:
         import distributed  # noqa: F401
@@ -31,7 +31,7 @@ def address_of(cluster: Any, purpose: str) -> str | None:
 
 
 def connected(cluster: Any, purpose: str) -> tuple[Any, bool]:
-    """A client, and whether it was made here, so that it has to be closed here.
+    """A client, and True if it was created here and has to be closed by the caller.
 
     Args:
         cluster: a `distributed.Client`, or ``dask://host:port``.
@@ -42,7 +42,7 @@ def connected(cluster: Any, purpose: str) -> tuple[Any, bool]:
         return cluster, False
     import distributed
 
-    connect: Any = distributed.Client  # has no types
+    connect: Any = distributed.Client  # untyped
     try:
         return connect(f"tcp://{address}", timeout=_CONNECT_SECONDS), True
     except (OSError, TimeoutError, ValueError) as error:

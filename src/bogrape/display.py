@@ -12,12 +12,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-_READABLE = 10.0  # logarithm of a factor that is written out
+_READABLE = 10.0  # largest logarithm of a factor that is written out
 
 _hooks: dict[str, Callable[[Any], Any]] = {}
 
-# Sequences a terminal obeys (ECMA-48): texts to the terminal (title, clipboard, links), then
-# controls (colour, cursor). Whatever else begins with ESC is left without it, which is harmless.
+# Control sequences of terminals (ECMA-48): strings (title, clipboard, links), then controls
+# (colour, cursor). From anything else that begins with ESC, only ESC is removed.
 _TERMINAL = re.compile(
     r"(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
@@ -69,7 +69,7 @@ def register(name: str, hook: Callable[[Any], Any]) -> None:
 
 
 def html(thing: Any) -> str | None:
-    """HTML for a notebook, or ``None``: then it shows the ``repr``."""
+    """HTML for a notebook, or ``None`` to show the ``repr``."""
     return _hooks["html"](thing) if "html" in _hooks else None
 
 

@@ -1,11 +1,11 @@
 """`Domain`: what the graphs of a space stand for, such as molecules or circuits.
 
-A space is a set of graphs, and so is everything that is computed with it. A domain adds what people
-need in order to recognise these graphs: nouns, names of labels, a drawing, a text format. Reports,
-notebooks, the command line and exports ask the domain of a space; without one they speak of graphs,
-nodes and edges.
+Spaces and computations only know graphs. A domain adds what people need to recognise these graphs:
+nouns, names of labels, a drawing, a text format. Reports,
+notebooks, the command line and exports ask the domain of a space; without a domain they
+use the words graph, node and edge.
 
-A domain is found by its *name*: ``molecules``, or, for your own, the place it is imported from, as
+A domain is found by its *name*: ``molecules``, or, for custom domains, the import path
 ``package.module:name``. Stored studies keep this name.
 """
 
@@ -20,7 +20,7 @@ from .errors import InvalidInputError
 from .graph import Graph
 from .import_path import is_import_path, load_object
 
-BUILT_IN = {"molecules": "bogrape.molecules.domain:MOLECULES"}  # loaded when first asked for
+BUILT_IN = {"molecules": "bogrape.molecules.domain:MOLECULES"}  # loaded on first use
 
 
 @final
@@ -54,8 +54,8 @@ class TextFormat:
 
     Args:
         name: for instance ``SMILES``. Study files name the format in lower case.
-        write: the text of a graph. ``graph.label_names`` holds the names of its labels.
-        read: the graph of a text, and of the `GraphSpace` it is read for.
+        write: function that returns the text of a graph, whose ``label_names`` are set.
+        read: function that returns the graph, given its text and the `GraphSpace`.
     """
 
     name: str
@@ -79,14 +79,14 @@ class Domain:
     """The meaning of the graphs of a space. Two domains of the same name are equal.
 
     Args:
-        name: where the domain is imported from, as ``package.module:name``. The domain is known by
-            this name from when it is made.
-        nouns: what its graphs, nodes and edges are called.
-        label_names: the names that labels of nodes may have; a space picks some. Empty: any.
-        edge_label_names: what edges with label 1, 2, ... are called, e.g. ``double bond``.
-        feature_phrases: what features 0, 1, ... say about a node, e.g. ``with 2 hydrogens``.
-        draw: an SVG text of a graph, at a width in pixels.
-        text: how its graphs are written as text.
+        name: where the domain is imported from, as ``package.module:name``. The domain is
+            registered under this name when it is created.
+        nouns: nouns for its graphs, nodes and edges.
+        label_names: allowed names of node labels, of which a space uses some; if empty, any name.
+        edge_label_names: names of edges with label 1, 2, ..., e.g. ``double bond``.
+        feature_phrases: descriptions of nodes with feature 0, 1, ..., e.g. ``with 2 hydrogens``.
+        draw: function that returns an SVG text, given a graph and a width in pixels.
+        text: text format of its graphs.
 
     >>> Domain(name="circuits:CIRCUITS", nouns=Nouns(graph="circuit", graphs="circuits"))
     Domain('circuits:CIRCUITS')
@@ -120,7 +120,7 @@ class Domain:
         return f"Domain({self.name!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Functions stay behind: the copy finds them by name when one of them is called."""
+        """Pickle without functions; the copy looks them up by name when one of them is called."""
         parts = {part: getattr(self, part) for part in _PLAIN}
         text = None if self.text is None else self.text.name
         return _copied, (self.name, parts, self.draw is not None, text)
@@ -131,7 +131,7 @@ _known: dict[str, Domain] = {}
 
 
 def find_domain(name: str) -> Domain:
-    """The domain of a name; the error says in one line what is missing."""
+    """The domain with this name; the error says in one line what is missing."""
     if name not in _known:
         found = load_object(BUILT_IN.get(name, name), "the domain")
         called = found.name if isinstance(found, Domain) else f"a {type(found).__name__}"
@@ -152,7 +152,7 @@ class _Late:
     part: str
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call it; the error says what is missing if the domain cannot be imported here."""
+        """Call the function; the error says what is missing if the domain cannot be imported."""
         return attrgetter(self.part)(find_domain(self.domain))(*arguments)
 
 
@@ -160,7 +160,7 @@ def _copied(name: str, parts: dict[str, Any], draws: bool, text: str | None) -> 
     """A copy from another process: the domain itself if it is known here."""
     if name in _known:
         return _known[name]
-    made = object.__new__(Domain)  # not by `Domain()`, which would make the copy known
+    made = object.__new__(Domain)  # not by `Domain()`, which would register the copy
     read, write = _Late(name, "text.read"), _Late(name, "text.write")
     functions = {
         "draw": _Late(name, "draw") if draws else None,

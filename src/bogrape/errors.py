@@ -1,14 +1,14 @@
-"""Every exception BoGrape raises on purpose.
+"""All exceptions that BoGrape raises on purpose.
 
 ::
 
     BoGrapeError
     ├── InvalidInputError (ValueError)   the input is not as expected; nothing was changed
     │   ├── InvalidGraphError            adjacency, labels, features or edge labels are malformed
-    │   ├── InvalidSpaceError            a graph space or one of its rules makes no sense
+    │   ├── InvalidSpaceError            a graph space or one of its rules is not valid
     │   ├── NotInSpaceError              a graph breaks the rules of the space it is used with
     │   ├── ObservationsError            some observations cannot be used; says which and why
-    │   ├── UnsupportedError             this method does not support this; says which one does
+    │   ├── UnsupportedError             the method does not support this; says which one does
     │   │   └── MissingExtraError (ImportError)  a package is missing; says how to install it
     │   └── StudyError                   a study cannot do this now (told twice, other settings, …)
     │       ├── BudgetSpent              the study has used its budget of trials
@@ -47,7 +47,7 @@ class InvalidGraphError(InvalidInputError):
 
 
 class InvalidSpaceError(InvalidInputError):
-    """A graph space, or one of its rules, makes no sense."""
+    """A graph space, or one of its rules, is not valid."""
 
 
 class NotInSpaceError(InvalidInputError):
@@ -57,7 +57,7 @@ class NotInSpaceError(InvalidInputError):
 class ObservationsError(InvalidInputError):
     """Some of many observations cannot be used; none was recorded.
 
-    ``problems`` holds the position of each bad one, from 0, and what is wrong with it.
+    ``problems`` holds the position of each bad observation, from 0, and its problem.
     """
 
     def __init__(self, problems: Sequence[tuple[int, str]], n_given: int) -> None:
@@ -92,7 +92,7 @@ class BudgetSpent(StudyError):
 
 
 class SettingsDiffer(StudyError):
-    """The study exists with other settings; ``names`` says which differ."""
+    """The study exists with other settings; ``names`` lists those that differ."""
 
     def __init__(self, message: str, names: Sequence[str] = ()) -> None:
         super().__init__(message)
@@ -114,7 +114,7 @@ class InfeasibleSpaceError(BoGrapeError):
 class SearchSpaceExhausted(BoGrapeError):
     """Every graph of the space has been excluded: there is none to propose.
 
-    ``proposals`` holds those of a batch that were found before.
+    ``proposals`` holds those of a batch that had already been found.
     """
 
     proposals: Sequence[Any] = ()
@@ -124,7 +124,7 @@ class SamplingError(BoGrapeError):
     """The sampler found too few graphs of the space within its budget: ``found`` of them.
 
     If a deadline stopped the sampler, ``out_of_time`` is true and ``graphs`` holds the graphs
-    found until then; ``proposals`` holds those of a batch that were found before.
+    found until then; ``proposals`` holds those of a batch that had already been found.
     """
 
     proposals: Sequence[Any] = ()
@@ -135,7 +135,7 @@ class SamplingError(BoGrapeError):
         found: int = 0,
         *,
         out_of_time: bool = False,
-        graphs: Sequence[Any] = (),  # of Graph, which this module is below of
+        graphs: Sequence[Any] = (),  # of Graph, which this module must not import
     ) -> None:
         super().__init__(message)
         self.found = found

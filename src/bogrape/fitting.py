@@ -1,14 +1,14 @@
-r"""Amplitudes and noise of a kernel by maximal likelihood, times a prior where there is one.
+r"""Amplitudes and noise of a kernel by maximum likelihood, or by the product with their prior.
 
-They are fitted by their logarithms, from several starting points; fitted noise has a prior. One
-decomposition serves all of them.
+Their logarithms are optimised from several starting points; fitted noise has a prior. A single
+decomposition serves all steps.
 
 The covariance of the T observations is ``K = alpha K_G + beta Z_F Z_F' + noise I``: the kernel of
 the graphs, which is expensive, and few node features. `Spectrum` finds an orthonormal basis Q in
 which ``K_G`` is diagonal, once, on the cheaper side:
 
 * *weight space*, for kernels that are inner products of d < T numbers: by an orthogonal reduction
-  of the rows ``(z_G, z_F, y)``, in O(T d^2). Directions beyond them see nothing but noise.
+  of the rows ``(z_G, z_F, y)``, in O(T d^2). The other directions contain only noise.
 * *function space* otherwise: by the eigenvectors of ``K_G``, in O(T^3).
 
 Every evaluation then costs about as much as a regression on the node features. With ``b = alpha
@@ -18,13 +18,14 @@ its thin singular value decomposition ``W = P diag(s) O'``,
 .. math:: K = B^{1/2} (I + W W^\top) B^{1/2}, \qquad
     (I + W W^\top)^{-1} = I - P\, \tfrac{s^2}{1+s^2} P^\top .
 
-No inverse is formed and nothing is squared that rounding could spoil.
+No inverse is formed and nothing is squared where this would lose precision.
 
-Observations with noise of their own are multiplied by factors that make all noise equal
-(`noise.evened`). These depend on ``noise``, so then it must be given and cannot be fitted here.
+Observations with known noise are multiplied by factors that make all noise equal
+(`observed_values.evened`). These depend on ``noise``, which must then be given and is not fitted
+here.
 
-What changes the matrix at every step, a kernel with hyperparameters of its own or noise besides
-that of single observations, is fitted in `bogrape.joint_fitting`.
+Fits that change the matrix at every step (hyperparameters of the kernel itself, or noise besides
+known variances) are in `bogrape.joint_fitting`.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ Loss = Callable[[FloatArray], tuple[float, FloatArray]]
 # of the variance of the observations: measurements that are mostly noise are not what this is for
 NOISE_BOUNDS = (1e-6, 0.5)
 NOISE_PRIOR = LogNormal(math.log(1e-3), 2.5)
-HOPELESS = 1e25  # the loss where there is no likelihood
+HOPELESS = 1e25  # the loss if the likelihood is undefined
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +75,7 @@ class Fit:
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """A fit: observations, a kernel, and the given hyperparameters (otherwise ``None``)."""
+    """A fitting problem: observations, a kernel, and known hyperparameters (``None``: to fit)."""
 
     kernel: Kernel
     counts: Counts
@@ -83,13 +84,13 @@ class Problem:
     feature_kernel: bool
     restarts: int
     seed: int
-    start: Mapping[str, float] = field(default_factory=dict)  # values to begin with, too
+    start: Mapping[str, float] = field(default_factory=dict)  # an additional starting point
     own_noise: FloatArray | None = None  # known variances, which add to the noise
 
     def fit(self, kernel: Kernel | None = None) -> Fit:
-        """The amplitudes and the noise of the largest posterior density.
+        """The amplitudes and the noise of largest posterior density.
 
-        Of the kernel itself, or of one like it that has been fitted.
+        They are fitted for the problem's kernel, or for a given kernel that is already fitted.
         """
         kernel = self.kernel if kernel is None else kernel
         if not is_built_in(kernel):
@@ -114,18 +115,18 @@ class Problem:
 
     @property
     def needs_all_at_once(self) -> bool:
-        """True if `bogrape.joint_fitting` must fit it: no decomposition serves several steps."""
+        """True if `bogrape.joint_fitting` is needed: every step needs a new decomposition."""
         noise_differs = self.own_noise is not None and self.known["noise"] is None
         return noise_differs or bool(self.kernel.hyperparameters())
 
     @cached_property
     def free(self) -> list[str]:
-        """Names of the amplitudes and the noise, as far as they are to be fitted."""
+        """Names of the amplitudes and the noise that are to be fitted."""
         return [name for name, value in self.known.items() if value is None]
 
     @cached_property
     def logs(self) -> FloatArray:
-        """Logarithms of their bounds, one row each."""
+        """Logarithms of the bounds of `free`, one row each."""
         bounds = {
             "alpha": self.kernel.amplitude_bounds,
             "beta": FEATURE_AMPLITUDE_BOUNDS,
@@ -140,7 +141,7 @@ class Problem:
 
     @cached_property
     def priors(self) -> Mapping[str, LogNormal]:
-        """The priors there are."""
+        """The priors of amplitudes, noise and hyperparameters, by name."""
         return {**self.kernel.priors(), "noise": NOISE_PRIOR}
 
     def penalty(self, names: Sequence[str]) -> Loss:
@@ -193,8 +194,8 @@ def grid_starts(logs: FloatArray, loss: Loss, problem: Problem) -> list[FloatArr
 class Spectrum:
     """Observations in a basis Q that makes the kernel of the graphs diagonal.
 
-    Build it with `Spectrum.of`. What lies outside the span of Q is the same for every amplitude:
-    the number of directions in which there is only noise, and the length of ``y`` there.
+    Build it with `Spectrum.of`. The part outside the span of Q is the same for every amplitude:
+    the number of directions with only noise, and the norm of ``y`` in them.
     """
 
     eigenvalues: FloatArray  # (r,): the diagonal of Q' K_G Q
@@ -217,7 +218,7 @@ class Spectrum:
         """The spectrum of standardised observations; without ``feature_kernel``, Z_F is empty.
 
         With ``factors``, each observation is multiplied by its own; the likelihood is still that of
-        the observations as they are.
+        the original observations.
         """
         rows = np.ones(len(y)) if factors is None else factors
         n_nodes = counts.features.shape[1]
@@ -228,7 +229,7 @@ class Spectrum:
             return cls._in_weight_space(paths * rows[:, None], nodes, y, log_factors)
         gram = cross_of(kernel, counts, counts) * np.outer(rows, rows)
         eigenvalues, basis = np.linalg.eigh(gram)
-        # K_G has no negative eigenvalues: what there is of them is rounding
+        # K_G has no negative eigenvalues: any are rounding errors
         return cls(
             eigenvalues=np.maximum(eigenvalues, 0.0),
             nodes=basis.T @ nodes,
@@ -286,7 +287,7 @@ class Spectrum:
 
 
 def _different_columns(kernel: GraphKernel, counts: Counts) -> FloatArray:
-    """The coordinates of a linear kernel that the data have, equal ones taken together."""
+    """The coordinates of a linear kernel that occur in the data, with equal ones merged."""
     z = kernel.features(counts)
     if z.ndim == 4 and np.array_equal(z, z.swapaxes(2, 3)):  # undirected: P_sab = P_sba
         first, second = np.triu_indices(z.shape[2])

@@ -36,12 +36,12 @@ from .space import GraphSpace
 from .subset import in_words as used_in_words
 from .subset import representative
 
-STUDY_CLIP = 1e3  # typical distances from the median: what a study takes for a slip
-STUDY_OBSERVATIONS = 1000  # what a study makes its model from, unless it can take all of them
-MOST_COORDINATES = 500  # of the feature vector of a linear kernel, to take all observations
+STUDY_CLIP = 1e3  # typical distances from the median beyond which studies clip values
+STUDY_OBSERVATIONS = 1000  # most observations in a study's model, unless all are cheap
+MOST_COORDINATES = 500  # of a linear kernel's feature vector, up to which all are used
 _LARGEST = float(np.finfo(float).max)
 _TYPICAL_GRAPHS = 100  # random graphs of the space that a kernel is scaled to
-_TYPICAL_NUMBERS = 20_000_000  # in their counts, at most
+_TYPICAL_NUMBERS = 20_000_000  # most numbers in their counts
 _TYPICAL_SECONDS = 2.0  # to draw them
 
 logger = logging.getLogger(__name__)
@@ -51,37 +51,37 @@ class GraphGP:
     """Gaussian process regression on graphs.
 
     Args:
-        kernel: ``"ssp"``, ``"sp"``, ``"essp"``, ``"esp"``, ``"rbf"``, or one of your own
-            (`bogrape.kernels.Kernel`), itself or by the name it was registered under.
+        kernel: ``"ssp"``, ``"sp"``, ``"essp"``, ``"esp"``, ``"rbf"``, or a custom kernel
+            (`bogrape.kernels.Kernel`), given itself or by its registered name.
         noise: noise variance in units of the standardised observations, ``"fit"``, or ``"robust"``:
-            fitted, and observations that all others contradict are set aside (`bogrape.outliers`;
-            `suspicious` names them). All observations share it; variances that are known for
-            single ones are given to `fit`.
-        feature_kernel: whether to add ``beta k_F`` (labels and features of nodes). Not with
-            ``"rbf"``, which compares them by itself.
+            fitted, and observations that all others contradict are discounted (`bogrape.outliers`;
+            `suspicious` names them). All observations share it; pass known variances of
+            single observations to `fit`.
+        feature_kernel: whether to add ``beta k_F`` (labels and features of nodes). Not used with
+            ``"rbf"``, which compares them itself.
         n_labels: number of labels L; by default that of the space, or one more than the largest
-            label in the data. Give it when the space has labels the data may lack.
-        space: the graphs that the observed ones were chosen from, as far as known. The kernel
+            label in the data. Give it if the space has labels that may be missing in the data.
+        space: the space from which the observed graphs were chosen, if known. The kernel
             ``"rbf"`` measures length scales in distances between random graphs of the space (100,
-            or as many as two seconds give), and else between the observed graphs: the model then
-            depends a little on which graphs were observed, apart from their values.
+            or as many as can be drawn in two seconds), otherwise between the observed graphs: the
+            model then depends slightly on the choice of graphs, apart from their values.
         restarts: number of starting points of the fit. The hyperparameters of ``"rbf"`` all have
             priors: two are enough for it.
-        seed: for the random ones among them.
+        seed: seed of the random starting points.
         alpha, beta: fix an amplitude instead of fitting it.
         clip: values farther from the median than this multiple of the typical distance
-            (the median of the distances) are taken for the nearest value that is not so far;
-            `clipped` names them. One value of 1e155 among others near 1 would else make all others
-            look equal. By default every value counts as it is; studies clip at `STUDY_CLIP`.
+            (the median of the distances) are replaced by the nearest value that is not as far;
+            `clipped` lists them. Otherwise one value of 1e155 among others near 1 would make all
+            others look equal. By default nothing is clipped; studies clip at `STUDY_CLIP`.
         cap: values that are worse (larger) than the median by more than this multiple of the
-            typical distance count as that bad and no worse; `capped` names them. Then the model
-            spends its effort on telling good graphs apart, and not bad ones from very bad ones. By
-            default every value counts as it is.
-        most_observations: how many observations to make the model from at most, where the cost
-            grows with their cube: for ESSP, ESP and kernels of your own, and for SP and SSP if the
+            typical distance are replaced by this bound; `capped` lists them. The model then
+            distinguishes good graphs from each other rather than bad ones from very bad ones. By
+            default nothing is capped.
+        most_observations: most observations to use for the model if the cost grows with their
+            cube: for ESSP, ESP and custom kernels, and for SP and SSP if the
             feature vector has more than `MOST_COORDINATES` coordinates. See `bogrape.subset` for
-            which ones, and `used` for the answer. Values are standardised by all. By default all
-            observations are used; studies use `STUDY_OBSERVATIONS`.
+            the selection, and `used` for the result. All values are standardised
+            together. By default all observations are used; studies use `STUDY_OBSERVATIONS`.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class GraphGP:
         cap: float | None = None,
         most_observations: int | None = None,
     ) -> None:
-        # The arguments themselves, by name: what `get_params` tells must be what was given.
+        # The arguments as given, by name, for `get_params`.
         self._given = {name: value for name, value in locals().items() if name != "self"}
         self.kernel = get_kernel(kernel)
         fitted = isinstance(noise, str) and noise in ("fit", "robust")
@@ -161,29 +161,30 @@ class GraphGP:
         to_beat: ArrayLike | None = None,
         start: Mapping[str, float] | None = None,
     ) -> GraphGP:
-        """Fit the hyperparameters by maximal marginal likelihood; returns self.
+        """Fit the hyperparameters by maximum marginal likelihood; returns self.
 
-        Where a hyperparameter has a prior (fitted noise, and all those of ``"rbf"``), the product
-        of likelihood and prior is maximised.
+        For hyperparameters with a prior (fitted noise, and all those of ``"rbf"``), the product of
+        likelihood and prior is maximised.
 
-        The work is a decomposition, in ``O(T d^2)`` for T observations and d coordinates of a
-        linear kernel and else in ``O(T^3)``, and then next to nothing for each of the some hundred
-        hyperparameters tried. A kernel with hyperparameters of its own, such as ``"rbf"``, needs a
-        decomposition for each, but of `bogrape.fitting.MOST_FITTED` observations at most. It
-        depends on the observations, and on the space if there is one, never on the clock.
+        The cost is one decomposition, in ``O(T d^2)`` for T observations and d coordinates of a
+        linear kernel and otherwise in ``O(T^3)``; each of the several hundred sets of
+        hyperparameters tried then costs very little. A kernel with hyperparameters of its own,
+        such as ``"rbf"``, needs a decomposition for each, but of at most
+        `bogrape.joint_fitting.MOST_FITTED` observations. The result depends on the observations,
+        and on the space if there is one, never on the clock.
 
         Args:
             graphs: the observed graphs.
             y: one value per graph.
-            noise: the variance of each value, where the measurement tells it: the square of its
-                standard deviation, in your units. NaN or None where it is unknown. These variances
-                *add* to the noise of the model, which stands for everything else: a value of
-                unknown variance has that noise alone.
-            to_beat: which observations count as best value so far, for EI; by default all. Studies
+            noise: the variance of each value, if known from the measurement: the square of its
+                standard deviation, in your units; NaN or None where unknown. These variances are
+                *added* to the noise of the model, which covers everything else: a value of unknown
+                variance has only that noise.
+            to_beat: observations that may be the best value so far, for EI; by default all. Studies
                 leave out graphs outside their space, which no proposal can replace. With fitted
                 or known noise, the value to beat is the smallest mean of their graphs.
-            start: `hyperparameters` of an earlier fit, for a kernel that has some of its own: the
-                search for better ones begins there, too.
+            start: `hyperparameters` of an earlier fit, used as an additional starting point for
+                kernels with hyperparameters of their own.
         """
         values = checked_observations(graphs, y)
         known_noise = checked_noise(noise, len(values))
@@ -211,7 +212,7 @@ class GraphGP:
             if ((found > 0) == (extra > 0)).all():
                 break
             extra = found
-        else:  # named to the last: the model must be the one that they were set aside in
+        else:  # not settled: fit once more with the last ones, so that the model matches them
             own = told + extra
             self._fit(graphs, values, own if own.any() else None, to_beat, start)
         self._suspicious = tuple(map(int, np.flatnonzero(extra)))
@@ -234,7 +235,7 @@ class GraphGP:
         counts = self._count([graphs[i] for i in used], n_labels)
         y = standard.y[used]
         own_noise = None if own_noise is None else own_noise[used]
-        with threadpool_limits(1):  # threads slow matrices this small by a factor of 5 to 20
+        with threadpool_limits(1):  # threads slow down small matrices by a factor of 5 to 20
             problem = Problem(
                 kernel=self._scaled_kernel(counts),
                 counts=counts,
@@ -273,7 +274,7 @@ class GraphGP:
 
     def _count(self, graphs: Sequence[Graph], n_labels: int | None) -> Counts:
         kernel = self.kernel
-        edges = kernel.edge_labelled or isinstance(kernel, RBF)  # which must say if it reads none
+        edges = kernel.edge_labelled or isinstance(kernel, RBF)  # RBF must know if there are none
         return count(graphs, n_labels, pairs=kernel.labelled, edges=edges)
 
     def _scaled_kernel(self, observed: Counts) -> Kernel:
@@ -296,7 +297,7 @@ class GraphGP:
     def _chosen(
         self, graphs: Sequence[Graph], y: FloatArray, to_beat: BoolArray | None
     ) -> tuple[IntArray, int | None]:
-        """Positions of the observations to make the model from, and the number of labels."""
+        """Positions of the observations used for the model, and the number of labels."""
         most, everything = self.most_observations, np.arange(len(y))
         if most is None or len(y) <= most:
             return everything, self.n_labels
@@ -314,18 +315,18 @@ class GraphGP:
     # -- as an estimator of scikit-learn ----------------------------------------------------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
-        """The arguments it was made with: what ``sklearn.base.clone`` makes another one from."""
+        """The constructor arguments, as ``sklearn.base.clone`` needs them."""
         return {name: self._given[name] for name in signature(GraphGP).parameters}
 
     def set_params(self, **params: Any) -> GraphGP:
-        """Change some of its arguments; returns self, which then has to be fitted again."""
+        """Change some arguments; returns self, which then has to be fitted again."""
         known = list(signature(GraphGP).parameters)
         for name in params:
             if name not in known:
                 raise InvalidInputError(
                     f"GraphGP has no parameter {name!r:.60}; known are {', '.join(known)}"
                 )
-        if params:  # nothing changes where one of them is refused
+        if params:  # nothing changes if one of them is refused
             self.__dict__ = GraphGP(**{**self.get_params(), **params}).__dict__
         return self
 
@@ -365,7 +366,7 @@ class GraphGP:
 
     @property
     def clipped(self) -> tuple[int, ...]:
-        """Positions of the observations that lay too far out to count as they are (``clip``)."""
+        """Positions of the observations whose values were clipped (``clip``)."""
         return self._clipped
 
     @property
@@ -375,19 +376,19 @@ class GraphGP:
 
     @property
     def capped(self) -> tuple[int, ...]:
-        """Positions of the observations that count as less bad than they are (``cap``)."""
+        """Positions of the observations whose values were capped (``cap``)."""
         return self._capped
 
     @property
     def used(self) -> IntArray:
-        """Positions of the observations the model is made from (``most_observations``)."""
+        """Positions of the observations used by the model (``most_observations``)."""
         if self._posterior is None:
             raise FitError("this GraphGP has no data yet; call fit(graphs, y) first")
         return self._used
 
     @property
     def hyperparameters(self) -> dict[str, float]:
-        """Fitted ``alpha``, ``beta`` and ``noise``, and those of a kernel of your own."""
+        """Fitted ``alpha``, ``beta`` and ``noise``, and the kernel's own hyperparameters."""
         model = self.posterior.model
         own = {name: float(getattr(model.kernel, name)) for name in model.kernel.hyperparameters()}
         return {"alpha": model.alpha, "beta": model.beta, "noise": model.noise, **own}
@@ -401,7 +402,7 @@ class GraphGP:
 
     @property
     def uses(self) -> str:
-        """How many of the observations the model is made from, and which, in one sentence."""
+        """One sentence on how many observations the model uses, and which."""
         return used_in_words(len(self.used), self._n_observations)
 
     @property
@@ -442,7 +443,7 @@ class GraphGP:
 def scaled_to_space(kernel: RBF, space: GraphSpace) -> RBF | None:
     """The kernel scaled to random graphs of the space, always the same ones.
 
-    ``None`` if there are hardly any in two seconds.
+    ``None`` if too few can be drawn in two seconds.
     """
     n_numbers = space.n_max * space.n_labels**2
     n_graphs = int(np.clip(_TYPICAL_NUMBERS // n_numbers, 2, _TYPICAL_GRAPHS))
@@ -459,7 +460,7 @@ def scaled_to_space(kernel: RBF, space: GraphSpace) -> RBF | None:
 def in_words(kernel: Kernel, hyperparameters: Mapping[str, float], n_labels: int) -> str:
     """The text of `GraphGP.describe`."""
     own = kernel.hyperparameters()
-    if isinstance(kernel, RBF) and not kernel.scales:  # it compares what it has length scales for
+    if isinstance(kernel, RBF) and not kernel.scales:  # it compares the groups with length scales
         groups = [group for group in kernel.groups if f"length_{group}" in hyperparameters]
         kernel = replace(kernel, scales=tuple((group, 1.0) for group in groups))
     fitted = kernel.with_hyperparameters(

@@ -39,12 +39,12 @@ class Graph:
 
     Args:
         adjacency: square 0/1 matrix with an empty diagonal; symmetric unless ``directed``.
-        labels: one integer ``>= 0`` per node; all zero when left out.
-        features: ``n_nodes`` rows of 0/1 values beyond the label; none when left out.
+        labels: one integer ``>= 0`` per node; all zero by default.
+        features: ``n_nodes`` rows of 0/1 values beyond the label; none by default.
         directed: whether ``adjacency[u, v]`` is an arc from ``u`` to ``v``.
-        edge_labels: matrix of integers, ``>= 1`` exactly where there is an edge; ``None`` for none.
-        label_names: what labels 0, 1, ... are called. Graphs that differ in nothing else are equal,
-            and JSON keeps the names only on request.
+        edge_labels: matrix of integers, ``>= 1`` exactly on edges; ``None`` for no edge labels.
+        label_names: names of labels 0, 1, ... They do not affect equality, and JSON keeps them only
+            on request.
 
     >>> path = Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]], labels=[0, 1, 0])
     >>> path.n_nodes, path.n_edges, path.distances()[0, 2]
@@ -95,7 +95,7 @@ class Graph:
         parts = (self._adjacency, self._labels, self._features, self._directed, self._edge_labels)
         return _rebuild, (*parts, self._label_names, self._domain)
 
-    # -- what it is ---------------------------------------------------------------------------
+    # -- properties ---------------------------------------------------------------------------
 
     @property
     def n_nodes(self) -> int:
@@ -145,7 +145,7 @@ class Graph:
 
     @property
     def domain(self) -> str | None:
-        """The name of the `bogrape.domain.Domain` it was made for, if there is one."""
+        """Name of the `bogrape.domain.Domain` it was made for, if any."""
         return self._domain
 
     @property
@@ -172,7 +172,7 @@ class Graph:
             object.__setattr__(made, slot, getattr(self, slot))
         object.__setattr__(made, "_label_names", names)
         object.__setattr__(made, "_domain", domain)
-        made.__dict__.update(self.__dict__)  # keys and identities, which know no names
+        made.__dict__.update(self.__dict__)  # cached keys, which ignore names
         return made
 
     def edges(self) -> list[tuple[int, int]]:
@@ -222,7 +222,7 @@ class Graph:
         """A text that is equal for two graphs exactly when they are isomorphic.
 
         Labels, features, edge labels and direction must match too. The order of nodes is found by
-        igraph's BLISS, which colours vertices but knows neither arcs nor edge labels; those become
+        igraph's BLISS, which colours vertices but has no arcs and no edge labels; these become
         extra coloured vertices (see ``docs/decisions/001-canonical-key-by-bliss.md``).
         """
         return self._canonical[0]
@@ -249,7 +249,7 @@ class Graph:
 
     @cached_property
     def identities(self) -> dict[object, str]:
-        """Identity where isomorphism does not decide: see `GraphSpace.identity`."""
+        """Cached identities other than isomorphism; see `GraphSpace.identity`."""
         return {}
 
     def permuted(self, order: ArrayLike) -> Graph:
@@ -292,12 +292,12 @@ class Graph:
     def from_networkx(
         cls, graph: Any, *, ignore: Sequence[str] = (), edge_label: str | None = None
     ) -> Graph:
-        """Read a networkx graph; nothing is left out unless you say so.
+        """Read a networkx graph; nothing is left out silently.
 
         Nodes keep their order. Node attribute ``label`` is an integer, ``features`` a sequence of
-        0/1; edge attribute ``label`` an integer ``>= 1``. Each is given for all or for none. Any
-        other attribute of a node or an edge is refused, because the graph could not keep it; only
-        a ``weight`` that is 1 on every edge says nothing and may be there.
+        0/1; edge attribute ``label`` an integer ``>= 1``. Each must be given for all or for none.
+        Any other attribute of a node or an edge is refused, because the graph could not store it;
+        only a ``weight`` that is 1 on every edge is ignored.
 
         Args:
             graph: a networkx ``Graph`` or ``DiGraph``.
@@ -323,7 +323,7 @@ class Graph:
         if self._names:
             out.graph[NAMES] = json.dumps(self._names)
         if self._edge_labels is not None:
-            out.graph["edge_labels"] = True  # tells it from an unlabelled one if there is no edge
+            out.graph["edge_labels"] = True  # marks a labelled graph without edges
         for v in range(self.n_nodes):
             attributes: dict[str, Any] = {"label": int(self._labels[v])}
             if self.n_features:
@@ -392,7 +392,7 @@ def _checked_names(names: Sequence[str] | None, largest: int) -> tuple[str, ...]
 
 
 def _node_codes(graph: Graph) -> list[str]:
-    """One string per node: what an isomorphism must preserve."""
+    """One string per node with everything that an isomorphism must preserve."""
     labels = graph.labels.tolist()
     if not graph.n_features:
         return [str(label) for label in labels]
@@ -400,14 +400,14 @@ def _node_codes(graph: Graph) -> list[str]:
     return [f"{label}/{row}" for label, row in zip(labels, bits, strict=True)]
 
 
-@lru_cache(maxsize=128)  # making them takes as long as all the rest of a canonical key
+@lru_cache(maxsize=128)  # computing them takes as long as the rest of a canonical key
 def _above_diagonal(n: int) -> tuple[NDArray[np.intp], ...]:
     return np.triu_indices(n, 1)
 
 
 def _canonical_order(graph: Graph, codes: list[str]) -> list[int]:
     """Old names of the nodes in canonical order; ``codes`` are those of `_node_codes`."""
-    import igraph  # late: a tenth of a second that `import bogrape` need not pay
+    import igraph  # late: a tenth of a second of `import bogrape`
 
     n = graph.n_nodes
     rank = {code: i for i, code in enumerate(sorted(set(codes)))}
@@ -433,7 +433,7 @@ def _canonical_order(graph: Graph, codes: list[str]) -> list[int]:
                 total += 1
     blown_up = igraph.Graph(n=total, edges=edges)
     blown_up.vs["origin"] = range(total)
-    # Whether the permutation leads from old to new names or back depends on igraph's version;
-    # vertices that carry their old name along do not.
+    # The direction of the permutation depends on igraph's version; vertices that carry their old
+    # name do not.
     canonical = blown_up.permute_vertices(blown_up.canonical_permutation(color=colours))
     return [origin for origin in canonical.vs["origin"] if origin < n]

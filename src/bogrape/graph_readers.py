@@ -1,7 +1,7 @@
-"""Graphs read from networkx and from JSON: what a `Graph` is made of, or why it cannot be read.
+"""Readers of networkx graphs and JSON, which return the parts of a `Graph`.
 
-Nothing is left out in silence: what a `Graph` has no place for is refused. The arrays themselves
-are checked when the graph is made (`bogrape.checks`).
+Nothing is dropped silently: anything that a `Graph` cannot store is refused. The arrays themselves
+are checked when the graph is created (`bogrape.checks`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Fields(NamedTuple):
 
 
 def read_networkx(graph: Any, ignore: Sequence[str], edge_label: str | None) -> Fields:
-    """A networkx graph, as `Graph.from_networkx` explains."""
+    """Read a networkx graph; see `Graph.from_networkx`."""
     import networkx as nx  # late: half the time of `import bogrape`
 
     if not isinstance(graph, nx.Graph):
@@ -71,7 +71,7 @@ def _all_or_none(values: list[Any], what: str) -> list[Any] | None:
 
 
 def _read_names(text: object) -> dict[str, Any]:
-    """The names that `to_networkx` wrote."""
+    """Read the names that `to_networkx` wrote."""
     try:
         names = json.loads(text)  # type: ignore[arg-type]
     except (ValueError, TypeError, RecursionError):

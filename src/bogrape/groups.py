@@ -1,4 +1,4 @@
-r"""Groups of counts, and how far apart two graphs are in each: what the kernel ``"rbf"`` compares.
+r"""Groups of counts, and distances between graphs in each group, for the kernel ``"rbf"``.
 
 With :math:`P_{sab}`, :math:`N_m`, :math:`E_{kab}` and n as in `bogrape.counts`:
 
@@ -11,12 +11,12 @@ With :math:`P_{sab}`, :math:`N_m`, :math:`E_{kab}` and n as in `bogrape.counts`:
 ``edge_labels``  :math:`E / n^2`: edges by their labels and those of their ends
 ===============  ===================================================================================
 
-In connected graphs with given labels, ``J`` is given and pairs farther apart than s are the others
-of those within s. Counted this way, all counts are zero from the longest path on, so that nothing
-depends on how long the paths of other graphs are. Pairs without a path belong to no group.
+In connected graphs with given labels, ``J`` is constant, and pairs farther apart than s are the
+complement of those within s. Counted this way, all counts are zero from the longest path on, so
+that nothing depends on the lengths of paths in other graphs. Pairs without a path are in no group.
 
-All of it is linear in the counts: `path_layers` is the map. Distances are computed from whole
-numbers, so that those between graphs of one size are exact and none depends on the batch.
+All of it is linear in the counts: `path_layers` is the map. Distances are computed from
+integers, so that those between graphs of one size are exact and none depends on the batch.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .arrays import FloatArray, IntArray
 from .counts import Counts
 from .errors import InvalidInputError
 
-N_NEAR = 4  # lengths s = 0, 1, 2, 3 have a group each
+N_NEAR = 4  # lengths s = 0, 1, 2, 3 have one group each
 PATH_GROUPS = ("labels", *(f"within_{s}" for s in range(1, N_NEAR)), "farther")
 GROUPS = (*PATH_GROUPS, "features", "edge_labels")
 
@@ -94,7 +94,7 @@ def _within(pairs: IntArray) -> IntArray:
 
 
 def _path_counts(within: IntArray, group: str) -> IntArray:
-    """The same for a group of paths, from pairs within s = 0, 1, ... steps, (B, S, L, L)."""
+    """The counts of a group of paths, from pairs within s = 0, 1, ... steps, (B, S, L, L)."""
     n_lengths = within.shape[1]
     if group != "farther":
         return within[:, min(PATH_GROUPS.index(group), n_lengths - 1)]
@@ -103,14 +103,14 @@ def _path_counts(within: IntArray, group: str) -> IntArray:
 
 
 def squared_distances(left: Counts, right: Counts, groups: Iterable[str]) -> dict[str, FloatArray]:
-    """For each group the squared distances of all graphs on the left from all on the right."""
+    """Squared distances between all graphs on the left and all on the right, by group."""
     groups = tuple(groups)
-    # as many labels; of lengths only those are compared that both have: beyond, one side is zero
+    # pad labels; only lengths that both sides have are compared: beyond, one side is zero
     n_labels = max(left.n_labels, right.n_labels)
     n_edge_labels = max(left.n_edge_labels, right.n_edge_labels)
     left, right = (part.padded(0, n_labels, n_edge_labels) for part in (left, right))
     missing = [group for group in groups if group not in right.memo]
-    right.memo.update(_rows(right, missing))  # searches compare with the same graphs all the time
+    right.memo.update(_rows(right, missing))  # searches compare with the same graphs repeatedly
     ours = _rows(left, groups)
     return {
         group: _squares(
@@ -129,11 +129,11 @@ def _rows(counts: Counts, groups: Iterable[str]) -> dict[str, _Rows]:
 
 
 def _squares(a: _Rows, n_a: IntArray, b: _Rows, n_b: IntArray) -> FloatArray:
-    """``|a / n_a - b / n_b|^2``; the shorter rows go on with zeros."""
+    """``|a / n_a - b / n_b|^2``; shorter rows are padded with zeros."""
     (first, of_first), (second, of_second) = a, b
     of_first = of_first[:, None]
     width = min(first.shape[1], second.shape[1])
-    # exact: whole numbers far below 2^53, in whatever order they are added
+    # exact in any order of summation: integers far below 2^53
     twice = first[:, :width] @ second[:, :width].T
     twice *= -2.0
     u, w = n_a.astype(float)[:, None], n_b.astype(float)
@@ -149,8 +149,8 @@ def _squares(a: _Rows, n_a: IntArray, b: _Rows, n_b: IntArray) -> FloatArray:
 def typical_squares(counts: Counts) -> dict[str, float]:
     """The mean squared distance of two of these graphs, in each of their groups.
 
-    Where hardly any two differ, it is at least the square of the smallest change there is: one
-    more pair of nodes, or one more node with a feature.
+    It is at least the square of the smallest possible change (one more pair of nodes, or one more
+    node with a feature), in case hardly any graphs differ.
     """
     out = {}
     for group, rows in group_counts(counts, groups_of(counts)).items():

@@ -1,4 +1,4 @@
-"""Objects that are known by where they are imported from: ``package.module:name``."""
+"""Objects identified by their import path: ``package.module:name``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_import_path(text: object) -> bool:
 
 
 def running_script() -> str:
-    """The script or session that runs, by a name that other machines know."""
+    """Description of the running script or session, valid on other machines."""
     file = getattr(sys.modules["__main__"], "__file__", None)
     return (
         "a notebook or an interactive session" if file is None else f"the script {Path(file).name}"
@@ -37,14 +37,14 @@ def load_object(path: str, what: str) -> Any:
     module, _, name = path.partition(":")
     try:
         found: Any = import_module(module)
-    except BoGrapeError:  # such as MissingExtraError, which says it best
+    except BoGrapeError:  # such as MissingExtraError, whose message is better
         raise
     except ModuleNotFoundError as error:
         raise InvalidInputError(
             f"{what} {path!r:.100} cannot be loaded: there is no module {error.name!r}; run where "
             "Python can import it, for instance with its folder in PYTHONPATH"
         ) from None
-    except Exception as error:  # whatever a module of the user raises
+    except Exception as error:  # a user's module may raise anything
         raise InvalidInputError(
             f"{what} {path!r:.100} cannot be loaded: importing {module!r} raised "
             f"{type(error).__name__}: {str(error)[:200]}"

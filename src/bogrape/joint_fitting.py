@@ -1,10 +1,10 @@
-"""Hyperparameters of a kernel's own, fitted together with amplitudes and noise.
+"""Joint fit of a kernel's own hyperparameters with amplitudes and noise.
 
-They change the matrix of the kernel at every step, in ``O(T^3)``, so they are fitted to no more
-than `MOST_FITTED` observations; with more, amplitudes and noise are then fitted to all of them. So
-is noise beside that of single observations; with more, only amplitudes are then fitted to all.
-Those that the kernel offers a prior for have the largest posterior density, the others are the most
-likely ones in their range.
+They change the kernel matrix at every step, in ``O(T^3)``, so they are fitted to at most
+`MOST_FITTED` observations; if there are more, amplitudes and noise are then fitted to all of them.
+The same holds for noise besides known variances, but then only amplitudes are fitted to all.
+Hyperparameters with a prior maximise the posterior density, the others the likelihood in their
+range.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from .subset import representative
 
 Matrices = Callable[[Kernel], tuple[FloatArray, Mapping[str, FloatArray] | None]]
 
-MOST_FITTED = 300  # observations that hyperparameters of a kernel's own are fitted to
+MOST_FITTED = 300  # most observations to fit a kernel's own hyperparameters to
 _RANDOM_EACH = 8  # random points tried for each starting point
 _STEP = 1e-5  # of finite differences, in logarithms
 
 
 def fit_jointly(problem: Problem) -> Fit:
-    """The kernel's hyperparameters, if any, amplitudes and noise of the largest density."""
+    """The kernel's hyperparameters, if any, amplitudes and noise of largest posterior density."""
     joint = _to_some(problem)
     if len(problem.y) > MOST_FITTED:
         if problem.own_noise is not None:
@@ -51,7 +51,7 @@ def _to_some(problem: Problem) -> Fit:
     own_noise = np.zeros(len(y)) if problem.own_noise is None else problem.own_noise[some]
     own, n_free = list(kernel.hyperparameters()), len(free)
     if not is_built_in(kernel):
-        check_gram(kernel, counts)  # before its values at many other points say less clearly why
+        check_gram(kernel, counts)  # check it first, for a clearer error than during the fit
     own_logs = np.log([kernel.hyperparameters()[n] for n in own]).reshape(-1, 2)
     logs = np.concatenate([problem.logs, own_logs])
     nodes = np.zeros((len(y), 0))
@@ -66,7 +66,7 @@ def _to_some(problem: Problem) -> Fit:
         return kernel.with_hyperparameters(dict(zip(own, values, strict=True)))
 
     def likelihood(theta: FloatArray) -> tuple[float, FloatArray]:
-        """Value and derivatives, without those by the kernel's own if it offers no gradients."""
+        """Value and derivatives; without gradients, none by the kernel's own hyperparameters."""
         values = problem.values_at(theta[:n_free])
         gram, gradients = matrices(at(theta))
         alpha, beta, noise = values["alpha"], values["beta"], values["noise"]
@@ -100,7 +100,7 @@ def _to_some(problem: Problem) -> Fit:
 
 
 def _matrices(kernel: Kernel, counts: Counts) -> Matrices:
-    """Kernel matrix and gradients at other hyperparameters; what these share is computed once."""
+    """Function for kernel matrix and gradients; shared parts are computed once."""
     if not isinstance(kernel, RBF):
         return lambda here: (
             checked_cross(here, counts, counts),
@@ -117,9 +117,9 @@ def _matrices(kernel: Kernel, counts: Counts) -> Matrices:
 
 
 def _starts(problem: Problem, own: Sequence[str], logs: FloatArray, loss: Loss) -> list[FloatArray]:
-    """The usual values, those of the last fit, and good ones among random points.
+    """Starting points: default values, those of the last fit, and the best of random points.
 
-    Where all that is fitted has a prior, the first two are enough.
+    If everything to fit has a prior, the first two are enough.
     """
     names = [*problem.free, *own]
     usual = {name: prior.mean for name, prior in problem.priors.items()}
@@ -148,7 +148,7 @@ def log_likelihood(
 def likelihood_of(
     covariance: FloatArray, derivatives: Sequence[FloatArray], y: FloatArray
 ) -> tuple[float, FloatArray]:
-    """The log marginal likelihood of a covariance, and its derivatives along those of it."""
+    """The log marginal likelihood of a covariance, and its derivatives by the parameters."""
     from scipy.linalg import cho_solve
 
     factor = cholesky(covariance)

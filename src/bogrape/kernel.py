@@ -1,4 +1,4 @@
-"""`Kernel`: what a Gaussian process over graphs asks of a kernel."""
+"""`Kernel`: the interface of kernels for Gaussian processes over graphs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .counts import Counts
 
 @dataclass(frozen=True)
 class LogNormal:
-    """A prior of a positive number: its logarithm is normal with this mean and deviation."""
+    """Log-normal prior: the logarithm has this mean and standard deviation."""
 
     mean: float
     deviation: float
@@ -26,7 +26,7 @@ class BoxBounds:
 
     Attributes:
         lowest, largest: one row per box, one column per graph that values are taken with.
-        diagonal: for each box, a number that no value of a graph with itself exceeds.
+        diagonal: for each box, an upper bound on the value of a graph with itself.
     """
 
     lowest: FloatArray
@@ -35,19 +35,19 @@ class BoxBounds:
 
 
 class Kernel(ABC):
-    """A positive semidefinite function of the counts of two graphs; derive from it for your own.
+    """A positive semidefinite function of the counts of two graphs; base class of custom kernels.
 
-    The Gaussian process multiplies it by an amplitude, adds the feature kernel unless told not to,
-    and fits amplitudes, noise and the hyperparameters of the kernel by maximal likelihood.
+    The Gaussian process multiplies it by an amplitude, adds the feature kernel unless disabled, and
+    fits amplitudes, noise and the hyperparameters of the kernel by maximum likelihood.
 
     Attributes:
-        name: what messages and reports call it.
-        labelled: whether it reads ``Counts.pairs``, path counts split by labels. Values of a kernel
-            that does not depend on ``lengths``, ``features`` and ``sizes`` alone, which far larger
-            spaces can be proved with.
-        edge_labelled: whether it reads ``Counts.edges``, edges by their labels; no by default.
-        includes_features: whether it compares labels and features of nodes by itself, so that no
-            feature kernel is added; no by default.
+        name: its name in messages and reports.
+        labelled: whether it reads ``Counts.pairs``, path counts split by labels. A kernel that
+            does not depends only on ``lengths``, ``features`` and ``sizes``, which allows proofs
+            in far larger spaces.
+        edge_labelled: whether it reads ``Counts.edges``, edges by their labels; False by default.
+        includes_features: whether it compares labels and features of nodes itself, so that no
+            feature kernel is added; False by default.
         amplitude_bounds: range of the fitted amplitude, for standardised observations.
     """
 
@@ -63,10 +63,10 @@ class Kernel(ABC):
 
     @abstractmethod
     def cross(self, left: Counts, right: Counts) -> FloatArray:
-        """Matrix of kernel values, one row per graph on the left, one column per right one.
+        """Matrix of kernel values, one row per left graph, one column per right graph.
 
-        The two batches may have different numbers of lengths and labels, and what one of them lacks
-        is zero there: see `aligned`.
+        The two batches may have different numbers of lengths and labels; missing entries
+        count as zero: see `aligned`.
         """
 
     @abstractmethod
@@ -76,7 +76,7 @@ class Kernel(ABC):
     def hyperparameters(self) -> Mapping[str, tuple[float, float]]:
         """Names of its own positive hyperparameters, and the range to fit each in; none by default.
 
-        The present value of a hyperparameter is the attribute of its name.
+        The current value of a hyperparameter is the attribute of that name.
         """
         return {}
 
@@ -99,18 +99,18 @@ class Kernel(ABC):
     def priors(self) -> Mapping[str, LogNormal]:
         """Priors of its hyperparameters and of its amplitude ``alpha``; none by default.
 
-        Without a prior, a hyperparameter is fitted by maximal likelihood.
+        Without a prior, a hyperparameter is fitted by maximum likelihood.
         """
         return {}
 
     def in_words(self, n_labels: int) -> list[str]:  # noqa: ARG002
-        """Sentences about what matters to it, given the number of labels of nodes."""
+        """Sentences on what matters most to the kernel, given the number of node labels."""
         return [f"The kernel is {self.name}."]
 
     def largest(self) -> float | None:
-        """A number that `diagonal` never exceeds, for any graph; ``None`` if there is none to tell.
+        """Upper bound on `diagonal` for all graphs; ``None`` if it is unknown.
 
-        With it, proposals have a finite bound also in spaces too large for a proof.
+        With it, proposals have a finite bound even in spaces too large for a proof.
         """
         return None
 

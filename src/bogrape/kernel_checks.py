@@ -1,7 +1,7 @@
-"""Checks of kernels of your own, made where their values are used.
+"""Checks of custom kernels, made where their values are used.
 
-A matrix that is not symmetric or not positive semidefinite would not fail by itself: a Cholesky
-factor reads one triangle, and a variance below zero would be taken for certainty.
+A matrix that is not symmetric or not positive semidefinite would not cause an error: a Cholesky
+factor reads one triangle, and a negative variance would be read as certainty.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from .counts import Counts
 from .errors import InvalidInputError
 from .kernel import BoxBounds, Kernel
 
-_ROUNDING = 1e-8  # of the largest value: what sums of floats may be off by
-_LOST_VARIANCE = 1e-4  # of the prior variance: what rounding may take from a posterior variance
+_ROUNDING = 1e-8  # tolerance for sums of floats, relative to the largest value
+_LOST_VARIANCE = 1e-4  # tolerance for rounding of a posterior variance, relative to the prior
 
 
 def checked_cross(kernel: Kernel, left: Counts, right: Counts) -> FloatArray:
@@ -77,7 +77,7 @@ def check_gram(kernel: Kernel, counts: Counts) -> None:
 
 
 def checked_box_bounds(kernel: Kernel, low: Counts, high: Counts, observed: Counts) -> BoxBounds:
-    """``kernel.box_bounds``, of the right shapes, finite, and none below the other."""
+    """``kernel.box_bounds``, of the right shapes, finite, and in the right order."""
     found = kernel.box_bounds(low, high, observed)
     if not isinstance(found, BoxBounds):
         raise _error(kernel, "box_bounds", "BoxBounds, as for other boxes", type(found).__name__)
@@ -100,7 +100,7 @@ def checked_box_bounds(kernel: Kernel, low: Counts, high: Counts, observed: Coun
 def refuse_false_boxes(
     kernel: Kernel, counts: Counts, low: Counts, high: Counts, observed: Counts
 ) -> None:
-    """Raise if a graph, one in each box, has values that its box is said not to have."""
+    """Raise if the values of a graph, one per box, violate the bounds of its box."""
     bounds = checked_box_bounds(kernel, low, high, observed)
     values, own = checked_cross(kernel, counts, observed), checked_diagonal(kernel, counts)
     room = _ROUNDING * max(float(np.abs(values).max(initial=0.0)), float(own.max(initial=0.0)))
@@ -112,7 +112,7 @@ def refuse_false_boxes(
             "box_bounds",
             "bounds on the values of all graphs of a box",
             f"{bounds.lowest[b, i]:.6g} to {bounds.largest[b, i]:.6g} where a graph has "
-            f"{values[b, i]:.6g}; fix it, or remove it and do without such proofs",
+            f"{values[b, i]:.6g}; fix it, or remove box_bounds, which disables these proofs",
         )
     if (own > bounds.diagonal + room).any():
         b = int(np.argmax(own - bounds.diagonal))

@@ -15,9 +15,9 @@ The paper's :math:`\sigma_k^2` of the exponential kernels is not identifiable be
 
 The fifth kernel, ``"rbf"``, has a module of its own, `bogrape.rbf`.
 
-A kernel of your own derives from `Kernel` (``docs/extending/own-kernel.md``). What a specialised
-method can do with a kernel depends on what the kernel *is*, so it asks `is_published` or
-`is_linear`, never for attributes that another kernel may happen to have.
+A custom kernel derives from `Kernel` (``docs/extending/own-kernel.md``). Specialised methods depend
+on the type of the kernel, so they test `is_published` or `is_linear`, never attributes that
+another kernel may happen to have.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ import numpy as np
 
 from .arrays import FloatArray, IntArray
 from .counts import Counts
-from .counts import aligned as aligned  # for kernels of your own
+from .counts import aligned as aligned  # for custom kernels
 from .errors import InvalidInputError
 from .kernel import Kernel as Kernel
 from .kernel import LogNormal as LogNormal
@@ -78,7 +78,7 @@ class GraphKernel(Kernel):
         return np.asarray(np.exp(linear) if self.exponential else linear)
 
     def largest(self) -> float:
-        """At most ``n^2`` pairs are counted, so the linear kernels are at most 1."""
+        """Upper bound: at most ``n^2`` pairs are counted, so the linear kernels are at most 1."""
         return math.e if self.exponential else 1.0
 
 
@@ -99,7 +99,7 @@ _OWN: dict[str, Kernel] = {}
 
 
 def is_published(kernel: Kernel) -> TypeGuard[GraphKernel]:
-    """True if it is one of the paper's four, about which methods know more than a `Kernel` says."""
+    """True if it is one of the paper's four kernels, for which specialised methods exist."""
     return type(kernel) is GraphKernel
 
 
@@ -126,10 +126,10 @@ def diagonal_of(kernel: Kernel, counts: Counts) -> FloatArray:
 
 
 def register_kernel(kernel: Kernel) -> Kernel:
-    """Let a kernel of your own be chosen by its name, too; returns the kernel.
+    """Register a custom kernel so that it can be chosen by name; returns the kernel.
 
     Registering another kernel under the same name replaces the first one. The names of the
-    package's kernels are taken.
+    package's kernels are reserved.
     """
     checked = _checked(kernel)
     if checked.name.lower() in _BUILT_IN:
@@ -142,7 +142,7 @@ def register_kernel(kernel: Kernel) -> Kernel:
 
 
 def get_kernel(kernel: str | Kernel) -> Kernel:
-    """The kernel of that name, or a kernel itself; an error lists the valid names.
+    """The kernel with this name, or the given kernel; the error lists the valid names.
 
     >>> get_kernel("essp").name
     'essp'
@@ -159,7 +159,7 @@ def get_kernel(kernel: str | Kernel) -> Kernel:
 
 
 def _checked(kernel: object) -> Kernel:
-    """The kernel, if it has all that is asked for before any counts are seen."""
+    """Return the kernel if its class and attributes are valid."""
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise InvalidInputError(
             f"expected an instance of a kernel, got the class {kernel.__name__}; try "
@@ -228,10 +228,10 @@ def feature_diagonal(counts: Counts, n_features: int) -> FloatArray:
 
 
 def _inner(left: IntArray, right: IntArray) -> FloatArray:
-    """Inner products over the coordinates both batches have; what one lacks is zero there.
+    """Inner products over the coordinates of both batches; missing coordinates count as zero.
 
-    Whole numbers far below 2^53, so the products are exact whatever the order of summation: the
-    kernel of two graphs does not depend on the batches they came in, to the last bit.
+    Integers far below 2^53, so the products are exact in any order of summation: the kernel of two
+    graphs does not depend on their batches, to the last bit.
     """
     common = tuple(slice(min(a, b)) for a, b in zip(left.shape[1:], right.shape[1:], strict=True))
     a = left[(slice(None), *common)].reshape(len(left), -1)

@@ -1,4 +1,4 @@
-r"""Laplace's approximation for outcomes of two kinds: the mode, and the evidence with its slopes.
+r"""Laplace's approximation for binary outcomes: the mode, and the evidence with its slopes.
 
 The latent values are ``f = m + g``, with g Gaussian of covariance K, and the probability of success
 is :math:`1 / (1 + e^{-f})`. Algorithms 3.1 and 5.1 of Rasmussen and Williams (2006), with a mean.
@@ -25,9 +25,9 @@ class Mode:
     """The most probable latent values of some outcomes.
 
     Attributes:
-        above: how far they are from the mean, ``f - m``.
-        slopes: of the log likelihood there.
-        curvatures: of the log likelihood there, negative.
+        above: their differences from the mean, ``f - m``.
+        slopes: derivatives of the log likelihood there.
+        curvatures: second derivatives of the log likelihood there, all negative.
         log_evidence: Laplace's approximation of the log probability of the outcomes.
         factor: lower Cholesky factor of ``I + W^1/2 K W^1/2``.
     """
@@ -40,7 +40,7 @@ class Mode:
 
     @classmethod
     def of(cls, covariance: FloatArray, outcomes: BoolArray, mean: float) -> Mode:
-        """By Newton's method (Rasmussen and Williams, 2006, algorithm 3.1), steps halved if long.
+        """Find the mode by Newton's method, with steps halved if needed (algorithm 3.1).
 
         The log posterior is ``log p(y | m + K a) - a' K a / 2``, which is concave in a.
         """

@@ -1,4 +1,4 @@
-r"""Each observation as its Gaussian process would predict it from all the others.
+r"""Leave-one-out predictions of a Gaussian process for its own observations.
 
 Leave-one-out predictions at fixed hyperparameters have a closed form (Rasmussen and Williams, 2006,
 eqs. 5.10 to 5.12). With ``K`` the covariance of the observations ``y``, noise included,
@@ -22,22 +22,22 @@ from .observed_values import evened, standardise
 from .posterior import FittedModel, WeightPosterior
 
 _INTERVAL = 1.96  # standard deviations on either side that hold 95 % of a normal distribution
-_CHANCE = 0.01  # how often luck alone may look like knowledge, or like bad calibration
-_HONEST = 0.85  # share inside the 95 % intervals below which they are called too narrow
+_CHANCE = 0.01  # significance level of the tests for knowledge and calibration
+_HONEST = 0.85  # share inside the 95 % intervals below which they count as too narrow
 _ROUNDING = 1e-12  # in standardised units
-FEWEST = 5  # observations below which nothing is said
+FEWEST = 5  # observations needed for any statement
 
 
 @final
 class Inverse:
     r"""The inverse covariance of the observations of a fitted model, noise included.
 
-    By the eigenvectors of the T×T matrix or, where a linear kernel has d < T coordinates, by those
-    d of them that are not zero, of which the rows of ``z = U diag(s) V'`` tell,
+    By the eigenvectors of the T×T matrix or, where a linear kernel has d < T coordinates, by the
+    d nonzero ones, from the decomposition ``z = U diag(s) V'`` of the rows,
 
     .. math:: K^{-1} = \tfrac1v \bigl(I - U\, \tfrac{s^2}{s^2+v}\, U^\top\bigr) ,
 
-    in memory that grows with T and not with its square.
+    in memory proportional to T, not to its square.
     """
 
     def __init__(self, model: FittedModel) -> None:
@@ -73,8 +73,8 @@ class LeaveOneOut:
     """Predictions of each observation from all others, noise included.
 
     Kept in standardised units, in which nothing overflows; ``observed``, ``mean``, ``std`` and the
-    errors are in the user's. An observation that the model sees clipped or capped
-    appears so here too.
+    errors are in the user's. Values that the model clips or caps are clipped or
+    capped here too.
     """
 
     y: FloatArray
@@ -86,7 +86,7 @@ class LeaveOneOut:
 
     @classmethod
     def of(cls, inverse: Inverse, sign: float = 1.0) -> LeaveOneOut:
-        """The closed form; the sign turns values to be minimised into the user's."""
+        """Predictions by the closed form; the sign turns values to be minimised into the user's."""
         model = inverse.model
         diagonal = inverse.diagonal
         mu = model.y - (inverse @ model.y) / diagonal
@@ -164,7 +164,7 @@ class LeaveOneOut:
 
     @property
     def density(self) -> float:
-        """Mean log predictive density; the larger the better."""
+        """Mean log predictive density; larger is better."""
         logs = -np.log(self.sigma) - 0.5 * math.log(2 * math.pi) - 0.5 * self._z**2
         return float(np.mean(logs)) - math.log(self.scale)
 
@@ -188,9 +188,9 @@ class LeaveOneOut:
 
     @property
     def knows_something(self) -> bool:
-        """True if predictions beat the mean, by more than chance explains.
+        """True if predictions are significantly better than the mean.
 
-        They do if their squared error is smaller than that of the mean, and if their correlation
+        They are if their squared error is smaller than that of the mean, and if their correlation
         with the observed values is positive by a one-sided t-test.
         """
         n, r = len(self.mu), self.correlation
@@ -204,7 +204,7 @@ class LeaveOneOut:
 
     @property
     def too_narrow(self) -> bool:
-        """True if fewer observations lie inside their 95 % intervals than chance explains."""
+        """True if too few observations lie inside their 95 % intervals to be due to chance."""
         from scipy.special import bdtr
 
         n = len(self.mu)

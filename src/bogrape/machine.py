@@ -1,7 +1,7 @@
 """Resources of workers: the cores, and a share of a modest amount of memory.
 
-A proof that runs out of memory should cost the proof, and never the machine or the process that
-asked for it.
+A proof that runs out of memory should fail without affecting the machine or the process that
+started it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 _ALL_BYTES = 1_600_000_000  # for all workers together, up to three of them
 _LEAST_BYTES = 500_000_000  # for each, however many there are
-_SOLVER_SHARE = 0.75  # of that: the solver stops there by itself, with what it has proved
+_SOLVER_SHARE = 0.75  # share of that at which the solver stops by itself, with what it has proved
 
 
 def n_cores() -> int:
@@ -23,7 +23,7 @@ def n_cores() -> int:
 
 
 def limit_memory() -> None:
-    """Refuse this process more than its share (on Linux): it then fails alone, and early."""
+    """Limit this process's memory to its share (on Linux), so that it fails alone, and early."""
     try:
         import resource
 
@@ -37,7 +37,7 @@ def limit_memory() -> None:
 
 
 def solver_megabytes() -> int:
-    """The limit a solver is told to keep."""
+    """Memory limit given to a solver."""
     return int(_SOLVER_SHARE * most_bytes() / 1e6)
 
 

@@ -5,15 +5,15 @@ Everything the package computes from observations it computes from the standardi
 the objective may be measured in any unit and from any zero. That is as exact as floating point
 allows: values are scaled by a power of two first (nothing overflows, nothing is rounded), then
 taken relative to one of them (which loses nothing where they lie close together, far from zero),
-and averaged by `math.fsum`. What is left of the units are a few last digits; the standardised
-values are rounded to 40 binary places, beyond all noise, so that mostly not even these are left.
+and averaged by `math.fsum`. The units then affect only the last few digits; standardised
+values are rounded to 40 binary places, far below all noise, which mostly removes these, too.
 
 The variance of an observation is the noise of the model, which all share (what the kernel cannot
 explain, and measurements of unknown accuracy), plus its own, if it is known from the measurement.
-So a model with ``noise="fit"`` finds what there is beyond the known variances, and the covariance
+So a model with ``noise="fit"`` estimates the noise beyond the known variances, and the covariance
 ``K = K_XX + diag(v)`` is never nearer to singular than the noise of the model makes it. Values
-whose noise is known count the less, the larger it is: one that may be off by a thousand must not
-decide where zero is.
+whose noise is known have less weight, the larger it is: one that may be off by a thousand must not
+determine the origin.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from .graph import Graph
 _PLACES = 40  # binary, of a standardised value
 _LEAST_TO_CLIP = 5  # values
 _LEAST_WEIGHT = 1e-12
-# A variance in standardised units: such an observation has no say left, and larger numbers only
-# cost digits.
+# Largest variance in standardised units: such an observation has no influence, and larger numbers
+# only lose digits.
 _MOST_NOISE = 1e12
 
 
 def checked_observations(graphs: Sequence[Graph], y: ArrayLike) -> FloatArray:
-    """The values as an array, if there is a finite one for each graph, and at least two."""
+    """The values as an array, checked: one finite value per graph, and at least two."""
     try:
         values = np.array(y, dtype=float)
     except (TypeError, ValueError, OverflowError) as error:
@@ -90,8 +90,8 @@ class Standardised:
     y: FloatArray
     mean: float
     scale: float
-    clipped: tuple[int, ...] = ()  # which values lay too far out and were replaced
-    capped: tuple[int, ...] = ()  # which values were so bad that the cap was taken for them
+    clipped: tuple[int, ...] = ()  # positions of far values that were replaced
+    capped: tuple[int, ...] = ()  # positions of bad values that the cap replaced
 
 
 def standardise(
@@ -127,7 +127,7 @@ def standardise(
     centred = apart - middle
     deviation = math.sqrt(math.fsum(weights * centred**2) / total)
     y = np.round(np.ldexp(centred / deviation, _PLACES))
-    # not zero, though values may differ by less than a number can say
+    # not zero, even if the values differ by less than floats can represent
     scale = max(math.ldexp(deviation, exponent), math.ulp(0.0))
     return Standardised(
         y=np.ldexp(y, -_PLACES), mean=mean, scale=scale, clipped=clipped, capped=capped
@@ -149,11 +149,11 @@ def _weights(values: FloatArray, noise: FloatArray) -> FloatArray:
 
 
 def _clipped(values: FloatArray, clip: float) -> tuple[FloatArray, tuple[int, ...]]:
-    """Far values replaced by the nearest that is not far, and which they are (*winsorised*).
+    """Replace far values by the nearest that is not far (*winsorise*); also their positions.
 
     A value is far if its distance from the median is more than ``clip`` times the typical one: the
-    median of those that are not zero. Nearly half of the values may lie anywhere. Of very few
-    values none can be told to be the odd one.
+    median of those that are not zero. Nearly half of the values may lie anywhere. Among
+    very few values no outlier can be identified.
     """
     if len(values) < _LEAST_TO_CLIP:
         return values, ()
@@ -169,8 +169,8 @@ def _clipped(values: FloatArray, clip: float) -> tuple[FloatArray, tuple[int, ..
 def _capped(values: FloatArray, cap: float) -> tuple[FloatArray, tuple[int, ...]]:
     """Bad (large) values replaced by the cap: the median plus ``cap`` times the typical distance.
 
-    Values are minimised, and how bad the bad ones are is of no interest; but one that is far worse
-    than all others decides where zero is, and what a deviation. Good values stay as they are.
+    Values are minimised, so how bad the bad ones are is irrelevant; but one that is far worse than
+    all others would determine the origin and the scale. Good values are not changed.
     """
     if len(values) < _LEAST_TO_CLIP:
         return values, ()

@@ -1,9 +1,9 @@
-"""`minimize`: the whole loop. `run`: the same for an existing study.
+"""`minimize`: the optimisation loop. `run`: the same for an existing study.
 
-Evaluations are refilled as they finish. One at a time, each proposal knows all values. With
-``n_parallel > 1`` proposals are computed in another process (`bogrape.study.ahead`), so that
-results are told, time limits kept and free places filled meanwhile; and where a proposal takes a
-noticeable part of the time of an evaluation, the next ones are computed before a place is free, and
+A new evaluation starts whenever one finishes. With one at a time, each proposal knows all values.
+With ``n_parallel > 1`` proposals are computed in another process (`bogrape.study.ahead`), so that
+meanwhile results are recorded, time limits enforced and free slots filled. If a proposal takes a
+noticeable part of the time of an evaluation, the next ones are computed before a slot is free, and
 know a few values less.
 
 Interrupting the loop leaves pending trials in the study; running it again under the same worker
@@ -44,11 +44,11 @@ from .trial import Trial
 
 logger = logging.getLogger(__name__)
 
-_FAILURE_WINDOW = 20  # evaluations over which the share of failures is taken
-_FAILURE_MINIMUM = 10  # evaluations before it is taken at all
+_FAILURE_WINDOW = 20  # latest evaluations over which the share of failures is computed
+_FAILURE_MINIMUM = 10  # evaluations before it is computed at all
 _NOT_STARTED = 3  # evaluations in a row that could not be started before the run stops
-_NOTICEABLE = 0.05  # share of an evaluation's time; a place may be empty for that long
-_LOOK = 0.05  # seconds between looks at a proposal that is being computed
+_NOTICEABLE = 0.05  # share of an evaluation's time for which a slot may be empty
+_LOOK = 0.05  # seconds between polls of a running proposal
 
 
 @shows_settings
@@ -73,40 +73,42 @@ def minimize(
 
     Args:
         objective: function of a `Graph` that returns a number; with ``properties``, a dictionary of
-            numbers by name. Whatever else it does (raise, return NaN, ...) is recorded as a failed
+            numbers by name. Anything else (raising, returning NaN, ...) is recorded as a failed
             trial.
         space: the graphs to choose from.
         n_iterations: evaluations after the initial ones.
         n_initial: evaluations of the initial design.
         storage: ``None`` for memory, or a database URL such as ``"sqlite:///study.db"``. A study
             that already exists continues where it stopped.
-        name: of the study in its storage.
-        executor: where evaluations run. ``None`` for this process; ``"process"`` for a killable
-            process each; ``"dask://host:port"`` or a Dask client; ``"slurm"`` or a submitit
-            executor; any executor in the style of `concurrent.futures`; or an `Evaluator`.
-        n_parallel: evaluations in flight. With several, proposals are computed at the same time as
-            evaluations run, and may then not know the latest values.
-        evaluation_time_limit: seconds for one evaluation.
+        name: name of the study in its storage.
+        executor: where evaluations run. ``None`` for this process; ``"process"`` for one
+            killable process each; ``"dask://host:port"`` or a Dask client; ``"slurm"`` or a
+            submitit executor; an executor in the style of `concurrent.futures`; or an
+            `Evaluator`.
+        n_parallel: evaluations at a time. With several, proposals are computed while evaluations
+            run, and may not know the latest values.
+        evaluation_time_limit: time limit of one evaluation in seconds.
         memory_limit: bytes one evaluation may take, for ``executor="process"``.
-        worker: name under which trials are asked for; programs that work on one study at the same
-            time need different ones.
+        worker: name of this program in the study; programs that work on one study at the same
+            time need different names.
         progress: whether to show progress: a bar on a terminal, a line in a notebook, lines
             elsewhere (through `logging` if it is set up for INFO, or on standard error).
         stop_when: a number: stop once `Study.regret_bound` promises, with confidence 0.95, that no
             graph is better than the best by more than that, in your units; never while the model is
-            visibly miscalibrated. Or a function that gets the study after every
+            visibly miscalibrated. Or a function that is called with the study after every
             evaluation and returns True to stop, for instance when the expected improvement
             (``study.trials[-1].certificate``) is small or your own budget is used up.
-        settings: of the study: ``kernel``, ``seed``, ``time_limit`` for one proposal, and all
+        settings: those of the study: ``kernel``, ``seed``, ``time_limit`` for one proposal, and all
             others that `StudySettings` describes; or ``preset="paper"`` for those of the BoGrape
-            paper (kernel SSP, ``LCB(1.0)``, noise 1e-6) as far as they are not given.
+            paper (kernel SSP, ``LCB(1.0)``, noise 1e-6) unless they are given.
 
     Returns:
         The study; see its ``best``, ``trials`` and ``dataset``.
 
     Raises:
         EvaluationNotStarted: if the objective cannot be called, three times in a row.
-        TooManyFailures: if most of the latest evaluations failed. After either the study can go on.
+        TooManyFailures: if most of the latest evaluations failed. After either, the study can be
+            continued.
     """
     n_iterations = whole(n_iterations, "n_iterations", 0)
     refuse_unknown(settings, of=minimize)
@@ -140,20 +142,20 @@ def run(
     """Evaluate until the study has ``n_trials`` finished trials, not counting added ones.
 
     Args:
-        study: what to work on; trials it has already count.
+        study: study to continue; its existing trials count.
         evaluator: where evaluations run.
-        n_trials: how many the study should have in the end.
+        n_trials: number of finished trials at the end.
         progress: whether to show progress; see `minimize`.
-        worker: name under which trials are asked for.
-        n_evaluations: the most to start in this call; ``None`` for no limit.
+        worker: name of this program in the study.
+        n_evaluations: most evaluations to start in this call; ``None`` for no limit.
         max_failure_share: share of failures, among the latest 20, above which to stop.
-        stop_when: see `minimize`. Evaluations that are running then are finished.
+        stop_when: see `minimize`. Evaluations running at that time are finished.
 
     Raises:
-        TooManyFailures: if most of the latest evaluations failed; the study can go on later.
+        TooManyFailures: if most of the latest evaluations failed; the study can be continued later.
         EvaluationNotStarted: if three evaluations in a row could not be started, for instance
-            because a program is missing. Their trials wait in the queue, and the study can go on
-            once that is fixed.
+            because a program is missing. Their trials wait in the queue, and the study can
+            be continued once that is fixed.
     """
     n_trials = whole(n_trials, "n_trials", 0)
     if not 0 < max_failure_share <= 1:
@@ -205,16 +207,16 @@ class _Loop:
     n_evaluations: int | None
     ahead: Ahead | None  # without it, proposals are computed while nothing else happens
     running: dict[int, Trial] = field(default_factory=dict)
-    ready: deque[Trial] = field(default_factory=deque)  # ours, and not running yet
+    ready: deque[Trial] = field(default_factory=deque)  # assigned to us, not running yet
     n_started: int = 0
     is_used_up: bool = False
-    is_enough: bool = False  # by the rule for stopping
+    is_enough: bool = False  # set by the stopping rule
     durations: list[float] = field(default_factory=list)  # seconds of evaluations
 
     def fill(self) -> bool:
         """Start evaluations in all free slots and prepare the next; ``False`` at the end."""
         while True:
-            if self.is_enough:  # what is ready stays pending, for when the study goes on
+            if self.is_enough:  # prepared trials stay pending, for when the study is continued
                 self.ready.clear()
                 return bool(self.running)
             while self.ready and len(self.running) < self.evaluator.n_parallel:
@@ -228,7 +230,7 @@ class _Loop:
             self.ready.append(found)
 
     def wait(self) -> list[tuple[int, Outcome]]:
-        """Finished evaluations; none if a proposal, or a part of its time, came first."""
+        """Finished evaluations; none if a proposal finished or was polled first."""
         if self.is_enough or not self._is_proposing:
             return self.evaluator.wait()
         assert self.ahead is not None
@@ -260,10 +262,10 @@ class _Loop:
                 self.n_started -= 1
                 changed = self.study.release(trial, reason=reason)
         except StudyError as error:
-            # Somebody else has the trial, or has finished it. Theirs stands, and is what we report.
+            # Another worker has the trial, or has finished it. That result counts, and is reported.
             logger.warning("%s", error)
             changed = self.study.trials[number]
-        self.is_used_up = self.is_used_up and changed.state != "queued"  # that is there to be taken
+        self.is_used_up = self.is_used_up and changed.state != "queued"  # queued ones remain
         return changed
 
     @property
@@ -289,7 +291,7 @@ class _Loop:
     def _n_ahead(self) -> int:
         """Number of trials to prepare: as many as slots become free during one proposal.
 
-        None if proposals are so quick that knowing one value more is worth the wait.
+        Zero if proposals are so quick that knowing one more value is worth the wait.
         """
         seconds = None if self.ahead is None else self.ahead.mean_seconds
         if seconds is None or not self.durations:
@@ -300,7 +302,7 @@ class _Loop:
         return places if seconds >= evaluation else math.ceil(places * seconds / evaluation)
 
     def _next(self) -> Trial | None:
-        """The next trial, or ``None``: a proposal is being computed, or nothing is left."""
+        """The next trial; ``None`` while a proposal is being computed, or if there are no more."""
         held = self._held
         for trial in self.study.trials:
             if trial.state == "pending" and trial.worker == self.worker and trial.id not in held:
@@ -308,8 +310,8 @@ class _Loop:
         if self.ahead is not None and self.ahead.start():
             return None
         try:
-            # Under its own name the worker would be given what it is evaluating already.
-            # With a stop of its own, Ctrl-C ends the run and not only the proposal.
+            # Under its own name the worker would get the trials it is already evaluating.
+            # With a separate stop function, Ctrl-C ends the run and not only the proposal.
             asked = self.study.ask(
                 len(held) + 1,
                 worker=self.worker,
@@ -332,7 +334,7 @@ class _Loop:
 
 
 def _fitting(outcome: Outcome, study: Study) -> Outcome:
-    """The outcome, which is no value if its properties are not those of the study."""
+    """The outcome, turned into a failure if its properties are not those of the study."""
     if not outcome.is_value:
         return outcome
     goals, (value, noise) = study.settings.goals, outcome.measured
@@ -351,7 +353,7 @@ def _never() -> bool:
 
 
 def _n_spent(trials: tuple[Trial, ...], held: Collection[int], worker: str) -> int:
-    """Trials of the study itself that are finished, or in our hands or those of others."""
+    """Number of the study's own trials that are finished or being evaluated by anyone."""
     return sum(
         trial.is_finished
         or trial.id in held

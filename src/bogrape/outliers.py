@@ -2,12 +2,12 @@
 
 The rule of ``noise="robust"``: an observation is suspicious if it lies more than four standard
 deviations from what the model predicts for it from all others (leave-one-out), noise included. A
-suspicious one keeps its value but gets noise of its own, the square of its error, so that it says
-next to nothing. The model is then fitted again and all are judged again, for one bad value makes
-the noise large, and others hide behind it; so does the first fit, for which values far from the
-median count as suspicious. Of more than a fifth of the observations it is never said.
+suspicious one keeps its value but gets additional noise, the square of its error, so that it has
+almost no influence. The model is then fitted again and all are judged again, since one bad value
+increases the noise, which hides others. To avoid this in the first fit, values far from the median
+count as suspicious there. At most a fifth of the observations are called suspicious.
 
-This is relevance pursuit (Ament et al., 2024) with a fixed threshold: given the rest, that noise is
+This is relevance pursuit (Ament et al., 2024) with a fixed threshold: given the rest, this noise is
 the most likely one (less the variance of the prediction).
 """
 
@@ -19,15 +19,15 @@ from .arrays import FloatArray
 from .left_out import Inverse
 from .posterior import FittedModel
 
-ROUNDS = 6  # of fits
+ROUNDS = 6  # most fits
 _THRESHOLD = 4.0  # standard deviations
-_FAR = 6.0  # typical distances from the median: four deviations, of normal values
+_FAR = 6.0  # typical distances from the median: four deviations of normal values
 _MOST = 0.2  # of the observations
 _FEWEST = 5  # observations, below which none is suspected
 
 
 def far_values(values: FloatArray) -> FloatArray:
-    """Variances to begin with: of values far from the median, the square of their distance."""
+    """Initial variances: squared distances from the median for values far from it, else zero."""
     off = np.abs(values - np.median(values))
     typical = float(np.median(off[off > 0])) if off.any() else 0.0
     return _of_the_worst(off, off / typical if typical > 0 else np.zeros(len(off)), _FAR)
@@ -36,7 +36,7 @@ def far_values(values: FloatArray) -> FloatArray:
 def suspicious_values(model: FittedModel, extra: FloatArray) -> FloatArray:
     """Variances for suspicious observations of a fitted model, zero for others; standardised.
 
-    ``extra`` holds those that the model was fitted with, which do not excuse an observation.
+    ``extra`` holds those of the last fit, which are not counted when errors are judged.
     """
     inverse = Inverse(model)
     diagonal = inverse.diagonal
@@ -46,7 +46,7 @@ def suspicious_values(model: FittedModel, extra: FloatArray) -> FloatArray:
 
 
 def _of_the_worst(error: FloatArray, relative: FloatArray, threshold: float) -> FloatArray:
-    """Squared errors where they are relatively large, of a fifth of all at most."""
+    """Squared errors of those that are relatively large, at most a fifth; zero for the others."""
     out = np.zeros(len(error))
     if len(error) < _FEWEST:
         return out

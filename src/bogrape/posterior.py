@@ -1,8 +1,9 @@
 r"""The posterior of a Gaussian process over graphs, in two equal forms.
 
 Notation: ``y`` the T standardised observations, ``K = alpha K_G + beta K_F + noise I`` their
-covariance, ``z(x)`` the finite feature vector of the linear kernels. Where observations have noise
-of their own, ``noise I`` is a diagonal matrix; scaled rows bring it back to this form (`noise`).
+covariance, ``z(x)`` the finite feature vector of the linear kernels. If observations have known
+noise, ``noise I`` becomes a diagonal matrix; scaling rows restores this form
+(`observed_values.evened`).
 
 .. math:: z(x) = (\sqrt\alpha\, D/n^2 \text{ or } \sqrt\alpha\, P/n^2,\; \sqrt{\beta/M}\, N/n).
 
@@ -15,8 +16,8 @@ of their own, ``noise I`` is a diagonal matrix; scaled rows bring it back to thi
           \sigma^2 = \|z - VV^\top z\|^2
                      + \sum_k \tfrac{\text{noise}}{s_k^2+\text{noise}} (V_k^\top z)^2 .
 
-Believed graphs are added to what is there: rows to the Cholesky factor in :math:`O(T^2)` each, rows
-to the triangle of Z in weight space.
+Believed graphs update the decomposition: they add rows to the Cholesky factor in :math:`O(T^2)`
+each, or to the triangle of Z in weight space.
 
 Nothing in the second form is larger than one, and its size does not grow with T; with
 ``noise = 1e-6`` the first has entries near a million (``docs/decisions/002-weight-space.md``).
@@ -60,32 +61,32 @@ class Posterior(Protocol):
 
     @property
     def model(self) -> FittedModel:
-        """Hyperparameters and data the posterior was made from."""
+        """Hyperparameters and data of the posterior."""
 
     def mean_std(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation (of the noise-free function) of each graph."""
 
     def standard_mean_std(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
-        """The same in standardised units: they do not depend on the objective's own."""
+        """Mean and deviation in standardised units, independent of the objective's units."""
 
     @property
     def norm(self) -> float:
-        """At least the norm of the standardised mean, as a function in its Hilbert space."""
+        """Upper bound on the norm of the standardised mean in its Hilbert space (RKHS)."""
 
     def condensed(self) -> Posterior:
-        """The same posterior without data it predicts without: far smaller, for other processes."""
+        """The posterior without data that predictions do not need: smaller, for other processes."""
 
     def believe(self, graphs: Sequence[Graph], *, to_beat: bool = True) -> Posterior:
         """The posterior after observing each graph at its present mean, amplitudes unchanged.
 
-        No mean changes by that, and deviations shrink; the means count among the values to beat,
+        Means do not change, and deviations shrink; the means count among the values to beat,
         unless ``to_beat`` is false.
         """
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedModel:
-    """Hyperparameters and data: all that a posterior is computed from."""
+    """Hyperparameters and data from which a posterior is computed."""
 
     kernel: Kernel
     alpha: float
@@ -97,7 +98,7 @@ class FittedModel:
     y_scale: float
     n_features: int  # M: number of labels plus further features, as fitted
     to_beat: BoolArray | None = None  # observations that count for `best`; None for all
-    smoothed: FloatArray | None = None  # means of the observed graphs, where these count for `best`
+    smoothed: FloatArray | None = None  # means of the observed graphs, if these count for `best`
     own_noise: FloatArray | None = None  # known variances, which add to `noise`; standardised
 
     @property
@@ -107,15 +108,15 @@ class FittedModel:
         return shared if self.own_noise is None else shared + self.own_noise
 
     def covariance(self) -> FloatArray:
-        """``K``: of the observations, noise included."""
+        """``K``: covariance of the observations, noise included."""
         return self.cross(self.counts) + np.diag(self.variances)
 
     @property
     def standard_best(self) -> float:
         """The value to beat, standardised.
 
-        The smallest of the observed values that count or, where there is noise, of the means of
-        their graphs: a value that is low by luck would be hard to beat for ever.
+        The smallest of the observed values that count or, if there is noise, of the means of
+        their graphs: a value that is low by chance could hardly ever be beaten.
         """
         values = self.y if self.smoothed is None else self.smoothed
         if self.to_beat is not None and self.to_beat.any():
@@ -129,14 +130,14 @@ class FittedModel:
 
     def in_units(self, mean: FloatArray, std: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Standardised means and deviations in the objective's own units."""
-        with np.errstate(over="ignore"):  # beyond the largest number there is only infinity
+        with np.errstate(over="ignore"):  # numbers beyond the largest float become infinite
             return self.y_mean + self.y_scale * mean, self.y_scale * std
 
     def cross(self, counts: Counts) -> FloatArray:
         """``k(x, X_i)`` for each query (rows) and observation (columns)."""
         out = self.alpha * cross_of(self.kernel, counts, self.counts)
         if self.beta:
-            # Labels the data lack meet only zeros, so their columns can be left out.
+            # Labels missing in the data are multiplied by zeros, so their columns can be left out.
             known = counts.with_labels(self.counts.n_labels)
             out = out + self.beta * feature_cross(known, self.counts, self.n_features)
         return out
@@ -192,7 +193,7 @@ class FunctionPosterior:
 
     @property
     def factor(self) -> FloatArray:
-        """The lower Cholesky factor of K, noise (and jitter, if there was need) included."""
+        """The lower Cholesky factor of K, noise (and jitter, if needed) included."""
         return self._factor
 
     @property
@@ -221,11 +222,11 @@ class FunctionPosterior:
 
     @property
     def norm(self) -> float:
-        """At least the norm of the mean: ``a' K a``, noise included, with ``a`` the weights."""
+        """Upper bound on the norm of the mean: ``a' K a`` with noise, ``a`` the weights."""
         return math.sqrt(max(0.0, float(self._model.y @ self._weights)))
 
     def condensed(self) -> FunctionPosterior:
-        """Itself: every observation is part of every prediction."""
+        """This posterior itself, since every prediction needs all observations."""
         return self
 
     def believe(self, graphs: Sequence[Graph], *, to_beat: bool = True) -> FunctionPosterior:
@@ -272,7 +273,7 @@ class WeightPosterior:
 
     def _solve(self, z: FloatArray, y: FloatArray) -> None:
         """Basis, shrinkage and weights, from rows that all have the same noise."""
-        if len(z) > z.shape[1]:  # many observations: their inner products are all that counts
+        if len(z) > z.shape[1]:  # many observations: only their inner products matter
             triangle = triangular_factor(z, y)
             z, y = triangle[:-1, :-1], triangle[:-1, -1]
         self._rows, noise = (z, y), self._noise
@@ -337,7 +338,7 @@ class WeightPosterior:
         """The posterior after observing each graph at its present mean."""
         model, n = _believed(self, graphs, to_beat), len(self._model.y)
         if model.counts.n_labels > self._model.counts.n_labels:
-            return WeightPosterior(model)  # there are more coordinates of every kind
+            return WeightPosterior(model)  # new coordinates of several kinds: start again
         added = model.counts.rows(np.arange(n, len(model.y)))
         out = copy(self)
         out._model = model
@@ -352,7 +353,7 @@ class WeightPosterior:
         return out
 
     def _widened(self, z: FloatArray, path_shape: tuple[int, ...]) -> FloatArray:
-        """The same rows with zeros for longer paths."""
+        """Rows padded with zeros for longer paths."""
         n_paths = math.prod(self.path_shape)
         paths = np.zeros((len(z), *path_shape))
         here = tuple(slice(size) for size in self.path_shape)
@@ -361,12 +362,12 @@ class WeightPosterior:
 
 
 def posterior_of(model: FittedModel) -> Posterior:
-    """The posterior in weight space where there is one, else in function space."""
+    """The posterior in weight space if possible, else in function space."""
     return WeightPosterior(model) if is_linear(model.kernel) else FunctionPosterior(model)
 
 
 def triangular_factor(*columns: FloatArray) -> FloatArray:
-    """``R`` with ``(columns) = Q R`` and orthonormal Q: all that inner products of rows need."""
+    """``R`` with ``(columns) = Q R`` and orthonormal Q; it has the same inner products."""
     factor = np.linalg.qr(np.column_stack(columns), mode="r")
     return np.asarray(factor, dtype=np.float64)
 

@@ -9,7 +9,7 @@ from .trial import Trial
 
 
 def in_words(study: Study, trial: Trial) -> str:
-    """The outcome of a trial, the best value so far, the gap and where the time went."""
+    """The outcome of a trial, the best value so far, the gap and the times spent."""
     fields = {"best": _best(study), **_times(trial)}
     details = ", ".join(f"{name} {text}" for name, text in fields.items())
     return f"trial {trial.id}: {_outcome(trial)} ({details})"
@@ -24,7 +24,7 @@ def _outcome(trial: Trial) -> str:
 
 
 def _best(study: Study) -> str:
-    """The best value in a few digits, or a dash; of a front, how many graphs it has."""
+    """The best value in a few digits, or a dash; for a front, its number of graphs."""
     goals = study.settings.goals
     if goals is not None and goals.is_pareto:
         return f"front of {len(study.pareto_front)}"
@@ -35,7 +35,7 @@ def _best(study: Study) -> str:
 
 
 def _times(trial: Trial) -> dict[str, str]:
-    """Gap of the proposal, and seconds of fit, proposal and evaluation, as far as known."""
+    """Gap of the proposal, and seconds of fit, proposal and evaluation, if known."""
     certificate = trial.certificate
     out = {}
     if certificate:

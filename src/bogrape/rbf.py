@@ -1,16 +1,16 @@
 r"""`RBF`: a Gaussian kernel over groups of counts, with a length scale for each.
 
-With the counts :math:`C_g` of each group g (`bogrape.groups`), labels and features of nodes among
-them, so that it goes without the feature kernel,
+With the counts :math:`C_g` of each group g (`bogrape.groups`), which include labels and features
+of nodes, so that no feature kernel is needed,
 
 .. math:: k = \exp\Bigl(-\tfrac12 \sum_g \frac{\|C_g - C'_g\|^2}{v_g\, \ell_g^2}\Bigr) .
 
 The scale :math:`v_g` is the mean of the numerator over pairs of typical graphs. They should be
-random graphs of the space: observed ones gather around the best of them, and the meaning of a
-length scale, and with it that of its prior, would change from step to step.
+random graphs of the space: observed ones concentrate around the best, so that the meaning of
+a length scale, and of its prior, would change from step to step.
 
 The value of a graph with itself is the same for all graphs, so none is attractive merely for being
-extreme, and the fitted length scales tell which distances matter.
+extreme, and the fitted length scales show which distances matter.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .kernel import Kernel, LogNormal
 _LENGTH_PRIOR = LogNormal(0.3, 1.0)
 _LENGTH_RANGE = (2e-2, 1e2)
 _USUAL_LENGTH = math.exp(_LENGTH_PRIOR.mean)
-_ALIKE = 1.5  # factor between the importance of groups that are said to matter equally
+_ALIKE = 1.5  # largest factor between the importance of groups reported as equally important
 
 
 @final
@@ -42,9 +42,9 @@ class RBF(Kernel):
     """A Gaussian of the distances between two graphs in each group of counts.
 
     Attributes:
-        length_labels, ...: length scales; the shorter, the more the group matters. One is the
-            distance (root mean square) of the graphs it is scaled to.
-        scales: squares of those distances, for the groups that are compared; see `scaled_to`.
+        length_labels, ...: length scales; the shorter, the more the group matters. The unit is the
+            root mean square distance of the graphs it is scaled to.
+        scales: squares of those distances for the compared groups; see `scaled_to`.
     """
 
     length_labels: float = _USUAL_LENGTH
@@ -75,7 +75,7 @@ class RBF(Kernel):
         return {group: float(getattr(self, f"length_{group}")) for group in self.groups}
 
     def scaled_to(self, counts: Counts) -> RBF:
-        """The same with these graphs at the distance 1 from each other, on average.
+        """The kernel scaled so that these graphs are at root mean square distance 1 in each group.
 
         Groups in which such graphs cannot differ are left out: features, where there are none, and
         edge labels likewise. The graphs may be random ones of a space or observed ones; their
@@ -92,7 +92,7 @@ class RBF(Kernel):
         """Squared distances in each group."""
         if not self.scales:
             raise InvalidInputError(
-                "expected a kernel that is scaled to some graphs, got RBF() as it is; try "
+                "expected a kernel that is scaled to some graphs, got an unscaled RBF(); try "
                 "RBF().scaled_to(count(graphs, edges=True)), or GraphGP, which does so"
             )
         return squared_distances(left, right, self.groups)
@@ -117,7 +117,7 @@ class RBF(Kernel):
         return self.of_squares(self.squares(left, right))
 
     def diagonal(self, counts: Counts) -> FloatArray:
-        """One for every graph."""
+        """The value of each graph with itself, which is one."""
         return np.ones(len(counts))
 
     def hyperparameters(self) -> dict[str, tuple[float, float]]:
@@ -152,7 +152,7 @@ class RBF(Kernel):
         return [f"Most important for the prediction: {words[0]}{others}."]
 
     def importance(self) -> dict[str, float]:
-        """The share of each group in what tells two typical graphs apart, the largest first."""
+        """Share of each group in the distance between two typical graphs, largest first."""
         weights = {group: 1.0 / length**2 for group, length in self.lengths.items()}
         total = sum(weights.values())
         ordered = sorted(weights, key=lambda group: -weights[group])

@@ -1,8 +1,8 @@
-"""Parts of your own in a stored study: where they are imported from, and with which arguments.
+"""Custom parts of a stored study: their import paths and arguments.
 
 A function or a class is stored as ``{"import": "module:name"}``. An object is stored by its class,
-with the fields of a dataclass as arguments; a class whose objects hold nothing needs none. What a
-script defines is stored with a note of the script, and found again when the same script runs.
+with the fields of a dataclass as arguments; a class without attributes needs none. What a
+script defines is stored with the name of the script, and found again when the same script runs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PLACE = "defined in"
 
 
 def reference_to(thing: Any, what: str) -> dict[str, Any]:
-    """Plain data from which `resolve` makes an equal thing; ``what`` is its part, for messages."""
+    """Plain data from which `resolve` makes an equal object; ``what`` is its role, for messages."""
     home = thing if isinstance(thing, type) or hasattr(thing, "__qualname__") else type(thing)
     module, name = getattr(home, "__module__", None), getattr(home, "__qualname__", "")
     remedy = "define it at the top of a module, or use a study without storage"
@@ -57,7 +57,7 @@ def reference_to(thing: Any, what: str) -> dict[str, Any]:
 
 
 def resolve(data: Any, what: str) -> Any:
-    """The thing that `reference_to` described; an error says in one line what is missing."""
+    """The object that `reference_to` described; the error says in one line what is missing."""
     match data:
         case {"import": str(path), **rest} if is_import_path(path):
             pass

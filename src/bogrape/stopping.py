@@ -1,4 +1,4 @@
-"""When to stop a run: a small regret bound, or a rule of your own."""
+"""Stopping rules of runs: a small regret bound, or a custom rule."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ class Enough:
                 )
             if study.settings.goals is not None:
                 raise InvalidInputError(
-                    "a regret to stop at belongs to one value, and this study has several "
+                    "a regret to stop at needs a single value, and this study has several "
                     "properties; try a function of the study, for instance of its hypervolume"
                 )
             self._below = float(stop_when)
 
     def is_reached(self) -> bool:
-        """True if the rule says so now; a regret counts once the initial design is evaluated."""
+        """True if the rule is satisfied; a regret is checked after the initial design."""
         if self._rule is not None:
             said = bool(self._rule(self._study))
             if said:
-                logger.info("stopped by the rule that was given as stop_when")
+                logger.info("stopped by the function given as stop_when")
             return said
         if math.isnan(self._below):
             return False
@@ -54,7 +54,7 @@ class Enough:
             return False
         try:
             found = self._study.regret_bound(record=True)
-        except StudyError:  # too little is known
+        except StudyError:  # too few observations
             return False
         if found.value > self._below:
             return False

@@ -21,13 +21,13 @@ _CANDIDATES_EACH = 4  # considered for each one that fills the space
 def representative(
     counts: Counts, y: FloatArray, n: int, to_beat: BoolArray | None = None
 ) -> IntArray:
-    """Positions, ascending, of n observations to make a model from.
+    """Positions, ascending, of n observations to use for a model.
 
     Args:
-        counts: of all observations; distances are those of path lengths and node features.
+        counts: counts of all observations; distances are those of path lengths and node features.
         y: their values; smaller is better.
-        n: how many to choose, at least four.
-        to_beat: those the best value counts for; the best of them is chosen in any case.
+        n: number to choose, at least four.
+        to_beat: observations that may be the best value; the best of them is always chosen.
     """
     if len(y) <= n:
         return np.arange(len(y))
@@ -38,7 +38,7 @@ def representative(
     chosen[len(y) - n // 4 :] = True
     left = np.flatnonzero(~chosen)
     n_left = n - int(chosen.sum())
-    # enough to choose among, taken evenly from all times
+    # enough candidates, spread evenly over time
     n_candidates = min(len(left), _CANDIDATES_EACH * n_left)
     candidates = left[np.linspace(0, len(left) - 1, n_candidates).round().astype(np.int64)]
     points = _coordinates(counts)
@@ -47,7 +47,7 @@ def representative(
 
 
 def in_words(n_used: int, n_observations: int) -> str:
-    """One sentence on how many observations a model is made from, and which.
+    """One sentence on how many observations a model uses, and which.
 
     >>> in_words(1000, 10_000)[:52]
     'The model uses 1,000 of 10,000 observations: a quart'
@@ -68,12 +68,12 @@ def _spread(points: FloatArray, taken: FloatArray, n: int) -> IntArray:
         # Distances tie often; a rounded comparison keeps the choice the same on every machine.
         out[i] = np.argmax(np.round(nearest, 12))
         nearest = np.minimum(nearest, ((points - points[out[i]]) ** 2).sum(axis=1))
-        nearest[out[i]] = -1.0  # and stays so: no distance is smaller
+        nearest[out[i]] = -1.0  # stays lowest, since no distance is smaller
     return out
 
 
 def squared_distances(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Between all rows of one matrix and all rows of another."""
+    """Squared distances between all rows of one matrix and all rows of another."""
     squares = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)
     return np.asarray(np.maximum(squares - 2.0 * left @ right.T, 0.0))
 

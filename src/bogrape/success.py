@@ -1,18 +1,18 @@
-r"""How probably a graph can be evaluated at all: a classifier over the counts the model sees.
+r"""Probability that a graph can be evaluated: a classifier over the counts the model uses.
 
 A latent function :math:`f = m + g`, with g a Gaussian process with the study's kernel, decides by
 :math:`P(\text{success}) = 1 / (1 + e^{-f})`. Its posterior is approximated by a Gaussian at the
 mode (Laplace; Rasmussen and Williams, 2006, section 3.4). With W the curvatures
 :math:`\pi_i (1 - \pi_i)` of the likelihood at the mode :math:`\hat f`, and :math:`\nabla_i` its
 slopes, that Gaussian is the posterior of a regression on :math:`\hat f + W^{-1}\nabla` with noise
-:math:`W^{-1}`: every part of the package that takes a posterior takes this one. The probability of
-a graph is
+:math:`W^{-1}`: every part of the package that accepts a posterior accepts this one. The probability
+of a graph is
 
 .. math:: P = \frac{1}{1 + \exp(-\mu / \sqrt{1 + \pi\sigma^2 / 8})}
 
 (MacKay, 1992). The amplitude of g, the mean m and hyperparameters of the kernel's own have the
-largest product of Laplace's evidence and a prior. A regression on the outcomes, taken for numbers,
-says where to begin, and decides what a kernel says nothing about the slopes of.
+largest product of Laplace's evidence and a prior. A regression on the outcomes as numbers gives the
+starting point, and fixes hyperparameters of kernels without gradients.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _FLAT = LogNormal(0.0, math.inf)
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SuccessModel:
-    """The probability that an evaluation succeeds, learnt from those that did and that failed.
+    """The probability that an evaluation succeeds, learnt from successes and failures.
 
     Attributes:
-        posterior: of the latent function, positive where success is more probable than failure.
-        n_succeeded, n_failed: outcomes it is made from.
-        shift, slope: of the log odds, see `recalibrated`.
+        posterior: posterior of the latent function, positive if success is more probable.
+        n_succeeded, n_failed: numbers of outcomes it was fitted to.
+        shift, slope: recalibration of the log odds, see `recalibrated`.
     """
 
     posterior: Posterior
@@ -68,7 +68,7 @@ class SuccessModel:
     def fit(
         cls, graphs: Sequence[Graph], succeeded: ArrayLike, model: GraphGP | None = None
     ) -> SuccessModel:
-        """The model of these outcomes, which must be of both kinds.
+        """Fit a model to these outcomes, which must be of both kinds.
 
         Args:
             graphs: the graphs that were evaluated.
@@ -93,20 +93,20 @@ class SuccessModel:
 
     @property
     def labelled(self) -> bool:
-        """Whether it needs the labels at the ends of paths."""
+        """True if it needs the labels at the ends of paths."""
         return self.posterior.model.kernel.labelled
 
     @property
     def edge_labelled(self) -> bool:
-        """Whether it needs the labels of edges."""
+        """True if it needs the labels of edges."""
         return self.posterior.model.kernel.edge_labelled
 
     def recalibrated(self, odds: ArrayLike, succeeded: ArrayLike) -> SuccessModel:
         """The model with its log odds ``z`` replaced by ``shift + slope * z``.
 
-        As Platt (1999) does, and with priors that keep them as they are: by what became of graphs
-        whose log odds were foretold. Proposals are chosen for what they promise, so they are often
-        those whose probability of success is overrated.
+        Platt scaling (1999) with priors around the identity, fitted to the outcomes of graphs whose
+        log odds had been predicted. Proposals are chosen for high predictions, so their
+        probability of success is often overestimated.
         """
         from scipy.optimize import minimize
 
@@ -136,7 +136,7 @@ class SuccessModel:
             return np.asarray(np.exp(self.log_probability(self.counts(graphs))))
 
     def counts(self, graphs: Sequence[Graph]) -> Counts:
-        """What the model sees of graphs."""
+        """The counts of graphs that the model uses."""
         return count(graphs, None, pairs=self.labelled, edges=self.edge_labelled)
 
 
@@ -152,7 +152,7 @@ def log_logistic(odds: FloatArray) -> FloatArray:
 
 
 def _fitted(start: FittedModel, outcomes: BoolArray) -> tuple[Kernel, float, float]:
-    """The kernel, the log of the deviation of f and its mean, of the largest posterior density."""
+    """The kernel, the log of the deviation of f and its mean, of largest posterior density."""
     from scipy.optimize import minimize
 
     # its amplitudes are those of the regression up to a factor, which the deviation stands for
@@ -194,7 +194,7 @@ def _fitted(start: FittedModel, outcomes: BoolArray) -> tuple[Kernel, float, flo
 
 
 def scaled(model: FittedModel, variance: float) -> FittedModel:
-    """The same with other amplitudes, whose mean prior variance at the observations is given."""
+    """The model with amplitudes scaled to a given mean prior variance at the observations."""
     factor = variance / float(np.mean(model.diagonal(model.counts)))
     return replace(model, alpha=factor * model.alpha, beta=factor * model.beta)
 

@@ -1,9 +1,9 @@
 """Custom surrogates: any model that fits observed graphs and predicts others.
 
 A surrogate has ``fit(graphs, y)`` and ``predict(graphs) -> (mean, std)``: a random forest, an
-ensemble of graph neural networks, a scikit-learn pipeline (`RegressorSurrogate`). One whose ``fit``
-has a parameter ``noise`` is given the variances of the values, too. Proposals see a surrogate
-through a `FittedSurrogate`, which checks what it predicts and remembers what it was fitted to.
+ensemble of graph neural networks, a scikit-learn pipeline (`RegressorSurrogate`). If its ``fit``
+has a parameter ``noise``, it also gets the variances of the values. Proposals see a surrogate
+through a `FittedSurrogate`, which checks its predictions and stores its observations.
 See ``docs/extending/own-surrogate.md``.
 """
 
@@ -49,7 +49,7 @@ SurrogateLike = Surrogate | Callable[[], Surrogate]
 
 
 def unfitted(surrogate: SurrogateLike) -> Surrogate:
-    """A fresh surrogate: a copy, or what a class or function without arguments makes."""
+    """A new surrogate: a copy, or the result of a class or function without arguments."""
     if isinstance(surrogate, type) or not isinstance(surrogate, Surrogate):
         if not callable(surrogate):
             raise _no_surrogate(surrogate)
@@ -88,7 +88,7 @@ def _no_surrogate(thing: object) -> InvalidInputError:
 class FittedSurrogate:
     """A custom surrogate together with the observations it was fitted to.
 
-    Make one with `FittedSurrogate.fit`, or from a surrogate that is fitted already.
+    Create one with `FittedSurrogate.fit`, or from a surrogate that is already fitted.
     """
 
     surrogate: Surrogate
@@ -219,12 +219,12 @@ class PathShares:
 class RegressorSurrogate:
     """A scikit-learn regressor or pipeline over vectors that describe graphs.
 
-    The deviation is what ``predict(X, return_std=True)`` says, where the regressor offers that, and
-    else the spread of its ensemble (``estimators_``).
+    The deviation is that of ``predict(X, return_std=True)`` if the regressor supports it, and
+    otherwise the spread of its ensemble (``estimators_``).
 
     Args:
-        regressor: unfitted.
-        describe: makes one row of numbers per graph, for instance `PathShares`.
+        regressor: an unfitted regressor.
+        describe: function that makes one row of numbers per graph, for instance `PathShares`.
     """
 
     regressor: Any

@@ -8,8 +8,8 @@
       │   retries are left                                 │
       └── retry, on request ───────────────────────────────┘
 
-A queued trial waits for the next ``ask``; a pending one is in somebody's hands. ``complete`` is
-final, and so is ``failed`` unless somebody asks for another attempt.
+A queued trial waits for the next ``ask``; a pending one is being evaluated. ``complete`` is
+final, and so is ``failed`` unless another attempt is requested.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STATES: tuple[str, ...] = get_args(State)
 ORIGINS: tuple[str, ...] = get_args(Origin)
 UNDER = "asked_under"  # in the details: rules of this suggestion only
 ABOUT_GRAPH = "about_graph"  # in the details: false if a failure says nothing about its graph
-_LOST = "lost: "  # the reason of evaluations whose worker vanished
+_LOST = "lost: "  # prefix of the reason if the worker disappeared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,37 +42,37 @@ class Trial:
         id: number within the study, 0, 1, 2, ...
         graph: the graph to evaluate.
         state: ``queued``, ``pending``, ``complete`` or ``failed``.
-        value: what the objective gave, in your units; ``None`` unless complete. In a study of
+        value: value of the objective, in your units; ``None`` unless complete. In a study of
             several properties it is their score, ``None`` while a property is missing and in a
             Pareto search.
-        noise: variance of the value, in your units squared; ``None`` where it is not known.
-        values: of several properties, those that were measured, by name.
-        noises: variances of these, where they are known.
-        origin: ``initial`` (the space-filling design), ``random`` (too little is known, or too
-            little left), ``proposal``, ``queued`` (by `Study.enqueue`), ``added`` (by `Study.add`)
-            or ``repeat``.
-        worker: name under which it was asked for.
-        attempts: how often it was handed out.
-        reason: why the last evaluation failed.
-        seed: of the design or proposal that made it.
+        noise: variance of the value, in your units squared; ``None`` if unknown.
+        values: with several properties, the measured values, by name.
+        noises: variances of these, if known.
+        origin: ``initial`` (the space-filling design), ``random`` (too few values known, or
+            too few graphs left), ``proposal``, ``queued`` (by `Study.enqueue`), ``added`` (by
+            `Study.add`) or ``repeat``.
+        worker: name of the worker that asked for it.
+        attempts: number of times it was handed out.
+        reason: reason why the last evaluation failed.
+        seed: seed of the design or proposal that made it.
         certificate: the proposal's ``value``, ``bound``, ``gap``, ``status``, ``seconds``,
             ``method`` and ``n_evaluations``; value and bound in your units, ``bound`` is ``None``
             when there is none; for EI also ``log_value`` and ``log_bound``. Also the prediction,
             ``mean`` and ``std`` (see `predicted`), ``fit_seconds``, and of the ``n_observations``
-            the number the model used, ``n_used``. Where failures were learnt from, ``success``, the
+            the number the model used, ``n_used``. If failures are modelled, ``success``, the
             predicted probability, ``success_odds``, the log odds before they were recalibrated
             (`bogrape.success`), and ``n_failed`` of ``n_outcomes`` evaluations. With several
             properties, ``properties`` holds mean and std of each.
-        hyperparameters: fitted ``alpha``, ``beta``, ``noise`` and those of the kernel's own; of
+        hyperparameters: fitted ``alpha``, ``beta``, ``noise`` and the kernel's own; with
             several properties as ``property: alpha`` and so on.
-        details: what else is known, as JSON can hold it: ``evaluation_seconds``; ``not_started``,
-            how often an evaluation could not be started; ``failures``, the earlier failures of a
-            trial that was tried again on request, each with ``reason`` and ``finished``;
+        details: further data for JSON: ``evaluation_seconds``; ``not_started``, how often an
+            evaluation could not be started; ``failures``, the earlier failures of a trial that was
+            retried on request, each with ``reason`` and ``finished``;
             ``corrections``, see `history`; ``log``, see `log`; `asked_under`; ``about_graph``,
             false if a failure says nothing about the graph (`succeeded`).
-        created, asked, finished: when, in UTC (ISO 8601).
-        version: of the package that made it.
-        space: of its study, whose names for labels the graph takes; neither stored nor compared.
+        created, asked, finished: times in UTC (ISO 8601).
+        version: version of the package that made it.
+        space: space of its study, which gives the graph its label names; not stored or compared.
     """
 
     id: int
@@ -107,10 +107,10 @@ class Trial:
 
     @property
     def succeeded(self) -> bool | None:
-        """Whether its graph could be evaluated; ``None`` while that is not known.
+        """True if its graph could be evaluated, False if not; ``None`` if unknown.
 
-        It is not known of a failure that says nothing about the graph (`Study.fail`), such as a
-        worker that vanished, nor of a value that was withdrawn.
+        It is unknown after a failure that says nothing about the graph (`Study.fail`), such as a
+        worker that disappeared, and for a value that was withdrawn.
         """
         if self.state == "complete":
             return True
@@ -122,7 +122,7 @@ class Trial:
     def predicted_success(self) -> float | None:
         """The probability that it can be evaluated, as predicted when it was proposed.
 
-        ``None`` where nothing was predicted: too few failures were known.
+        ``None`` if nothing was predicted, because too few failures were known.
         """
         found = display.finite(self.certificate.get("success"))
         return found if found is not None and 0 <= found <= 1 else None
@@ -137,7 +137,7 @@ class Trial:
 
     @property
     def predictions(self) -> dict[str, tuple[float, float]]:
-        """The same for each of several properties, by name."""
+        """Mean and standard deviation predicted for each of several properties, by name."""
         parts = self.certificate.get("properties")
         found = {
             str(name): _prediction(part)
@@ -153,16 +153,16 @@ class Trial:
 
     @property
     def log(self) -> tuple[Mapping[str, Any], ...]:
-        """Comments, and who signed which change (`Study.signed`); the oldest first."""
+        """Comments, and signatures of changes (`Study.signed`); oldest first."""
         found = self.details.get("log")
         entries = found if isinstance(found, list) else []
         return tuple(entry for entry in entries if isinstance(entry, dict))
 
     @property
     def asked_under(self) -> tuple[Mapping[str, Any], ...]:
-        """The rules it was suggested under beside those of the space (``ask(rules=, near=)``).
+        """Additional rules under which it was suggested (``ask(rules=, near=)``).
 
-        As they are stored; `bogrape.constraints.rule_from_dict` makes rules of them.
+        In stored form, which `bogrape.constraints.rule_from_dict` reads.
         """
         found = self.details.get(UNDER)
         entries = found if isinstance(found, list) else []
@@ -170,15 +170,14 @@ class Trial:
 
     @cached_property
     def outside(self) -> tuple[str, ...]:
-        """Reasons why the graph is outside the space (then it only trains the model)."""
+        """Reasons why the graph is outside the space; then it is used only for training."""
         return () if self.space is None else tuple(self.space.violations(self.graph))
 
     @property
     def evaluation_seconds(self) -> float | None:
         """Seconds the evaluation took; ``None`` if unknown.
 
-        Measured where the evaluation ran, if whoever told the result said so; otherwise the time
-        from being handed out to the result.
+        As reported with the result; otherwise the time from being handed out to the result.
         """
         measured = self.details.get("evaluation_seconds")
         if isinstance(measured, (int, float)):
@@ -204,12 +203,12 @@ def _prediction(data: object) -> tuple[float, float] | None:
 
 
 def observed(trials: Iterable[Trial]) -> list[float]:
-    """Values of the complete ones among the trials."""
+    """Values of the complete trials."""
     return [trial.value for trial in trials if trial.value is not None]
 
 
 def observed_noise(trials: Iterable[Trial]) -> list[float]:
-    """Variances of the values of the complete ones among the trials; NaN where one is unknown."""
+    """Variances of the values of the complete trials; NaN if unknown."""
     complete = [trial for trial in trials if trial.value is not None]
     return [math.nan if trial.noise is None else trial.noise for trial in complete]
 

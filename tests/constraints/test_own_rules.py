@@ -316,11 +316,11 @@ class HasState(Rule):
     ("rule", "message"),
     [
         (Nothing(), r"holds\(graph\) or excess\(batch\), got neither"),
-        (Raises(), "in the space otherwise, got NetworkXNoCycle"),
+        (Raises(), "rest of the space, got NetworkXNoCycle"),
         (NumberedFirst(), r"however its nodes are numbered.*nodes\(\)"),
         (NegativeExcess(), "one number >= 0 for each graph"),
         (Disagree(), "graphs on which they differ"),
-        (WrongRows(), "rows that say what"),
+        (WrongRows(), "rows equivalent to"),
         (CanChange(), "a frozen dataclass"),
         (HasState(3), "attributes most; try @dataclass"),
     ],

@@ -329,5 +329,5 @@ def test_mistakes_are_explained() -> None:
     other = SingleTaskGP(small(SEEN), torch.from_numpy(SEEN_Y)[:, None])
     with pytest.raises(InvalidInputError, match=r"pass CountTensors\(space\)"):
         optimize_acqf_graph(PosteriorMean(other), SMALL)
-    with pytest.raises(UnsupportedError, match="is not known to GPyTorch"):
+    with pytest.raises(UnsupportedError, match="is not available for GPyTorch"):
         ShortestPathKernel(small, Gaussian(0.4))

@@ -151,5 +151,5 @@ def test_a_study_without_values_has_a_report(chosen: str) -> None:
     for figure in ("gallery", "convergence"):
         with pytest.raises(StudyError, match="there is none"):
             getattr(study.plot, figure)()
-    with pytest.raises(StudyError, match="between several properties"):
+    with pytest.raises(StudyError, match="needs several properties"):
         Study(SPACE).plot.tradeoff()

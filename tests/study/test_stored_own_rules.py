@@ -246,7 +246,7 @@ def test_a_class_of_the_same_name_in_another_script_is_not_used(
         ({"rule": "math:tau"}, "to be a rule, got float"),
         ({"rule": "collections:OrderedDict"}, "to be a rule"),
         ({"rule": "odd_rules:Missing"}, "has no 'Missing'"),
-        ({"rule": "odd_rules:OddEdges", "most": 3}, "parameters it takes"),
+        ({"rule": "odd_rules:OddEdges", "most": 3}, "valid parameters"),
         ({"rule": ":"}, "register"),
         ({"rule": "__main__:"}, "register"),
     ],

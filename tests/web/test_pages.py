@@ -101,7 +101,7 @@ def test_a_file_is_previewed_and_every_bad_row_is_named(url: str, web: Any) -> N
     assert "2 rows can be used" in page
     assert "1 of them outside the space" in page
     assert page.count("cannot be used") == 2
-    assert "only trains the model" in page
+    assert "used only to train the model" in page
     assert "expected a number as value, got 'x'" in page
     assert len(Study.load(url, "one").trials) == 0
     found = re.search(r'name="upload" value="([^"]+)"', answer.text)
@@ -177,7 +177,7 @@ def test_parts_of_graphs_can_be_required_or_forbidden_for_one_request(url: str, 
         assert not trial.graph.adjacency[of_a][:, of_a].any()
         assert trial.graph.n_edges >= 6
     page = text_of(web.get(f"/studies/one/trials/{trials[0].id}").text)
-    assert "It was asked for under further rules" in page
+    assert "It was requested with additional rules" in page
 
 
 def test_molecules_can_be_entered_by_form_text_and_drawing(url: str, web: Any) -> None:
@@ -319,7 +319,7 @@ def test_several_properties_are_pasted_in_their_order(wishes: tuple[str, Any]) -
     # known values may be repeated but not replaced
     assert send(web, "/studies/one/paste", {"lines": "1 2 3\n0 - 4"}).status_code == 200
     again = send(web, "/studies/one/paste", {"lines": "1 2 5"})
-    assert "trial 1 has strength, cost already" in html.unescape(again.text)
+    assert "trial 1 already has strength, cost" in html.unescape(again.text)
     trials = Study.load(url, "one").trials
     assert [trial.values for trial in trials] == [
         {"strength": 1.5, "cost": 4.0},

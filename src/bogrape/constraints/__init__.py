@@ -4,7 +4,7 @@
 `NumberOfEdges`        number of edges (arcs when directed)
 `DegreeRange`          degree of all nodes, of one node, or of the nodes of one label
 `LabelCount`           number of nodes with a label
-`FixedLabel`           one node has this label
+`FixedLabel`           the label of one node
 `RequiredEdge`         an edge between two named nodes
 `ForbiddenEdge`        no edge between two named nodes
 `ForbiddenAdjacency`   no edge between nodes of two labels
@@ -21,8 +21,8 @@
 =====================  ========================================================================
 
 A rule refers to a node by its number, or by its name in a `GraphSpace(nodes=[...])`. In a space
-without names all numberings of a graph are one graph, so such a rule only asks for *some* numbering
-that satisfies it: ``RequiredEdge(0, 1)`` alone means "there is an edge".
+without names all numberings of a graph are the same graph, so such a rule only requires *some*
+numbering that satisfies it: ``RequiredEdge(0, 1)`` alone means "there is an edge".
 
 If a graph is too small to have a node that a rule names, rules that *require or fix* something are
 violated, and rules that *forbid or bound* something are satisfied.
@@ -126,8 +126,8 @@ RULES: dict[str, type[Rule]] = {
 def identity_of(graph: Graph, rules: Iterable[Rule]) -> str:
     """A text that is equal for two graphs if and only if they are the same under these rules.
 
-    The first rule with an answer decides (`Rule.identify`); without one, isomorphic graphs are the
-    same.
+    The first rule whose `Rule.identify` gives a text decides; if there is none, isomorphic graphs
+    are the same.
     """
     for rule in rules:
         text = rule.identify(graph)
@@ -161,7 +161,7 @@ def rule_from_dict(data: Any) -> Rule:
 
 
 def _own_rule(data: dict[str, Any]) -> Rule:
-    """A rule that is no part of this package, from its import path and parameters."""
+    """A custom rule, from its import path and parameters."""
     kind = find_rule(data)
     if not isinstance(kind, type) or not issubclass(kind, Rule):
         raise InvalidSpaceError(
@@ -173,7 +173,7 @@ def _own_rule(data: dict[str, Any]) -> Rule:
         return kind(**body)
     except (TypeError, ValueError) as error:
         raise InvalidSpaceError(
-            f"{data['rule']}: expected parameters it takes, got {body}: {error}"
+            f"{data['rule']}: expected valid parameters, got {body}: {error}"
         ) from None
 
 
@@ -181,12 +181,12 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
-# Parts of bogrape that bring rules of their own, named "molecules.Valence"; loaded when asked for.
+# Packages with rules of their own, named as "molecules.Valence"; loaded when needed.
 _PACKAGES = {"molecules": "bogrape.molecules:RULES"}
 
 
 def _rule_named(name: object) -> type[Rule]:
-    """The rule of a name; a wrong name is answered with those there are."""
+    """The class of rule with this name; the error for an unknown name lists the valid ones."""
     package, _, short = name.rpartition(".") if isinstance(name, str) else ("", "", "")
     prefix, known = "", RULES
     if package in _PACKAGES:

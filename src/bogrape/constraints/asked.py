@@ -1,7 +1,7 @@
 """Cached answers of rules that check one graph at a time.
 
 Local search visits the same graphs repeatedly, and a check in Python, for instance with networkx,
-takes longer than everything else that is done with a graph.
+takes longer than all other computations on a graph.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..batch import Batch
 from ..graph import Graph
 
 _MOST_RULES = 16
-_MOST_ANSWERS = 200_000  # of one rule, about 200 bytes each
+_MOST_ANSWERS = 200_000  # per rule, about 200 bytes each
 
 _answers: OrderedDict[Hashable, dict[Hashable, float]] = OrderedDict()
 

@@ -24,14 +24,14 @@ from .words import amount
 
 
 class _ByDemands(Rule):
-    """A rule that asks for disjoint paths: by cuts in small graphs, else by flows."""
+    """A rule that requires disjoint paths, encoded by cuts in small graphs, else by flows."""
 
     def demands(self, n: int) -> Iterator[Demand]:
-        """The paths it asks for in a graph with n nodes."""
+        """The disjoint paths required in a graph with n nodes."""
         raise NotImplementedError
 
     def decides_helpers(self, shape: Shape) -> bool:
-        """Cuts need no helpers; a flow can be had in several ways."""
+        """True for cuts, which need no helpers; False for flows, which are not unique."""
         return shape.n_nodes <= MOST_NODES_FOR_CUTS
 
     def helpers(self, graph: Graph) -> dict[Aux, bool]:
@@ -48,8 +48,8 @@ class TwoConnected(_ByDemands):
     """The graph stays connected when any one node (``kind="node"``) or edge (``"edge"``) fails.
 
     Connected without an articulation point, or without a bridge; undirected graphs only. As in
-    networkx, one node alone is not two-connected; two nodes joined by an edge are by nodes, but not
-    by edges.
+    networkx, one node alone is not two-connected; two nodes joined by an edge are two-connected by
+    nodes, but not by edges.
     """
 
     kind: Literal["node", "edge"] = "node"
@@ -59,7 +59,7 @@ class TwoConnected(_ByDemands):
             self.refuse("kind 'node' or 'edge'", repr(self.kind), "kind='node'")
 
     def direction_needed(self) -> bool | None:
-        """Undirected only; of directed graphs ask ``connected="strong"``."""
+        """False: undirected only. For directed graphs use ``connected="strong"``."""
         return False
 
     def describe(self, nouns: Nouns = GRAPHS) -> str:
@@ -101,8 +101,8 @@ class TwoConnected(_ByDemands):
     def demands(self, n: int) -> Iterator[Demand]:
         """Two disjoint paths from node 0 to every other.
 
-        By nodes this leaves open whether node 0 itself is an articulation point: so the others must
-        be connected without it.
+        With ``kind="node"`` node 0 itself could still be an articulation point, so the other nodes
+        must also be connected without it.
         """
         apart = self.kind == "node"
         for v in range(1, n):
@@ -131,7 +131,7 @@ class DisjointPaths(NamedPair, _ByDemands):
         return f"At least {self.minimum} paths from {self.ends(nouns)} share no {nouns.edge}."
 
     def excess(self, batch: Batch) -> Excess:
-        """Paths that are missing; all of them when a node is missing."""
+        """Number of missing paths; all of them if a node is missing."""
         self._check_located()
         if max(self.u, self.v) >= batch.n_nodes:
             return np.full(len(batch), float(self.minimum))
@@ -151,7 +151,7 @@ class DisjointPaths(NamedPair, _ByDemands):
                 yield from demand.flow_rows(shape)
 
     def demands(self, n: int) -> Iterator[Demand]:  # noqa: ARG002
-        """The one it is about."""
+        """The paths from u to v."""
         yield Demand(name=self.name, source=int(self.u), sink=int(self.v), k=self.minimum)
 
 
@@ -173,7 +173,7 @@ class MaximumDistance(NamedPair):
         return f"A path with {n_edges} leads from {self.ends(nouns)}."
 
     def excess(self, batch: Batch) -> Excess:
-        """Steps too far; without a path, or a node, as if it took one for every node."""
+        """Excess of the distance over the maximum; a missing path or node counts as distance n."""
         self._check_located()
         n = batch.n_nodes
         most = min(self.maximum, n - 1)
@@ -192,8 +192,8 @@ class MaximumDistance(NamedPair):
 
 
 # -- failures, for a whole batch ----------------------------------------------------------------
-# Sets of nodes are kept as the bits of whole numbers: this is the inner loop of every search under
-# the rule.
+# Sets of nodes are stored as bits of integers, since this is the inner loop of every search with
+# this rule.
 
 Sets = NDArray[np.unsignedinteger]
 
@@ -212,15 +212,15 @@ def _cut_off_without_nodes(batch: Batch) -> Excess:
     n = batch.n_nodes
     bits = _packed(np.eye(n, dtype=bool))
     start = np.repeat(bits[:1], n, axis=0)
-    start[0] = bits[1]  # where node 0 fails
-    return _cut_off(batch, start, lambda _: bits) - n  # the node that failed is not missed
+    start[0] = bits[1]  # if node 0 fails
+    return _cut_off(batch, start, lambda _: bits) - n  # the failed node itself does not count
 
 
 def _cut_off_without_edges(batch: Batch) -> Excess:
     """Nodes cut off by the failure of an edge, summed over one edge per node.
 
-    For each node but 0 it is the edge to its first neighbour that is nearer to node 0: no other
-    edge can be a bridge. For node 0 nothing fails.
+    For each node but 0 the edge to its first neighbour nearer to node 0 fails: no other edge can
+    be a bridge. For node 0 nothing fails.
     """
     n = batch.n_nodes
     away = batch.distances[:, 0]

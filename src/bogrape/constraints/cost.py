@@ -1,6 +1,6 @@
-"""`TotalCost`: a budget for all edges together.
+"""`TotalCost`: a budget for the total cost of all edges.
 
-Prices are taken as the decimal numbers they were written as; see `bogrape.constraints.linear`.
+Prices are read as the decimal numbers that were written; see `bogrape.constraints.linear`.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class TotalCost(Rule):
 
     Args:
         costs: cost of an edge by its ends, ``{(u, v): cost}`` or a square matrix; for instance the
-            length of the cable. Empty: every edge costs 1.
+            length of the cable. If empty, every edge costs 1.
         maximum: the budget.
         edge_labels: price per unit of each edge label, ``{1: 4.0, 2: 9.5}``; for instance the price
-            per metre of each type of cable. Empty: the edge label makes no difference.
+            per metre of each type of cable. If empty, costs do not depend on edge labels.
         otherwise: cost of the pairs that ``costs`` leaves out. Without it, a pair left out is an
-            error: it would cost nothing.
+            error, since it would be free.
 
     In undirected spaces the cost of (u, v) is that of (v, u).
 
@@ -110,11 +110,11 @@ class TotalCost(Rule):
 
     @property
     def scaled_maximum(self) -> int:
-        """The budget in the whole numbers of `table`."""
+        """The budget on the integer scale of `table`."""
         return int(decimal(self.maximum) * self.scale)
 
     def _single(self) -> list[Fraction]:
-        """Possible costs of one edge."""
+        """All possible costs of one edge."""
         by_pair = [decimal(cost) for _, cost in self.costs] or [Fraction(1)]
         by_pair += [] if self.otherwise is None else [decimal(self.otherwise)]
         by_label = [decimal(price) for _, price in self.edge_labels] or [Fraction(1)]
@@ -193,7 +193,7 @@ class TotalCost(Rule):
         return f"All {nouns.edges} together cost at most {self.maximum:g}."
 
     def excess(self, batch: Batch) -> Excess:
-        """Excess over the budget, in mean costs of an edge: about the number of surplus edges."""
+        """Excess over the budget, in units of the mean cost of an edge."""
         self._check_located()
         if self.edge_labels and batch.edge_labels is None:
             self.refuse("edges with labels", "edges without", "edge_labels=... in the space")

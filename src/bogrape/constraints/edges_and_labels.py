@@ -30,7 +30,7 @@ from .rows import (
 from .rule import Excess, Label, Node, Rule, over
 from .words import amount, called, capitalised, with_article
 
-_MOST_LISTED = 12  # edges or labels of a subgraph that are said in words
+_MOST_LISTED = 12  # most edges or labels of a subgraph listed in words
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +49,7 @@ class NumberOfEdges(Rule):
         return f"Every {nouns.graph} has {n_edges}."
 
     def excess(self, batch: Batch) -> Excess:
-        """Edges too few or too many."""
+        """Number of missing or surplus edges."""
         entries = batch.adjacency.sum(axis=(1, 2))
         return over(entries if batch.directed else entries // 2, self.minimum, self.maximum)
 
@@ -83,11 +83,11 @@ class DegreeRange(Rule):
             self.refuse("direction 'in', 'out' or None", repr(self.direction), "None for in + out")
 
     def nodes(self) -> frozenset[int]:
-        """The one node it is about, if any."""
+        """The given node, if any."""
         return frozenset() if self.node is None else frozenset({self.node})
 
     def direction_needed(self) -> bool | None:
-        """In and out make sense for arcs only."""
+        """True if a direction is given, since only arcs have one."""
         return True if self.direction else None
 
     def describe(self, nouns: Nouns = GRAPHS) -> str:
@@ -103,7 +103,7 @@ class DegreeRange(Rule):
         return f"{who} has {n_edges}."
 
     def excess(self, batch: Batch) -> Excess:
-        """Sum over the nodes concerned of the degree too low or too high."""
+        """Violation of the degree bounds, summed over the nodes concerned."""
         self._check_located()
         n = batch.n_nodes
         chosen = slice(0, n) if self.node is None else slice(self.node, self.node + 1)
@@ -153,7 +153,7 @@ class LabelCount(Rule):
         return f"Every {nouns.graph} has {n_nodes} labelled {called(self.label)}."
 
     def excess(self, batch: Batch) -> Excess:
-        """Nodes of the label too few or too many."""
+        """Number of missing or surplus nodes with the label."""
         count = (batch.labels == self.index(self.label)).sum(axis=1)
         return over(count, self.minimum, self.maximum)
 
@@ -203,7 +203,7 @@ class FixedLabel(Rule):
 
 @dataclass(frozen=True, repr=False)
 class NamedPair(Rule):
-    """Base of the rules on one pair of nodes."""
+    """Base class of rules on one pair of nodes."""
 
     node_fields: ClassVar[tuple[str, ...]] = ("u", "v")
 
@@ -232,7 +232,7 @@ class NamedPair(Rule):
 class RequiredEdge(NamedPair):
     """The edge between u and v exists (the arc from u to v when directed).
 
-    In a space without ``nodes=[...]`` nodes have no identity, and "some edge" is all it says.
+    In a space without ``nodes=[...]`` nodes have no identity, and it only requires some edge.
     """
 
     def describe(self, nouns: Nouns = GRAPHS) -> str:
@@ -240,7 +240,7 @@ class RequiredEdge(NamedPair):
         return f"{capitalised(with_article(nouns.edge))} goes from {self.ends(nouns)}."
 
     def excess(self, batch: Batch) -> Excess:
-        """1 when the edge, or a node of it, is missing."""
+        """1 when the edge or one of its nodes is missing."""
         self._check_located()
         if max(self.u, self.v) >= batch.n_nodes:
             return np.ones(len(batch))
@@ -315,9 +315,9 @@ class ForbiddenAdjacency(Rule):
 
 @dataclass(frozen=True, repr=False)
 class RequiredSubgraph(Rule):
-    """The named nodes carry these edges and labels; ``induced``: and no other edges among them.
+    """The named nodes have these edges and labels; with ``induced``, no other edges among them.
 
-    ``labels`` maps nodes to labels; it may name nodes that are on none of the edges.
+    ``labels`` maps nodes to labels; it may name nodes without any of these edges.
     """
 
     edges: Any  # pairs of nodes; kept as a sorted tuple of pairs
@@ -384,7 +384,7 @@ class RequiredSubgraph(Rule):
         return f"{capitalised(out)}{others if self.induced else ''}."
 
     def excess(self, batch: Batch) -> Excess:
-        """Edges missing + labels missing or wrong + edges too many."""
+        """Number of missing edges, missing or wrong labels, and surplus edges."""
         self._check_located()
         n = batch.n_nodes
         out = np.zeros(len(batch))

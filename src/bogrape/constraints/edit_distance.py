@@ -1,4 +1,4 @@
-"""`EditDistance`: at most some number of edits away from a given graph of the same size."""
+"""`EditDistance`: at most a given number of edits from a given graph of the same size."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ..graph import Graph
 from .rows import Atom, EdgeLabel, HasFeature, HasLabel, Row, Shape, bounded, edge, never
 from .rule import Excess, Label, Rule, over
 
-_FEW = 6  # edges that messages list
-_DRAWN_EDITS = 2  # per node, up to which graphs are drawn by editing the given one
+_FEW = 6  # most edges listed in messages
+_DRAWN_EDITS = 2  # per node: up to this many, graphs are sampled by editing the given one
 
 
 @dataclass(frozen=True, repr=False)
 class EditDistance(Rule):
     """At most ``maximum`` edits turn the given graph into this one.
 
-    An edit adds an edge, removes one, or gives one another edge label; gives a node another label;
-    or changes one feature of a node. Reversing an arc takes two edits. Nodes are neither added nor
-    removed: graphs of other sizes are out of reach.
+    An edit adds an edge, removes one, or changes its label; changes the label of a node; or changes
+    one feature of a node. Reversing an arc takes two edits. Nodes are neither added nor
+    removed: graphs of other sizes are excluded.
 
     `excess` and `rows` compare node v with node v. In a space without names for nodes, a graph
     satisfies the rule if *some* numbering of it does, and then this is the graph edit distance up
@@ -35,10 +35,10 @@ class EditDistance(Rule):
     all of them: nodes 0, 1, ... of the given graph are those the other rules call 0, 1, ...
 
     Args:
-        graph: where edits begin; a graph, its JSON text, or the data in that text.
-        maximum: the number of edits.
-        count_features: whether changing a feature is an edit. In spaces in which features follow
-            from edges and labels, as in molecules, it had better not be.
+        graph: the given graph, its JSON text, or the data in that text.
+        maximum: the largest number of edits.
+        count_features: whether changing a feature is an edit. If features follow from edges
+            and labels, as in molecules, it should not be.
 
     >>> square = Graph([[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]])
     >>> rule = EditDistance(square, maximum=1)
@@ -80,7 +80,7 @@ class EditDistance(Rule):
     @property
     def name(self) -> str:
         """Short text that names the rule with its parameters."""
-        if not isinstance(self.graph, Graph):  # in the message that refuses it
+        if not isinstance(self.graph, Graph):  # only in an error message
             return type(self).__name__
         sign = ">" if self.graph.directed else "-"
         pairs = [f"{u}{sign}{v}" for u, v in self.graph.edges()]
@@ -101,11 +101,11 @@ class EditDistance(Rule):
         return frozenset(range(self.graph.n_nodes))
 
     def direction_needed(self) -> bool | None:
-        """That of the given graph."""
+        """The direction of the given graph."""
         return bool(self.graph.directed)
 
     def bind(self, labels: Mapping[str, int], shape: Shape) -> Self:
-        """With the labels of the space, checked against its kind of graphs."""
+        """The rule with the labels of the space, checked against its kind of graphs."""
         graph = self.graph
         if graph.n_nodes > shape.n_nodes:
             self.refuse(
@@ -132,7 +132,7 @@ class EditDistance(Rule):
             )
 
     def relabelled(self, resolve: Callable[[Label], int]) -> Self:
-        """With every label replaced by its index, by its name where the graph knows names."""
+        """With every label replaced by its index, by its name if the graph has label names."""
         graph, names = self.graph, self.graph.label_names
         used = {int(k): resolve(int(k) if names is None else names[k]) for k in set(graph.labels)}
         made = Graph(
@@ -155,7 +155,7 @@ class EditDistance(Rule):
         )
 
     def edits(self, batch: Batch) -> IntArray:
-        """Number of places that differ from the given graph, for graphs of its size."""
+        """Number of edits from the given graph, for graphs of its size."""
         self._check_direction(batch.directed)
         self._check_features(batch.features.shape[2])
         graph = self.graph
@@ -170,19 +170,19 @@ class EditDistance(Rule):
         return np.asarray(out)
 
     def excess(self, batch: Batch) -> Excess:
-        """Edits beyond the maximum; for graphs of another size, the nodes that differ."""
+        """Edits beyond the maximum; for graphs of another size, the difference in size."""
         if batch.n_nodes != self.graph.n_nodes:
             return np.full(len(batch), float(abs(batch.n_nodes - self.graph.n_nodes)))
         return over(self.edits(batch), 0.0, self.maximum)
 
     def rows(self, shape: Shape) -> Iterator[Row]:
-        """One row: places that differ, counted up from those of the given graph."""
+        """One row: the number of differences from the given graph."""
         graph, n = self.graph, self.graph.n_nodes
         name = f"edits from a given graph of {n} nodes"
         if shape.n_nodes != n:
             yield never(name)
             return
-        there: list[Atom] = []  # what holds of the given graph: an edit when it does not
+        there: list[Atom] = []  # what is true of the given graph: an edit when it is not
         absent: list[Atom] = []
         for u, v in shape.pairs():
             if not graph.adjacency[u, v]:

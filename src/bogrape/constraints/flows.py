@@ -1,9 +1,9 @@
-"""Disjoint paths: their number, and rows that require a number of them.
+"""Disjoint paths: counting them, and rows that require a number of them.
 
 By Menger's theorem, k edge-disjoint paths lead from s to t exactly when every set of nodes that
-holds s and not t is left by at least k edges, and exactly when a flow of k units does. Small graphs
-get the first as rows, one per *cut*; they need no helpers. Larger ones get the second, a *flow*
-with one helper per arc; cuts are too many there.
+holds s and not t is left by at least k edges, and exactly when a flow of k units does. For small
+graphs the first is encoded, one row per *cut*, without helpers; for larger ones, which have too
+many cuts, the second, a *flow* with one helper per arc.
 
 A flow is not unique: `Demand.helpers` finds one for a given graph.
 """
@@ -26,7 +26,7 @@ MOST_NODES_FOR_CUTS = 8
 class Demand:
     """k paths from ``source`` to ``sink`` that share no edge.
 
-    ``apart``: no inner node either. ``without``: none of them passes this node.
+    ``apart``: they share no inner node either. ``without``: none of them passes this node.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Demand:
     without: int | None = None
 
     def flow_rows(self, shape: Shape) -> Iterator[Row]:
-        """A flow of k units along edges: in equals out at every node but the two ends."""
+        """Rows of a flow of k units along edges: inflow equals outflow except at the two ends."""
         nodes = [v for v in range(shape.n_nodes) if v != self.without]
         arcs = {(u, v): self._arc(u, v) for u, v in permutations(nodes, 2)}
         if shape.directed:
@@ -71,7 +71,7 @@ class Demand:
         if not self.apart:
             left, _ = residual(matrix[None], self.source, self.sink, self.k)
             return np.asarray(np.maximum(matrix - left[0], 0))
-        # every node becomes an entrance and an exit, joined by as many units as may pass it
+        # every node becomes an entrance and an exit, joined with the capacity of the node
         n = len(matrix)
         split = np.zeros((2 * n, 2 * n), dtype=np.int64)
         split[n:, :n] = matrix
@@ -91,7 +91,7 @@ def cut_rows(
 ) -> Iterator[Row]:
     """At least k edges leave every set of nodes with ``source`` and, if given, without ``sink``.
 
-    ``without``: in the graph that is left when this node is removed.
+    ``without``: in the graph without this node.
     """
     nodes = [v for v in range(shape.n_nodes) if v != without]
     free = [v for v in nodes if v not in (source, sink)]
@@ -111,7 +111,7 @@ def residual(capacity: IntArray, source: int, sink: int, most: int) -> tuple[Int
     Args:
         capacity: ``(B, n, n)``.
         source, sink: the ends.
-        most: stop at a flow of this value.
+        most: value of the flow at which to stop.
     """
     left = capacity.copy()
     value = np.zeros(len(left), dtype=np.int64)

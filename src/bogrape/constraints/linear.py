@@ -1,7 +1,7 @@
 """`LinearRule`: bounds on a weighted sum of edges, labels and features.
 
-Weights are taken as the decimal numbers they were written as, and the sum is scaled to whole
-numbers, so that ``0.1 + 0.2 <= 0.3`` is true here, in the search and in every solver alike.
+Weights are read as the decimal numbers that were written, and the sum is scaled to integers, so
+that ``0.1 + 0.2 <= 0.3`` is true here, in the search and in every solver.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .rows import Atom, HasFeature, HasLabel, Row, Shape, bounded, edge
 from .rule import Excess, Label, Node, Rule, over
 from .words import at_least_or_most
 
-# The scaled sum stays far inside 64-bit integers, also after a solver has multiplied it further.
+# The scaled sum stays well within 64-bit integers, even if a solver multiplies it further.
 LARGEST_SUM = 10**12
 
 
@@ -35,9 +35,9 @@ class LinearRule(Rule):
             space that names them.
         labels: weights ``{(node, label): b}``.
         features: weights ``{(node, feature): c}``, features counted from 0 after the labels.
-        minimum, maximum: at least one of them.
+        minimum, maximum: bounds of the sum; at least one of them.
 
-    A node the graph does not have contributes 0. Weights are kept as sorted tuples.
+    A node that the graph does not have contributes 0. Weights are kept as sorted tuples.
 
     >>> LinearRule(labels={(0, "C"): 12, (0, "N"): 14.5}, maximum=14)
     LinearRule(labels=(((0, 'C'), 12), ((0, 'N'), 14.5)), maximum=14)
@@ -101,7 +101,7 @@ class LinearRule(Rule):
         bounds = [b for b in (self.minimum, self.maximum) if b is not None]
         return [c for part in (self.edges, self.labels, self.features) for _, c in part] + bounds
 
-    @cached_property  # of hundreds of weights, it is asked for with every batch
+    @cached_property  # used with every batch, and slow for hundreds of weights
     def scale(self) -> int:
         """The least factor that makes all weights and bounds whole numbers."""
         return lcm(*(decimal(c).denominator for c in self._numbers()))
@@ -142,7 +142,7 @@ class LinearRule(Rule):
         return f"A weighted sum of {what} is {at_least_or_most(self.minimum, self.maximum)}."
 
     def excess(self, batch: Batch) -> Excess:
-        """Distance of the sum from its bounds; integer arithmetic, so without rounding."""
+        """Distance of the sum from its bounds, in integer arithmetic without rounding."""
         self._check_located()
         self._check_features(batch.features.shape[2])
         n, scale = batch.n_nodes, self.scale
@@ -163,7 +163,7 @@ class LinearRule(Rule):
 
     @cached_property
     def _scaled_edges(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Both ends of the edges with a weight, and the weights as whole numbers."""
+        """Both ends of the edges with a weight, and their weights as integers."""
         pairs = np.array([pair for pair, _ in self.edges], dtype=np.int64)
         weights = [int(decimal(weight) * self.scale) for _, weight in self.edges]
         return pairs[:, 0], pairs[:, 1], np.array(weights, dtype=np.int64)
@@ -192,7 +192,7 @@ class LinearRule(Rule):
 
 
 def decimal(number: float) -> Fraction:
-    """The number as it is written: 0.1 is 1/10."""
+    """The number as it is written in decimal: 0.1 is 1/10."""
     return Fraction(repr(number))
 
 

@@ -20,8 +20,8 @@ from .words import called
 class NamedNodes(Rule):
     """Node v is the site ``names[v]`` and, where ``labels`` are given, has the label ``labels[v]``.
 
-    `GraphSpace(nodes=[...])` adds this rule by itself. It names every node, so that no two of them
-    are taken as interchangeable, and identifies graphs node by node instead of up to isomorphism.
+    `GraphSpace(nodes=[...])` adds this rule. It names every node, so that no two of them are
+    treated as interchangeable, and identifies graphs node by node instead of up to isomorphism.
     """
 
     names: Any
@@ -42,7 +42,7 @@ class NamedNodes(Rule):
         return replace(self, labels=tuple(map(resolve, self.labels)))
 
     def identify(self, graph: Graph) -> str | None:
-        """The graph node by node."""
+        """A text of the graph node by node."""
         return graph.to_json()
 
     def describe(self, nouns: Nouns = GRAPHS) -> str:
@@ -52,7 +52,7 @@ class NamedNodes(Rule):
         return f"The {nouns.nodes} are {', '.join(sites)}."
 
     def excess(self, batch: Batch) -> Excess:
-        """Nodes with another label, or missing, or too many."""
+        """Number of nodes with a wrong label, missing nodes and surplus nodes."""
         n = len(self.names)
         if batch.n_nodes != n:
             return np.full(len(batch), float(abs(batch.n_nodes - n)))
@@ -61,7 +61,7 @@ class NamedNodes(Rule):
         return np.asarray((batch.labels != self._indices).sum(axis=1), dtype=float)
 
     def derive(self, batch: Batch) -> Batch:
-        """The graphs with the labels the nodes have."""
+        """The graphs with the given labels of the nodes."""
         if not self.labels or batch.n_nodes != len(self.names):
             return batch
         labels = np.broadcast_to(self._indices, batch.labels.shape).copy()

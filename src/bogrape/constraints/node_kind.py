@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class NodeKind:
-    """A node with this label, this many edges and these features.
+    """Kind of node: its label, its number of edges and its features.
 
-    ``ends`` says how many of its edges have the edge labels 1, 2, ...; it is empty where nothing
-    is said about them.
+    ``ends`` says how many of its edges have the edge labels 1, 2, ...; it is empty if edge
+    labels are not restricted.
     """
 
     label: int

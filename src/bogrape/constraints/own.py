@@ -1,7 +1,7 @@
-"""Tests of custom rules on a few graphs when a space is created, so that mistakes show at once.
+"""Tests of custom rules on a few graphs when a space is created, to find mistakes early.
 
-A rule that contradicts itself silently makes searches and proofs wrong: its rows may differ from
-its meaning, or its meaning may depend on the numbering of nodes although the space has no names.
+An inconsistent rule would silently make searches and proofs wrong: its rows may differ from its
+meaning, or its meaning may depend on the numbering of nodes although the space has no names.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ..graph import Graph
 from .rows import Atom, Aux, Edge, EdgeLabel, HasFeature, HasLabel, Row, Shape, Within
 from .rule import Rule
 
-_NUMBERS, _FEW_NUMBERS = 20, 4  # of edges that are tried, at most
-_EACH = 2  # graphs of each number
-_LARGE = 20  # nodes, from which on a few graphs must do
+_NUMBERS, _FEW_NUMBERS = 20, 4  # most numbers of edges tried
+_EACH = 2  # graphs per number of edges
+_LARGE = 20  # nodes from which on fewer graphs are tried
 
 
 def check_own_class(rule: Rule) -> None:
@@ -36,7 +36,7 @@ def check_own_class(rule: Rule) -> None:
 
 
 def trial_graphs(shape: Shape, strong: bool) -> list[Graph]:
-    """Graphs of all densities; connected, or strongly connected, as the space asks for."""
+    """Graphs of all densities; connected, or strongly connected, as the space requires."""
     rng = np.random.default_rng(0)
     at_most = _NUMBERS if shape.n_nodes < _LARGE else _FEW_NUMBERS
     numbers = np.linspace(0, len(list(shape.pairs())), at_most, dtype=int)
@@ -48,7 +48,7 @@ def check_own_meaning(
 ) -> None:
     """Raise `InvalidSpaceError` if the rule contradicts itself on these graphs.
 
-    They have this shape; ``alike`` are the nodes that may be renumbered.
+    The graphs have this shape; ``alike`` are the nodes that may be renumbered.
     """
     rng = np.random.default_rng(0)
     inside = _inside(rule, graphs)
@@ -70,13 +70,13 @@ def check_own_meaning(
         )
     rows = list(rule.rows(shape))
     if any(isinstance(atom, Aux) for row in rows for atom, _ in (*row.terms, *row.when)):
-        return  # helpers have whatever value the rows allow
+        return  # helpers may have any value that the rows allow
     for graph, holds in zip(graphs, inside, strict=True):
         encoded = all(_satisfies(row, graph) for row in rows)
         if encoded != holds and (rule.encoded or holds):
             words = {True: "a graph that keeps", False: "a graph that breaks"}
             rule.refuse(
-                "rows that say what holds(graph) or excess(batch) says",
+                "rows equivalent to holds(graph) or excess(batch)",
                 f"{words[encoded]} the rows and {words[holds].removeprefix('a graph that ')} the "
                 f"rule: {graph.to_json()}",
                 "to compare both on it, or to leave out rows",
@@ -102,9 +102,9 @@ def _refuse_raised(rule: Rule, name: str, error: Exception) -> NoReturn:
     if isinstance(error, InvalidSpaceError):
         raise error
     rule.refuse(
-        f"{name} to answer for every graph that is in the space otherwise",
+        f"{name} to work for every graph that satisfies the rest of the space",
         f"{type(error).__name__}: {error}",
-        "an answer in that case, too",
+        "to handle this case",
     )
 
 

@@ -1,7 +1,7 @@
 """`Parametrised`: a frozen object defined by its parameters, which are checked, shown and stored.
 
 Rules derive from it. A parameter is a number, a label, a node, or a tuple of such; labels and nodes
-may be given by name, and remember it once a space has made numbers of them.
+may be given by name, and keep the name after a space has replaced it by a number.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .registry import is_own, stored_name
 
 Label = int | str
 Node = int | str
-_LARGEST = 2**53  # of a whole number: floats hold all of them up to here
+_LARGEST = 2**53  # largest integer up to which floats represent all integers
 
 
 class _Named(int):
@@ -26,7 +26,7 @@ class _Named(int):
     name: str
 
     def __new__(cls, index: int, name: str) -> Self:
-        """Number ``index``, called ``name``."""
+        """Index ``index`` with the name ``name``."""
         made = super().__new__(cls, index)
         made.name = name
         return made
@@ -41,17 +41,17 @@ class _Named(int):
 
 
 class NamedLabel(_Named):
-    """A label as messages call it: 'C', not 0."""
+    """A label shown in messages by its name: 'C', not 0."""
 
 
 class NamedNode(_Named):
-    """A node as messages call it: 'core-1', not 0."""
+    """A node shown in messages by its name: 'core-1', not 0."""
 
 
 class Parametrised:
     """Base of objects that are compared, shown and stored by their parameters."""
 
-    package: ClassVar[str] = ""  # the part of bogrape that brings the rule, if not this one
+    package: ClassVar[str] = ""  # subpackage of bogrape that defines the rule, if not this one
 
     def parameters(self) -> dict[str, Any]:
         """The parameters that differ from their defaults."""
@@ -73,7 +73,7 @@ class Parametrised:
     def __repr__(self) -> str:
         return self.name
 
-    def __eq__(self, other: object) -> bool:  # of rules without parameters; dataclasses have theirs
+    def __eq__(self, other: object) -> bool:  # rules without parameters; dataclasses have theirs
         return type(other) is type(self)
 
     def __hash__(self) -> int:
@@ -88,7 +88,7 @@ class Parametrised:
         return {"rule": prefix + type(self).__name__, **body}
 
     def _stored_parameters(self) -> dict[str, Any]:
-        """All of them: defaults in code of the user's own may change without notice."""
+        """All parameters, since defaults in user code may change without notice."""
         if not is_dataclass(self):
             return {}
         names = [field.name for field in fields(self) if field.init]
@@ -105,7 +105,7 @@ class Parametrised:
     # -- checks, called from __post_init__ ----------------------------------------------------
 
     def _set(self, field: str, value: object) -> None:
-        object.__setattr__(self, field, value)  # frozen: only while it is being built
+        object.__setattr__(self, field, value)  # bypasses freezing; only during construction
 
     def _check_whole(self, field: str, *, optional: bool = False) -> None:
         value = getattr(self, field)
@@ -164,19 +164,19 @@ class Parametrised:
         return int(value) if is_whole(value) else float(value)
 
     def refuse(self, expected: str, got: str, remedy: str) -> NoReturn:
-        """Raise, saying what was expected, what came and what to try."""
+        """Raise an error that says what was expected, what was given and what to try."""
         raise InvalidSpaceError(f"{self.name}: expected {expected}, got {got}; try {remedy}")
 
 
 def _differs(value: object, default: object) -> bool:
     try:
         return bool(value != default)
-    except (TypeError, ValueError):  # an array, in the message that refuses it
+    except (TypeError, ValueError):  # an array, in an error message
         return True
 
 
 def _show(value: object) -> str:
-    """Tuples as people write them; a long list is cut, since names end up in messages."""
+    """Readable form of a value; long lists are cut, since names appear in messages."""
     if isinstance(value, tuple) and len(value) > 6:
         return f"[{', '.join(map(_show, value[:5]))}, ... {len(value)} in all]"
     if isinstance(value, tuple):

@@ -1,7 +1,7 @@
 """Rules about paths and cycles: diameter, number of independent cycles, no cycles at all.
 
-They are separate because they consider the whole graph: through distances, and in rows through the
-atoms ``w_uv^s``, "v is within s steps of u". Import them from `bogrape.constraints`.
+They are in a separate module because they depend on the whole graph: through distances, and in rows
+through the atoms ``w_uv^s``, "v is within s steps of u". Import them from `bogrape.constraints`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .words import amount
 class DiameterRange(Rule):
     """``minimum <= max_uv d(u, v) <= maximum``; infinite when a pair has no path.
 
-    In directed graphs every ordered pair counts, so a finite maximum asks for strong connectivity.
+    In directed graphs every ordered pair counts, so a finite maximum requires strong connectivity.
     """
 
     minimum: int = 0
@@ -39,12 +39,12 @@ class DiameterRange(Rule):
         return f"The longest of all shortest paths has {n_steps}."
 
     def excess(self, batch: Batch) -> Excess:
-        """Steps by which the diameter is too short, plus steps too far summed over the pairs."""
+        """Missing steps of the diameter, plus excess steps summed over the pairs."""
         n, distance = batch.n_nodes, batch.distances  # n stands for "no path"
         longest = distance.max(axis=(1, 2))
         out = np.where(longest < n, np.maximum(0.0, self.minimum - longest), 0.0)
         if self.maximum is not None:
-            # a sum, not the maximum: every pair brought closer then leads a search downhill
+            # a sum, not the maximum: a search then improves with every pair brought closer
             out += np.maximum(0, distance - min(self.maximum, n - 1)).sum(axis=(1, 2))
         return out
 
@@ -80,7 +80,7 @@ class CycleRange(Rule):
         self._check_range()
 
     def direction_needed(self) -> bool | None:
-        """Undirected only: in digraphs independent cycles are another notion."""
+        """False: undirected only, since independent cycles mean something else in digraphs."""
         return False
 
     def describe(self, nouns: Nouns = GRAPHS) -> str:
@@ -89,7 +89,7 @@ class CycleRange(Rule):
         return f"Every {nouns.graph} has {n_cycles}."
 
     def excess(self, batch: Batch) -> Excess:
-        """Cycles too few or too many."""
+        """Number of missing or surplus cycles."""
         self._check_direction(batch.directed)
         return over(_independent_cycles(batch), self.minimum, self.maximum)
 
@@ -123,7 +123,7 @@ class Acyclic(Rule):
         return "There are no cycles."
 
     def excess(self, batch: Batch) -> Excess:
-        """Independent cycles; when directed, pairs of nodes that reach each other."""
+        """Number of independent cycles; when directed, of pairs of nodes that reach each other."""
         if not batch.directed:
             return _independent_cycles(batch).astype(float)
         reach = batch.distances < batch.n_nodes

@@ -1,7 +1,7 @@
 """Custom rules in stored studies: how their classes are stored and found again.
 
-A class is stored by its import path, ``module:Class``. One defined in a script or a notebook has
-none: it is stored with the name of the script, and found again when the same script runs.
+A class is stored by its import path, ``module:Class``. A class defined in a script or a notebook
+has none: it is stored with the name of the script, and found again when the same script runs.
 `register_rule` is for classes that cannot be found in either way.
 """
 
@@ -18,18 +18,18 @@ PLACE = "defined in"  # beside "rule" in stored data; no parameter can have a na
 _MAIN = "__main__"
 
 _registered: dict[str, type] = {}  # by import path, and by the name of the class alone
-_stored_as: dict[type, dict[str, str]] = {}  # classes that were found under another name
+_stored_as: dict[type, dict[str, str]] = {}  # classes found under another name
 
 Kind = TypeVar("Kind", bound=type)
 
 
 def is_own(kind: type) -> bool:
-    """True if the class of a rule is not one of this package's."""
+    """True if the class of a rule does not belong to this package."""
     return kind.__module__.partition(".")[0] != __name__.partition(".")[0]
 
 
 def register_rule(kind: Kind) -> Kind:
-    """Make a rule of your own known to studies that are opened from here on; a decorator, too.
+    """Register the class of a custom rule for studies opened later; can be used as a decorator.
 
     Only needed for rules that cannot be imported by the name they were stored under: because they
     were defined in another script or in a notebook, or because their module has moved. The class is
@@ -55,7 +55,7 @@ def find_rule(data: Mapping[str, Any]) -> Any:
     """The class of a rule from its stored form."""
     path = data["rule"]
     kind = _registered.get(path) or _found(path, data.get(PLACE))
-    if isinstance(kind, type):  # it goes on under the name it has, as the study compares names
+    if isinstance(kind, type):  # it keeps its stored name, since studies compare names
         _stored_as[kind] = {key: data[key] for key in ("rule", PLACE) if key in data}
     return kind
 
@@ -78,8 +78,8 @@ def _found(path: str, place: object) -> Any:
         running = getattr(running, part, None)
     if running is None:
         raise InvalidSpaceError(
-            f"the rule {name} was defined in {place or module}, and {here} defines none of that "
-            f"name; open the study from there, or register the rule first: {_remedy(name)}"
+            f"the rule {name} was defined in {place or module}, and {here} does not define it; "
+            f"open the study from there, or register the rule first: {_remedy(name)}"
         )
     return running
 

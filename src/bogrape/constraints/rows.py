@@ -5,8 +5,8 @@ v has label l", "v is at most s steps from u". A `Row` bounds a weighted sum of 
 
     low  <=  sum_i c_i * atom_i  <=  high        (whenever every atom in ``when`` has its value),
 
-with whole numbers ``c_i``. A rule writes itself as rows for graphs of exactly one size; the exact
-engine and the MIP translate atoms into their own variables, and neither knows any rule by name.
+with integers ``c_i``. A rule gives its rows for graphs of exactly one size; the exact
+engine and the MIP translate atoms into their own variables; neither depends on particular rules.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Shape:
     connected: bool = True  # every graph is known to be (at least weakly) connected
 
     def pairs(self) -> Iterator[tuple[int, int]]:
-        """The places for an edge: ``u < v``, or all ``u != v`` when directed."""
+        """The pairs that can have an edge: ``u < v``, or all ``u != v`` when directed."""
         nodes = range(self.n_nodes)
         return permutations(nodes, 2) if self.directed else combinations(nodes, 2)
 
@@ -73,7 +73,7 @@ class EdgeLabel:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """The distance from u to v is at most s; a pair without a path is within nothing.
+    """The distance from u to v is at most s; false for a pair without a path.
 
     ``u < v`` when undirected. Rules use it with ``2 <= s <= n_nodes - 1``: see `within`.
     """
@@ -85,7 +85,7 @@ class Within:
 
 @dataclass(frozen=True, slots=True)
 class Aux:
-    """A 0/1 helper of a rule, unique by its name; the rows of the rule decide its value."""
+    """A 0/1 helper of a rule, identified by its name; the rule's rows determine its value."""
 
     name: str
 
@@ -128,21 +128,21 @@ class Row:
 
 
 def never(name: str, when: When = ()) -> Row:
-    """The row no graph satisfies: an empty sum that should be 1."""
+    """A row that no graph satisfies: an empty sum that should be 1."""
     return Row(name, (), low=1, when=when)
 
 
 def total(atoms: Iterable[Atom]) -> Terms:
-    """The plain sum of some atoms."""
+    """The sum of some atoms, all with weight 1."""
     return tuple((atom, 1) for atom in atoms)
 
 
 def bounded(
     name: str, terms: Terms, low: float | None, high: float | None, when: When = ()
 ) -> Iterator[Row]:
-    """The row ``low <= sum <= high``; none when it says nothing, `never` when the sum is empty.
+    """The row ``low <= sum <= high``; none if it always holds, `never` for an empty sum.
 
-    ``name`` is what is summed; the row is called by it and the bounds that bite.
+    ``name`` describes the sum; the name of the row adds the effective bounds.
     """
     least = sum(c for _, c in terms if c < 0)
     most = sum(c for _, c in terms if c > 0)

@@ -1,8 +1,8 @@
-"""`Rule`: the base of all declarative rules for graphs.
+"""`Rule`: the base class of all declarative rules for graphs.
 
-A rule has ONE meaning, `Rule.excess` over a whole batch of graphs or `Rule.holds` of one graph, and
-at most ONE encoding, `Rule.rows`, that says the same to a solver. Everything else is derived from
-its parameters (`bogrape.constraints.parameters`).
+A rule has *one* meaning, `Rule.excess` for a batch of graphs or `Rule.holds` for one graph, and at
+most *one* encoding of it for solvers, `Rule.rows`. Everything else is derived from its parameters
+(`bogrape.constraints.parameters`).
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ Excess = FloatArray
 class Rule(Parametrised):
     """A rule about graphs: a frozen dataclass with one meaning and at most one encoding.
 
-    A rule of your own gives its meaning by `holds`, for one graph, or by `excess`, for many graphs
-    at once. With `rows` solvers know it; without, it is *checked* graph by graph.
+    A custom rule defines its meaning by `holds`, for one graph, or by `excess`, for many graphs at
+    once. With `rows` solvers can use it; without, it is *checked* graph by graph.
     """
 
     label_fields: ClassVar[tuple[str, ...]] = ()  # parameters that hold one label each
     node_fields: ClassVar[tuple[str, ...]] = ()  # parameters that hold one node each
-    derives_features: ClassVar[bool] = False  # whether `derive` decides all features
-    domain: ClassVar[str | None] = None  # of the spaces with this rule, unless they name another
+    derives_features: ClassVar[bool] = False  # True if `derive` determines all features
+    domain: ClassVar[str | None] = None  # default domain of spaces with this rule
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -65,7 +65,7 @@ class Rule(Parametrised):
     def holds(self, graph: Graph) -> bool:
         """True if one graph satisfies the rule.
 
-        A rule that defines this is asked only about graphs that satisfy the rest of the space.
+        It is called only with graphs that satisfy the rest of the space.
         """
         if type(self).excess is Rule.excess:
             self.refuse("holds(graph) or excess(batch)", "neither", "to define one of them")
@@ -77,20 +77,20 @@ class Rule(Parametrised):
 
     @property
     def one_by_one(self) -> bool:
-        """True if a space asks it last, about few graphs: by default, if it has `holds` only."""
+        """True if a space checks it last, on few graphs; by default, if it only has `holds`."""
         return type(self).excess is Rule.excess
 
     @property
     def encoded(self) -> bool:
-        """True if `rows` express the whole rule, so that solvers know it.
+        """True if `rows` express the whole rule, so that solvers enforce it.
 
-        Otherwise every graph that a solver offers is checked. A rule whose rows merely follow from
-        it, and rule out some graphs early, sets ``encoded = False``.
+        Otherwise every graph from a solver is checked. A rule whose rows are only necessary
+        conditions, which rule out some graphs early, sets ``encoded = False``.
         """
         return type(self).rows is not Rule.rows
 
     def describe(self, nouns: Nouns = GRAPHS) -> str:  # noqa: ARG002
-        """The rule as a sentence, for reports and messages; a rule without words gives its name."""
+        """The rule as a sentence, for reports and messages; by default it contains its name."""
         return f"Rule: {self.name}."
 
     def nodes(self) -> frozenset[int]:
@@ -100,15 +100,16 @@ class Rule(Parametrised):
     # -- which graphs are the same ------------------------------------------------------------
 
     def identify(self, graph: Graph) -> str | None:  # noqa: ARG002
-        """A text that is equal for two graphs exactly when they stand for the same thing.
+        """A text that is equal for two graphs exactly when they represent the same object.
 
-        ``None``, the default, leaves the question to isomorphism. A rule that knows better (two
-        Kekulé forms are one molecule; named sites cannot be exchanged) answers for the whole space.
+        ``None``, the default, leaves the question to isomorphism. A rule for which isomorphism
+        is wrong (two Kekulé forms are one molecule; named sites cannot be exchanged) answers for
+        the whole space.
         """
         return None
 
     def identity_version(self) -> str:
-        """Version of the texts of `identify`: stored keys of another version are recomputed."""
+        """Version of the texts of `identify`; stored keys of other versions are recomputed."""
         return type(self).__name__
 
     def decides_helpers(self, shape: Shape) -> bool:  # noqa: ARG002
@@ -116,13 +117,13 @@ class Rule(Parametrised):
         return True
 
     def helpers(self, graph: Graph) -> Mapping[Aux, bool]:  # noqa: ARG002
-        """Values of the helpers that the rows do not decide, for a graph that satisfies them."""
+        """Values of the helpers that the rows do not determine, for a graph that satisfies them."""
         return {}
 
-    # -- help for searches and samplers, for rules that tie attributes together ----------------
+    # -- help for searches and samplers, for rules that relate attributes ----------------------
 
     def derive(self, batch: Batch) -> Batch:
-        """The graphs with attributes that follow from others, by this rule, set accordingly."""
+        """The graphs with all attributes set that this rule derives from others."""
         return batch
 
     def draw(
@@ -132,13 +133,13 @@ class Rule(Parametrised):
         k: int,  # noqa: ARG002
         rng: np.random.Generator,  # noqa: ARG002
     ) -> Batch | None:
-        """k random graphs likely to satisfy the rules, if the rule can draw them; else None."""
+        """k random graphs likely to satisfy the rules; ``None`` if the rule cannot draw them."""
         return None
 
     def node_kinds(self, shape: Shape) -> tuple[NodeKind, ...] | None:  # noqa: ARG002
-        """All kinds of nodes, from a rule that relates features to edges; otherwise ``None``.
+        """All possible kinds of nodes, if the rule relates features to edges; otherwise ``None``.
 
-        Proofs rely on it: a node of a graph that satisfies the rule must be of one of these kinds.
+        Proofs rely on it: every node of a graph that satisfies the rule must be of these kinds.
         """
         return None
 
@@ -177,7 +178,7 @@ class Rule(Parametrised):
         return self
 
     def direction_needed(self) -> bool | None:
-        """True if the rule speaks of directed graphs only, False of undirected ones, else None."""
+        """True if the rule needs directed graphs, False if undirected ones, else None."""
         return None
 
     def features_named(self) -> frozenset[int]:

@@ -1,4 +1,4 @@
-"""Words that rules describe themselves with."""
+"""Words for the descriptions of rules."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def amount(low: int, high: int | None, one: str, many: str) -> str:
 
 
 def called(thing: Label | Node) -> str:
-    """A label or a node as people call it: by its name, or its number."""
+    """A label or a node by its name, or else by its number."""
     return thing.name if isinstance(thing, (NamedLabel, NamedNode)) else str(thing)
 
 
 def with_article(noun: str) -> str:
-    """The noun after "a" or "an", by its sound as far as its spelling tells.
+    """The noun with "a" or "an", chosen by its spelling.
 
     >>> with_article("edge"), with_article("bond"), with_article("O"), with_article("C")
     ('an edge', 'a bond', 'an O', 'a C')

@@ -1,4 +1,4 @@
-"""An objective that is a program: it reads the graph on standard input and prints a number.
+"""An external program as objective: it reads a graph on standard input and prints a number.
 
 The program runs under a supervisor (`bogrape.evaluate.supervisor`) in a session of its own, so that
 it is killed, with all its child processes, at its time limit and when this process ends.
@@ -30,7 +30,7 @@ _ENDING = 2.0  # seconds a supervisor may take to kill what it supervises
 
 
 class CommandError(RuntimeError):
-    """The program failed, or printed no number."""
+    """The program failed, or did not print a number."""
 
 
 @final
@@ -39,10 +39,10 @@ class CommandObjective:
     """Runs a program for each graph.
 
     Args:
-        command: program and arguments; a text is split as a shell would, but no shell runs.
-        encode: what to write to its standard input; the graph's JSON by default.
-        time_limit: seconds before the program, and all it has started, is killed.
-        directory: where it runs; where we are, by default.
+        command: program and arguments; a string is split as in a shell, but no shell is run.
+        encode: function that gives the text for its standard input; by default the graph's JSON.
+        time_limit: seconds after which the program and its child processes are killed.
+        directory: working directory of the program; by default the current one.
 
     The last line the program prints must be a number, or two: the value and its noise variance. For
     several properties it is a JSON object of their values, e.g. ``{"qed": 0.8, "sa": 2.1}``, or of
@@ -68,7 +68,7 @@ class CommandObjective:
 
     def __call__(self, graph: Graph) -> float | Measurement | dict[str, Any]:
         """Output of the program for the graph: a value, with its noise, or several by name."""
-        import subprocess  # late: `import bogrape` need not pay for it
+        import subprocess  # late: keeps `import bogrape` quick
 
         process, report = self._start()
         try:
@@ -119,7 +119,7 @@ class CommandObjective:
             ) from None
 
     def _start(self) -> tuple[subprocess.Popen[str], int]:
-        """Start the program; also returns a descriptor to read why it could not be started."""
+        """Start the program; also returns a descriptor from which start errors can be read."""
         import subprocess
 
         report, writer = os.pipe()
@@ -149,7 +149,7 @@ class CommandObjective:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Kill the program with all it has started, and free what is held."""
+    """Kill the program and its child processes, and release resources."""
     import subprocess
 
     if process.poll() is None:

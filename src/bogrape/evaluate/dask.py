@@ -1,7 +1,7 @@
 """Evaluation on a Dask cluster.
 
-A worker that dies takes its evaluations with it; Dask runs them again elsewhere, and gives up on
-one that has cost several workers: that is a failed trial.
+A worker that dies takes its evaluations with it; Dask runs them again elsewhere. An
+evaluation that kills several workers is given up, and its trial fails.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def dask_evaluator(
         n_parallel or max(1, sum(client.nthreads().values())),
         time_limit,
         explain=_explain,
-        # A future submitted while the client gives up on its scheduler is never done.
+        # A future submitted while the client loses its scheduler never finishes.
         is_lost=lambda: client.status == "closed",
         close=client.close if own else None,
     )

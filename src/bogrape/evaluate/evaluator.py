@@ -13,7 +13,7 @@ class Evaluator(Protocol):
     """Runs the objective on graphs, up to ``n_parallel`` at a time.
 
     ``submit`` starts an evaluation under the caller's number; ``wait`` returns finished ones, at
-    least one of them unless the timeout is over or nothing is running; ``close`` ends what runs.
+    least one unless the timeout has passed or nothing is running; ``close`` ends all evaluations.
     """
 
     n_parallel: int
@@ -25,14 +25,14 @@ class Evaluator(Protocol):
         """Finished evaluations, in the order they finished."""
 
     def close(self) -> None:
-        """End what is running and free what is held."""
+        """End running evaluations and release resources."""
 
 
 def check_limit(limit: float | None, name: str) -> float | None:
-    """A limit in seconds or bytes, or ``None`` for none."""
+    """Check a limit in seconds or bytes; ``None`` for no limit."""
     return None if limit is None else positive(limit, f"{name} (None for no limit)")
 
 
 def check_parallel(n_parallel: int) -> int:
-    """A number of evaluations in flight."""
+    """Check the number of evaluations at a time."""
     return whole(n_parallel, "n_parallel", 1)

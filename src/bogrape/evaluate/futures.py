@@ -1,6 +1,6 @@
 """Evaluation on anything with ``submit(function, *arguments)`` that returns futures.
 
-Such executors cannot stop a running evaluation: after its time limit it is abandoned, not ended.
+Such executors cannot stop a running evaluation: after its time limit it is abandoned but runs on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..graph import Graph
 from .evaluator import check_limit, check_parallel
 from .outcome import Objective, Outcome, evaluate_json
 
-_POLL = (0.001, 0.05)  # seconds between two looks, growing from the first to the second
+_POLL = (0.001, 0.05)  # seconds between two polls, growing from the first to the second
 
 
 @dataclass
@@ -32,14 +32,14 @@ class FuturesEvaluator:
 
     Args:
         objective: function of a graph, in a form the executor can send to its workers.
-        submit: ``submit(function, *arguments)`` of the executor.
-        n_parallel: evaluations in flight.
+        submit: the executor's ``submit(function, *arguments)``.
+        n_parallel: evaluations at a time.
         time_limit: seconds after which an evaluation is given up.
-        slowest_poll: longest pause between two looks at the futures.
-        explain: what an exception of a future means; ``None`` for the usual meaning, which is that
-            the evaluation was not started: what the objective raises never reaches a future.
-        is_lost: whether the executor is gone for good, so that futures not done never will be.
-        close: called at the end.
+        slowest_poll: longest pause between two polls of the futures.
+        explain: function that turns an exception of a future into an outcome, or ``None`` for the
+            usual one, "not started": exceptions of the objective never reach a future.
+        is_lost: function that returns True if unfinished futures will never finish.
+        close: function called at the end.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class FuturesEvaluator:
         finished, self._refused = self._refused, []
         while self._running and not finished:
             now = time.monotonic()
-            lost = self._is_lost()  # before the futures: what is done by then is an answer
+            lost = self._is_lost()  # before looking at the futures: those done by then are valid
             for running in list(self._running):
                 if running.future.done():
                     finished.append((running.number, self._result(running.future)))
@@ -121,7 +121,7 @@ class FuturesEvaluator:
         return Outcome.from_json(text)
 
     def close(self) -> None:
-        """Cancel what has not begun."""
+        """Cancel evaluations that have not started."""
         for running in self._running:
             running.future.cancel()
         self._running.clear()

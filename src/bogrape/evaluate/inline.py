@@ -20,11 +20,11 @@ class InlineEvaluator:
         self._waiting: list[tuple[int, Graph]] = []
 
     def submit(self, number: int, graph: Graph) -> None:
-        """Note the graph."""
+        """Add the graph to the queue."""
         self._waiting.append((number, graph))
 
     def wait(self, timeout: float | None = None) -> list[tuple[int, Outcome]]:  # noqa: ARG002
-        """Evaluate the graph noted first; there is no way to stop it."""
+        """Evaluate the first graph of the queue; it cannot be stopped."""
         if not self._waiting:
             return []
         number, graph = self._waiting[0]
@@ -33,5 +33,5 @@ class InlineEvaluator:
         return [(number, outcome)]
 
     def close(self) -> None:
-        """Forget what was not begun."""
+        """Clear the queue."""
         self._waiting.clear()

@@ -34,9 +34,9 @@ class Outcome:
 
     ``kind`` is ``value``; ``exception``; ``not a value`` (NaN, infinite, None, a wrong type);
     ``exit`` (the objective called ``sys.exit`` or ended its process); ``time limit``; ``memory``;
-    ``killed`` (a signal, such as a segmentation fault); ``lost`` (a worker or job vanished); or
+    ``killed`` (a signal, such as a segmentation fault); ``lost`` (a worker or job disappeared); or
     ``not started`` (the objective was never called, so this says nothing about the graph).
-    ``seconds`` is how long the objective ran, as far as that is known.
+    ``seconds`` is how long the objective ran, if known.
     """
 
     kind: Kind
@@ -44,18 +44,18 @@ class Outcome:
     _: KW_ONLY
     reason: str | None = None
     seconds: float | None = field(default=None, compare=False)
-    noise: float | None = None  # variance of the value, where the objective tells it
-    values: Mapping[str, float] = field(default_factory=dict)  # of several properties, by name
-    noises: Mapping[str, float] = field(default_factory=dict)  # their variances, where known
+    noise: float | None = None  # variance of the value, if the objective returns it
+    values: Mapping[str, float] = field(default_factory=dict)  # several properties, by name
+    noises: Mapping[str, float] = field(default_factory=dict)  # their variances, if known
 
     @property
     def is_value(self) -> bool:
-        """True if there is a value to tell."""
+        """True if the evaluation gave a value."""
         return self.kind == "value"
 
     @property
     def measured(self) -> tuple[Any, Any]:
-        """Value and noise to tell; of several properties, both by name."""
+        """Value and noise; for several properties, both by name."""
         return (self.values, self.noises) if self.values else (self.value, self.noise)
 
     @property
@@ -64,12 +64,12 @@ class Outcome:
         return self.kind != "not started"
 
     def to_json(self) -> str:
-        """As text, to cross the border of a process."""
+        """The outcome as text, to be sent between processes."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Outcome:
-        """Read what `to_json` wrote; anything else is an evaluation that was lost."""
+        """Read what `to_json` wrote; anything else becomes a lost evaluation."""
         try:
             data = json.loads(text)
             outcome = cls(
@@ -95,7 +95,7 @@ class Outcome:
 
 
 def evaluate(objective: Objective, graph: Graph) -> Outcome:
-    """Call the objective here and now, and time it. All but Ctrl-C ends as an outcome."""
+    """Call the objective and time it. Everything but Ctrl-C becomes an outcome."""
     start = time.perf_counter()
     outcome = _call(objective, graph)
     return replace(outcome, seconds=time.perf_counter() - start)
@@ -127,7 +127,7 @@ def _call(objective: Objective, graph: Graph) -> Outcome:
 
 
 def evaluate_json(objective: Objective, graph: str) -> str:
-    """`evaluate` with text on both sides: what executors elsewhere run."""
+    """`evaluate` with text as input and output, to be run by remote executors."""
     return evaluate(objective, Graph.from_json(graph)).to_json()
 
 

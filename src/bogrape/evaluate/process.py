@@ -2,12 +2,12 @@
 
 The graph reaches the process by fork, or pickled by `multiprocessing` where processes are spawned;
 the outcome comes back as JSON through a pipe. The process leads a group of its own, so that
-whatever it starts is ended with it. On Linux there is a supervisor between the two, which ends the
-evaluation and everything below it when this process ends in whatever way.
+all its child processes end with it. On Linux there is a supervisor between the two, which ends the
+evaluation and all its descendants however this process ends.
 
-The workers of proofs (`bogrape.propose.jobs`) are another thing: they are kept, started afresh
-without what this process has in memory, and run code of this package. An objective may be anything,
-takes what it finds in memory by fork, starts programs of its own, and has a process of its own.
+The workers of proofs (`bogrape.propose.jobs`) are different: they are reused, do not inherit the
+memory of this process, and run only code of this package. An objective may be anything: it gets
+this process's memory by fork, may start programs, and has a process of its own.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .supervisor import adopt_orphans, die_with_parent, supervise
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-_GRACE = 0.5  # seconds a finished process may take to end after it has answered
+_GRACE = 0.5  # seconds a process may take to end after it has answered
 _ENDING = 2.0  # seconds a supervisor may take to kill what it supervises
 _SUPERVISED = sys.platform == "linux"  # elsewhere a process must not fork after it has started
 _STARTED = b"started"  # the first message of an evaluating process
@@ -48,15 +48,15 @@ class _Running:
 
     @property
     def seconds(self) -> float:
-        """Seconds it has been running."""
+        """Seconds since the start."""
         return time.monotonic() - self.submitted
 
 
 class _Sent:
-    """An objective on its way to a spawned process, where it arrives as itself.
+    """Wrapper that pickles an objective for a spawned process and unpickles as the objective.
 
-    It goes by reference where that process can import it. A notebook cannot be imported, nor can a
-    function within a function: what is defined there goes by value.
+    It is pickled by reference if that process can import it. Objects defined in a notebook or
+    within a function cannot be imported and are pickled by value.
     """
 
     def __init__(self, objective: Objective) -> None:
@@ -82,8 +82,8 @@ class ProcessEvaluator:
     Args:
         objective: function of a graph.
         n_parallel: evaluations at the same time.
-        time_limit: seconds before an evaluation is killed; ``None`` for no limit.
-        memory_limit: bytes an evaluation may take beyond what the process has at its start (Linux
+        time_limit: seconds after which an evaluation is killed; ``None`` for no limit.
+        memory_limit: bytes an evaluation may use beyond those of the process at its start (Linux
             and most other Unix systems); ``None`` for no limit.
         start_method: ``fork`` (any objective; not on Windows), ``spawn`` or ``forkserver`` (the
             objective must be importable, or code and plain data that can be sent, as in a
@@ -98,7 +98,7 @@ class ProcessEvaluator:
         memory_limit: float | None = None,
         start_method: Literal["fork", "spawn", "forkserver"] | None = None,
     ) -> None:
-        import multiprocessing  # late: `import bogrape` need not pay for it
+        import multiprocessing  # late: keeps `import bogrape` quick
 
         self.n_parallel = check_parallel(n_parallel)
         self._time_limit = check_limit(time_limit, "time_limit")
@@ -125,7 +125,7 @@ class ProcessEvaluator:
         )
         try:
             process.start()
-        except Exception as error:  # no more processes, no memory; what cannot be pickled
+        except Exception as error:  # too many processes, no memory, or cannot be pickled
             receiver.close()
             reason = f"no process could be started: {type(error).__name__}: {error}"
             self._refused.append((number, Outcome("not started", reason=reason[:500])))
@@ -137,7 +137,7 @@ class ProcessEvaluator:
         self._running.append(_Running(number, process, receiver, deadline, now))
 
     def wait(self, timeout: float | None = None) -> list[tuple[int, Outcome]]:
-        """Finished evaluations; those over their time are killed."""
+        """Finished evaluations; those over their time limit are killed."""
         from multiprocessing.connection import wait
 
         until = None if timeout is None else time.monotonic() + timeout
@@ -163,7 +163,7 @@ class ProcessEvaluator:
         return finished
 
     def _read(self, running: _Running) -> Outcome | None:
-        """The answer, or what the way the process ended tells; ``None`` while it goes on."""
+        """The answer, or an outcome derived from how the process ended; ``None`` while it runs."""
         try:
             message: bytes | None = running.pipe.recv_bytes()
         except (EOFError, OSError):
@@ -189,7 +189,7 @@ class ProcessEvaluator:
         return Outcome("killed", reason=reason, seconds=seconds)
 
     def _end(self, running: _Running) -> None:
-        """Kill the process and all it has started, and forget it."""
+        """Kill the process and its child processes, and remove it."""
         self._running.remove(running)
         pid = running.process.pid
         if running.is_started and _SUPERVISED and running.process.exitcode is None:
@@ -205,7 +205,7 @@ class ProcessEvaluator:
         running.pipe.close()
 
     def close(self) -> None:
-        """Kill what is running."""
+        """Kill all running evaluations."""
         for running in list(self._running):
             self._end(running)
 
@@ -213,9 +213,9 @@ class ProcessEvaluator:
 def _work(
     pipe: Connection, objective: Objective, graph: str, memory_limit: float | None, parent: int
 ) -> None:
-    """The life of the process that was started: on Linux it supervises, its child evaluates."""
+    """Main function of a started process: on Linux it supervises a child, which evaluates."""
     if hasattr(os, "setsid"):
-        os.setsid()  # Ctrl-C at the terminal reaches the parent only, which decides
+        os.setsid()  # so that Ctrl-C at the terminal reaches only the parent
     if _SUPERVISED:
         adopt_orphans()
         child = os.fork()
@@ -242,7 +242,7 @@ def _evaluate(
         pipe.close()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0)  # no exit handlers: they belong to the process we were copied from
+    os._exit(0)  # no exit handlers: they belong to the parent process
 
 
 def _limit_memory(limit: float) -> None:
@@ -256,5 +256,5 @@ def _limit_memory(limit: float) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     wanted = present + int(limit)
     if hard != resource.RLIM_INFINITY:
-        wanted = min(wanted, hard)  # a limit above the one of the system cannot be set
+        wanted = min(wanted, hard)  # a limit above the system's cannot be set
     resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))

@@ -21,16 +21,16 @@ def slurm_evaluator(
     folder: str = "slurm-jobs",
     parameters: dict[str, Any] | None = None,
 ) -> FuturesEvaluator:
-    """An evaluator on a submitit executor, or on one made here.
+    """An evaluator on a submitit executor, or on a new one.
 
     Args:
         objective: function of a graph.
         executor: a submitit executor, or ``None`` for a new one.
-        n_parallel: jobs in flight.
+        n_parallel: jobs at a time.
         time_limit: seconds after which a job is given up (and cancelled); SLURM's own limit is a
             parameter.
-        folder: where submitit keeps its scripts, logs and results.
-        parameters: of the job, as in ``AutoExecutor.update_parameters``, e.g.
+        folder: folder for submitit's scripts, logs and results.
+        parameters: parameters of the job, as in ``AutoExecutor.update_parameters``, e.g.
             ``{"slurm_partition": "short", "timeout_min": 60, "cpus_per_task": 2}``.
     """
     if executor is None:

@@ -1,8 +1,8 @@
-"""A supervisor: the process between us and an evaluation, which leaves no orphans.
+"""Supervisor process between this program and an evaluation, so that no orphans remain.
 
-It waits for the evaluation it started. If the process that wanted the evaluation ends first,
-however that happens (``kill -9``, a closed terminal, a crash), the supervisor kills the evaluation
-and everything the evaluation has started. The same happens when the supervisor receives SIGTERM.
+It waits for the evaluation it started. If the process that requested the evaluation ends first,
+for any reason (``kill -9``, a closed terminal, a crash), the supervisor kills the evaluation
+and all its child processes. The same happens when the supervisor receives SIGTERM.
 
 `ProcessEvaluator` forks a supervisor for each evaluation. `CommandObjective` runs this file as a
 program, ``python supervisor.py PARENT REPORT COMMAND...``; it must therefore import nothing but
@@ -26,17 +26,17 @@ from typing import NoReturn
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-_POLL = 0.5  # seconds between looks at the parent, where no signal tells of its end
+_POLL = 0.5  # seconds between checks of the parent, where no signal reports its end
 _ROUNDS = 200  # attempts to kill processes that start new ones meanwhile
 
 
 def die_with_parent(number: int = 9) -> None:
-    """Ask Linux for a signal (SIGKILL unless told) when the parent ends; a no-op elsewhere."""
+    """Ask Linux for a signal (by default SIGKILL) when the parent ends; a no-op elsewhere."""
     _prctl(_PR_SET_PDEATHSIG, number)
 
 
 def adopt_orphans() -> None:
-    """Become the parent of descendants whose own parent ends; a no-op elsewhere than on Linux.
+    """Become the parent of descendants whose own parent ends; a no-op except on Linux.
 
     Call it before the child is started: a command may end at once and leave a process behind.
     """
@@ -61,10 +61,10 @@ def _watch(child: int, parent: int) -> int | None:
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     told_to_end: list[int] = []
     for number in (signal.SIGCHLD, signal.SIGCONT, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: None)  # no more than a reason to look
+        signal.signal(number, lambda *_: None)  # only wakes up the loop
     signal.signal(signal.SIGTERM, lambda number, _: told_to_end.append(number))
-    # The signal comes when the *thread* that started us ends, which need not mean anything: so it
-    # wakes us up, even if somebody has stopped us, and we look whether the process is still there.
+    # The signal is sent when the *thread* that started this process ends, which need not mean that
+    # the parent ended: so it only wakes this process, even if stopped, to check for the parent.
     die_with_parent(signal.SIGCONT)
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
@@ -77,9 +77,9 @@ def _watch(child: int, parent: int) -> int | None:
 
 
 def end_all(*, group_only: bool) -> None:
-    """Kill the descendants of this process, or those of them in its process group."""
+    """Kill the descendants of this process, or only those in its process group."""
     if sys.platform != "linux":
-        return  # whoever started us kills our group; we are its last member
+        return  # the parent kills our group; only this process is left in it
     group = os.getpgid(0)
     for _ in range(_ROUNDS):
         with contextlib.suppress(ChildProcessError):
@@ -99,7 +99,7 @@ def _descendants() -> list[tuple[int, int]]:
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
-        return []  # without children there is nothing below them: orphans would be ours
+        return []  # without children there are no descendants, since orphans are adopted
     children: dict[int, list[tuple[int, int]]] = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -141,7 +141,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _exec(command: Iterable[str], report: int) -> NoReturn:
-    """Become the command; a failure to do so is reported."""
+    """Replace this process by the command; a failure is reported."""
     die_with_parent()
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, programs should not
         signal.signal(number, signal.SIG_DFL)
@@ -154,9 +154,9 @@ def _exec(command: Iterable[str], report: int) -> NoReturn:
 
 
 def main(arguments: list[str]) -> NoReturn:
-    """Run and supervise a command; ``REPORT`` is a file descriptor for why it did not start."""
+    """Run and supervise a command; ``REPORT`` is a file descriptor for errors at its start."""
     parent, report, *command = arguments
-    os.set_inheritable(int(report), False)  # exec closes it: that is how success looks
+    os.set_inheritable(int(report), False)  # exec closes it, which signals success
     adopt_orphans()
     child = os.fork()
     if child == 0:

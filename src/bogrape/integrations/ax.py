@@ -1,4 +1,4 @@
-"""An external generation node for Ax: graphs for its experiments, chosen as a study chooses them.
+"""An external generation node for Ax, which chooses graphs for experiments as a study does.
 
 Needs Ax: ``pip install 'bogrape[ax]'``. See ``docs/integrations/ax.md``.
 """
@@ -27,7 +27,7 @@ try:
 except ImportError:
     raise missing("this module", "Ax", "ax") from None
 
-_OF_THE_EXPERIMENT = ("direction", "retries")  # which Ax takes care of
+_OF_THE_EXPERIMENT = ("direction", "retries")  # handled by Ax
 
 
 class BoGrapeNode(ExternalGenerationNode):
@@ -38,10 +38,10 @@ class BoGrapeNode(ExternalGenerationNode):
     as the only node of a ``GenerationStrategy``, or after others.
 
     Args:
-        space: the graphs to choose from; one size only, as Ax has no parameters that come and go.
-        prefix: what the names of the graph's parameters begin with.
-        name: of the node.
-        settings: those of `bogrape.Study`, such as ``kernel``, ``acquisition``, ``time_limit``,
+        space: the graphs to choose from; one size only, as Ax has no conditional parameters.
+        prefix: prefix of the names of the graph's parameters.
+        name: name of the node.
+        settings: settings of `bogrape.Study`, such as ``kernel``, ``acquisition``, ``time_limit``,
             ``n_initial`` and ``seed``. The direction is that of the experiment.
     """
 
@@ -55,7 +55,7 @@ class BoGrapeNode(ExternalGenerationNode):
                 f"{taken[0]} belongs to the Ax experiment, got it as a setting of the node"
             )
         refuse_unknown(settings, of=BoGrapeNode)
-        # A graph that was evaluated is never generated again, which says more than Ax can check.
+        # An evaluated graph is never generated again; Ax's own check of duplicates is weaker.
         super().__init__(name=name, should_deduplicate=False)
         self.parameters = _parameters(space, prefix)
         self.settings = StudySettings(space=space, **for_new_study(settings))
@@ -113,7 +113,7 @@ class BoGrapeNode(ExternalGenerationNode):
     def _graph(self, parameters: Mapping[str, Any]) -> Graph | None:
         try:
             return self.parameters.graph(parameters)
-        except InvalidInputError:  # another node's, or of another search space
+        except InvalidInputError:  # from another node or search space
             return None
 
 
@@ -137,7 +137,7 @@ def parameter_configs(space: GraphSpace, prefix: str = "") -> list[Any]:
 
 
 def graph_of(parameters: Mapping[str, Any], space: GraphSpace, prefix: str = "") -> Graph:
-    """The graph that parameters describe; it is in the space, or the error says why not."""
+    """The graph that parameters describe; raises an error if it is not in the space."""
     graph = _parameters(space, prefix).graph(parameters)
     space.check(graph)
     return graph
@@ -154,7 +154,7 @@ def _parameters(space: GraphSpace, prefix: str) -> GraphParameters:
     if out.size_name is not None:
         raise UnsupportedError(
             f"expected a space of graphs of one size, got {space.n_min} to {space.n_max} nodes: "
-            "parameters of an Ax experiment do not come and go; try one size, or Optuna"
+            "an Ax experiment has no conditional parameters; try one size, or Optuna"
         )
     return out
 

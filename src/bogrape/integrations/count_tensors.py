@@ -1,4 +1,4 @@
-"""`CountTensors`: graphs as rows of a tensor that hold all that kernels count in them.
+"""`CountTensors`: graphs as rows of a tensor with all counts that kernels use.
 
 Columns, for graphs with at most n nodes, L labels, F features and K edge labels:
 
@@ -47,7 +47,7 @@ class CountTensors:
 
     @cached_property
     def columns(self) -> dict[str, slice]:
-        """Where each kind of count is found."""
+        """Columns of each kind of count."""
         space = self.space
         squares = space.n_labels**2
         widths = {
@@ -88,7 +88,7 @@ class CountTensors:
         return torch.from_numpy(np.concatenate(rows, axis=1).astype(np.float64))
 
     def counts(self, rows: torch.Tensor) -> Counts:
-        """The counts that rows ``(B, width)`` hold."""
+        """The counts stored in rows ``(B, width)``."""
         if rows.ndim != 2 or rows.shape[1] != self.width:
             raise InvalidInputError(
                 f"expected rows of {self.width} counts, got shape {tuple(rows.shape)}; "

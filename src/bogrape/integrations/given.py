@@ -1,4 +1,4 @@
-"""What is given to conversions, checked."""
+"""Checks of the arguments of conversions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ..graph import Graph
 
 
 def own_graph(graph: object) -> Graph:
-    """The graph, or an error that says how to get one."""
+    """Return the graph; for other objects, raise an error that says how to convert them."""
     if not isinstance(graph, Graph):
         kind = f"{type(graph).__module__}.{type(graph).__qualname__}"
         raise InvalidInputError(

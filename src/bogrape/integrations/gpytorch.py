@@ -1,8 +1,8 @@
 r"""The kernels for GPyTorch, over tensors of counts.
 
 Needs GPyTorch: ``pip install 'bogrape[gpytorch]'``. `CountTensors` turns graphs into rows; the
-kernels compare rows and are differentiable in their hyperparameters. `covariance` puts the
-covariance of a `bogrape.GraphGP`, :math:`\alpha k_G + \beta k_F`, together from them. See
+kernels compare rows and are differentiable in their hyperparameters. `covariance` combines
+them into the covariance of a `bogrape.GraphGP`, :math:`\alpha k_G + \beta k_F`. See
 ``docs/integrations/botorch.md``.
 """
 
@@ -35,9 +35,9 @@ class ShortestPathKernel(Kernel):
     ``kernel.groups``; the others have no hyperparameters. Scale it with ``ScaleKernel``.
 
     Args:
-        tensors: what made the rows.
-        kernel: ``"ssp"``, ``"sp"``, ``"essp"``, ``"esp"`` or ``"rbf"``; a scaled `RBF` likewise.
-        options: those of ``gpytorch.kernels.Kernel``, such as ``lengthscale_prior``.
+        tensors: encoder that made the rows.
+        kernel: ``"ssp"``, ``"sp"``, ``"essp"``, ``"esp"``, ``"rbf"`` or a scaled `RBF`.
+        options: options of ``gpytorch.kernels.Kernel``, such as ``lengthscale_prior``.
     """
 
     def __init__(
@@ -50,15 +50,15 @@ class ShortestPathKernel(Kernel):
                 scaled = scaled_to_space(ours, tensors.space)
                 if scaled is None:
                     raise InvalidInputError(
-                        "the space has too few graphs to measure length scales with; give "
+                        "the space has too few graphs to measure length scales; give "
                         "RBF().scaled_to(count(graphs, edges=True)) as the kernel"
                     )
                 ours = scaled
             options.setdefault("ard_num_dims", len(ours.groups))
         elif not is_published(ours):
             raise UnsupportedError(
-                f"kernel {ours.name!r} is not known to GPyTorch; expected ssp, sp, essp, esp or "
-                "rbf. A fitted GraphGP with any kernel can be a BoTorch model: "
+                f"kernel {ours.name!r} is not available for GPyTorch; expected ssp, sp, essp, esp "
+                "or rbf. A fitted GraphGP with any kernel can be a BoTorch model: "
                 "bogrape.integrations.botorch.GraphGPModel"
             )
         super().__init__(**options)
@@ -104,7 +104,7 @@ class ShortestPathKernel(Kernel):
         return torch.as_tensor(exponent).exp()
 
     def _group(self, x: torch.Tensor, group: str) -> torch.Tensor:
-        """The counts of a group, as shares."""
+        """The counts of a group, as fractions of pairs or nodes."""
         at, space = self.tensors.columns, self.tensors.space
         n, first = x[..., :1], at["features"].start
         if group == "labels":
@@ -150,10 +150,10 @@ def covariance(
     alpha: float = 1.0,
     beta: float | None = None,
 ) -> Any:
-    """``alpha k_G + beta k_F``, scaled kernels to be fitted as usual.
+    """``alpha k_G + beta k_F`` as scaled kernels, whose amplitudes are fitted as usual.
 
-    ``beta`` is 1 by default, and 0 for none, as it always is where the kernel compares features of
-    nodes by itself.
+    ``beta`` is 1 by default; 0 omits the feature kernel. It is always 0 for kernels that compare
+    features of nodes themselves.
     """
     graph_kernel = ShortestPathKernel(tensors, kernel)
     out = _scaled(graph_kernel, alpha)

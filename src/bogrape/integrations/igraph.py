@@ -1,4 +1,4 @@
-"""Graphs to and from igraph: nothing is lost on the way, and nothing is left out in silence."""
+"""Graphs to and from igraph: nothing is lost, and nothing is dropped silently."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def to_igraph(graph: Graph) -> Any:
     if graph.n_features:
         out.vs["features"] = [tuple(row) for row in graph.features.astype(int).tolist()]
     if graph.edge_labels is not None:
-        out["edge_labels"] = True  # tells it from an unlabelled one if there is no edge
+        out["edge_labels"] = True  # distinguishes it from an unlabelled graph if there are no edges
         out.es["label"] = [int(graph.edge_labels[edge]) for edge in graph.edges()]
     names = {"label_names": graph.label_names, "domain": graph.domain}
     if known := {name: value for name, value in names.items() if value is not None}:
@@ -64,5 +64,5 @@ def from_igraph(graph: Any, *, ignore: Sequence[str] = (), edge_label: str | Non
 
 
 def _known(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Those that are given: igraph says None for the others."""
+    """The attributes that are set; igraph returns None for the others."""
     return {name: value for name, value in attributes.items() if value is not None}

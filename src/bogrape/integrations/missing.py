@@ -6,7 +6,7 @@ from ..errors import MissingExtraError
 
 
 def missing(what: str, library: str, extra: str) -> MissingExtraError:
-    """The error that says what needs which library, and how to install it.
+    """The error for a missing library; its message says how to install it.
 
     >>> print(missing("the sampler", "Optuna", "optuna"))
     the sampler needs Optuna, which is not installed; try pip install 'bogrape[optuna]'

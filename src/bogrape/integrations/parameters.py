@@ -1,16 +1,16 @@
-"""The graphs of a space as flat parameters with names, as Optuna and Ax know them.
+"""The graphs of a space as flat named parameters, as used by Optuna and Ax.
 
 ==================  ================================================================================
-``n_nodes``         number of nodes, where the space has graphs of several sizes
-``node 3``          label of node 3, where nodes have labels: its name, or its number
+``n_nodes``         number of nodes, if the space has graphs of several sizes
+``node 3``          label of node 3, if nodes have labels: its name, or its number
 ``node 3 bit 0``    feature 0 of node 3: 0 or 1; absent where a rule derives the features, as
                     that of valence does for molecules
 ``edge 3-5``        1 if there is an edge, else 0; with edge labels, the label, or 0 for no edge
 ``edge 3>5``        the same for an arc of a directed graph
 ==================  ================================================================================
 
-Nodes with names are called by them: ``edge [core-1]-[desk]``. Parameters of nodes that a graph does
-not have are absent.
+Names of nodes replace their numbers: ``edge [core-1]-[desk]``. Parameters of nodes that a graph
+does not have are absent.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class GraphParameters:
 
     Args:
         space: the graphs.
-        prefix: what all names begin with, to tell them from your other parameters.
+        prefix: prefix of all names, to distinguish them from other parameters.
 
     >>> parameters = GraphParameters(GraphSpace(3, labels=("C", "O")))
     >>> parameters.of(Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]], labels=[0, 1, 0]))
@@ -58,7 +58,7 @@ class GraphParameters:
 
     @property
     def size_name(self) -> str | None:
-        """The parameter for the number of nodes; ``None`` if all graphs have as many."""
+        """The parameter for the number of nodes; ``None`` if all graphs have the same."""
         return f"{self.prefix}n_nodes" if len(self.space.sizes) > 1 else None
 
     @cached_property
@@ -134,7 +134,7 @@ class GraphParameters:
 
     @cached_property
     def _n_bits(self) -> int:
-        """Number of features per node that are chosen, and not derived by a rule."""
+        """Number of features per node that are not derived by a rule."""
         if any(rule.derives_features for rule in self.space.rules):
             return 0
         return self.space.n_features

@@ -2,8 +2,8 @@
 
 Needs PyTorch Geometric: ``pip install 'bogrape[pyg]'``. In a ``Data``, ``x`` holds one column per
 label (one of them 1) and one per feature, ``edge_index`` both directions of undirected edges, and
-``edge_attr`` one column per edge label. What networks do not need but a `Graph` does (the number of
-labels, the direction, names) is kept in ``n_labels``, ``directed`` and ``bogrape_names``.
+``edge_attr`` one column per edge label. Data that only a `Graph` needs (the number of
+labels, the direction, names) are kept in ``n_labels``, ``directed`` and ``bogrape_names``.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def to_pyg(
     Args:
         graph: any graph.
         y: the value of the graph, for training; it is not read back.
-        n_labels: number of columns of ``x`` for labels; by default as many as the graph needs.
+        n_labels: number of columns of ``x`` for labels; by default the number that the graph needs.
         n_edge_labels: number of columns of ``edge_attr``, likewise.
     """
     graph = own_graph(graph)
@@ -79,17 +79,17 @@ def from_pyg(
     Args:
         data: ``edge_index``, and optionally ``x`` (columns of labels, then of features, all 0 or
             1) and ``edge_attr`` (columns of edge labels, or one column of integers from 1).
-        n_labels: how many columns of ``x`` are labels; by default what `to_pyg` noted.
-        directed: whether edges have a direction; by default what `to_pyg` noted, or whether some
-            edge is there in one direction only.
-        ignore: further attributes, which a `Graph` has no place for, to leave out.
+        n_labels: number of columns of ``x`` that are labels; by default as `to_pyg` stored it.
+        directed: whether edges have a direction; by default as `to_pyg` stored it, or whether some
+            edge exists in one direction only.
+        ignore: further attributes to leave out, which a `Graph` cannot store.
     """
     if not isinstance(data, Data):
         raise InvalidGraphError(f"expected a Data of PyTorch Geometric, got {type(data).__name__}")
     lost = sorted(set(data.keys()) - _READ - set(ignore))
     if lost:
         raise InvalidGraphError(
-            f"attribute {lost[0]!r} would be lost: a Graph has no place for it; "
+            f"attribute {lost[0]!r} would be lost: a Graph cannot store it; "
             f"ignore=[{lost[0]!r}] leaves it out"
         )
     n = data.num_nodes
@@ -125,7 +125,7 @@ def to_pyg_batch(
     n_labels: int | None = None,
     n_edge_labels: int | None = None,
 ) -> Any:
-    """A ``Batch`` of graphs, with equally many columns for all of them; see `to_pyg`."""
+    """A ``Batch`` of graphs, with the same number of columns for all of them; see `to_pyg`."""
     graphs = [own_graph(graph) for graph in graphs]
     if n_labels is None:
         n_labels = max((int(graph.labels.max()) + 1 for graph in graphs), default=1)
@@ -182,8 +182,8 @@ def _of_nodes(data: Any, n_labels: int | None) -> tuple[IntArray | None, BoolArr
     x = data.x.detach().cpu().numpy()
     if x.ndim != 2 or not np.isin(x, (0, 1)).all():
         raise InvalidGraphError(
-            "expected x to hold one column per label and feature, all 0 or 1; a Graph has no "
-            "place for other numbers"
+            "expected x to hold one column per label and feature, all 0 or 1; a Graph "
+            "cannot store other numbers"
         )
     one_hot = x[:, :n_labels]
     if n_labels and not (one_hot.sum(axis=1) == 1).all():

@@ -15,7 +15,7 @@ from .given import own_graph
 def to_sparse(graph: Graph) -> Any:
     """The adjacency as a ``scipy.sparse.csr_array`` of edge labels, or of ones.
 
-    Labels and features of nodes are no part of it: ``graph.labels`` and ``graph.features``.
+    Labels and features of nodes are not included; see ``graph.labels`` and ``graph.features``.
     """
     from scipy.sparse import csr_array
 

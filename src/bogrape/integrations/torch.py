@@ -1,8 +1,8 @@
-"""An ensemble of neural networks as surrogate: a graph neural network, or any other of yours.
+"""An ensemble of neural networks as surrogate: graph neural networks, or any others.
 
 Needs PyTorch: ``pip install 'bogrape[torch]'``. `DeepEnsemble` trains several networks that differ
-in their first weights; where they agree, the ensemble is sure. It has the methods of a surrogate
-(``docs/extending/own-surrogate.md``), so studies and `bogrape.propose` take it as it is.
+in their initial weights; where they agree, the ensemble is certain. It has the methods of a
+surrogate (``docs/extending/own-surrogate.md``), so studies and `bogrape.propose` accept it.
 See ``docs/integrations/torch.md``.
 """
 
@@ -32,24 +32,25 @@ _AT_ONCE = 1024  # graphs in one pass
 
 @dataclass(eq=False)
 class DeepEnsemble:
-    """Networks trained to the same observations from different first weights.
+    """Networks trained on the same observations from different initial weights.
 
-    The mean of a graph is that of the networks' outputs, and its deviation their spread. All are
-    trained at once to all observations, with Adam and a rate that falls to zero, to the mean square
-    error of standardised values. The same seed gives the same networks.
+    The predicted mean of a graph is that of the networks' outputs, and the deviation their spread.
+    Each network is trained on the full batch of observations, with Adam and a rate that falls to
+    zero, to minimise the mean squared error of standardised values. The same seed gives the same
+    networks.
 
     Args:
-        make_network: makes an untrained network, which gives one number per graph.
-        encode: turns a list of graphs into what a network takes: a tensor, a batch of PyTorch
-            Geometric, or a tuple of arguments. What networks say of a graph must depend neither on
-            the numbering of its nodes nor on the other graphs of the list, so they must not
+        make_network: returns an untrained network, which outputs one number per graph.
+        encode: turns a list of graphs into the input of a network: a tensor, a batch of PyTorch
+            Geometric, or a tuple of arguments. The output for a graph must depend neither on
+            the numbering of its nodes nor on the other graphs of the list, so networks must not
             normalise over batches.
         n_networks: size of the ensemble.
         n_steps: steps of the optimiser.
-        rate: its rate in the beginning.
+        rate: its initial learning rate.
         weight_decay: share by which weights shrink, per step and rate.
-        seed: for the first weights.
-        n_threads: of PyTorch; more than one slow small networks down.
+        seed: seed of the initial weights.
+        n_threads: number of PyTorch threads; more than one slows down small networks.
     """
 
     make_network: Callable[[], Any]
@@ -121,7 +122,7 @@ class DeepEnsemble:
 
 @contextmanager
 def _threads(n: int) -> Iterator[None]:
-    """Let PyTorch use this many threads for a while."""
+    """Context in which PyTorch uses this many threads."""
     before = torch.get_num_threads()
     torch.set_num_threads(n)
     try:
@@ -149,12 +150,12 @@ class DenseGraphs:
 
     @property
     def n_node_inputs(self) -> int:
-        """Numbers that describe a node: its label, one-hot, and its features."""
+        """Number of inputs per node: its one-hot label and its features."""
         return self.space.n_labels + self.space.n_features
 
     @property
     def n_relations(self) -> int:
-        """Kinds of edges: one per edge label, and per direction."""
+        """Number of kinds of edges: one per edge label and direction."""
         return max(1, self.space.n_edge_labels) * (2 if self.space.directed else 1)
 
     def __call__(self, graphs: Sequence[Graph]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -180,10 +181,10 @@ class GraphNetwork(torch.nn.Module):
     """A small graph neural network: sums over neighbours, once per layer, then over all nodes.
 
     Args:
-        n_node_inputs: numbers that describe a node.
-        n_relations: kinds of edges, each with weights of its own.
-        width: numbers per node in between.
-        n_layers: how many steps information travels.
+        n_node_inputs: number of inputs per node.
+        n_relations: number of kinds of edges, each with its own weights.
+        width: size of the hidden layers.
+        n_layers: number of message-passing layers.
     """
 
     def __init__(
@@ -201,7 +202,7 @@ class GraphNetwork(torch.nn.Module):
         self.double()
 
     def forward(self, x: torch.Tensor, adjacency: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """One number per graph, from what `DenseGraphs` makes."""
+        """One number per graph, from the tensors of `DenseGraphs`."""
         h = torch.nn.functional.silu(self.first(x))
         for own, others in zip(self.own, self.others, strict=True):
             sent = others(h).unflatten(-1, (self.n_relations, -1))
@@ -220,8 +221,8 @@ def gnn_ensemble(
 
     Args:
         space: the graphs.
-        width, n_layers: those of `GraphNetwork`.
-        options: those of `DeepEnsemble`.
+        width, n_layers: arguments of `GraphNetwork`.
+        options: further arguments of `DeepEnsemble`.
     """
     encode = DenseGraphs(space)
 

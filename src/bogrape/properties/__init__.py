@@ -1,19 +1,19 @@
-r"""Several properties of a graph at once: what is wanted of each, and how they are weighed.
+r"""Several properties of a graph: a goal for each, and ways to combine them.
 
-A *goal* says what is wanted of one property (`goals`), and `Goals` (`weighing`) how those of all
-properties become one thing to look for:
+A *goal* states the aim for one property (`goals`), and `Goals` (`weighing`) combines those of all
+properties into one aim:
 
 * ``combine="pareto"``: the Pareto front, all graphs that no other graph beats in every property.
-  The dominated *hypervolume* (`front`) says how good a front is.
+  The dominated *hypervolume* (`front`) measures the quality of a front.
 * ``combine="sum"``: a weighted sum of the properties in their own units.
 * ``combine="mean"`` and ``"geometric"``: a weighted mean of *desirabilities*, which run from 0
   (useless) to 1 (as good as can be), as in the multi-property objectives of GuacaMol.
 
-Beside these a property may have a *limit* (`AtMost`, `AtLeast`): graphs that do not keep it are
-neither best nor on a front, and proposals are weighted by the probability that they keep it.
+In addition, properties may have a *limit* (`AtMost`, `AtLeast`): graphs that violate it are
+neither best nor on a front, and proposals are weighted by the probability that they satisfy it.
 
-The latter three are called *score*; a score is always maximised. Each property is modelled by a
-Gaussian process of its own (`bogrape.propose.joint_criterion` combines the predictions).
+The sum and both means are called *score*; a score is always maximised. Each property is modelled by
+a Gaussian process of its own (`bogrape.propose.joint_criterion` combines the predictions).
 
 >>> goals = Goals({"qed": "maximize", "sa": "minimize"})
 >>> goals.combine, goals.names

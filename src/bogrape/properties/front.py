@@ -28,9 +28,9 @@ def nondominated(points: ArrayLike) -> BoolArray:
 
 
 def hypervolume(points: ArrayLike, reference: ArrayLike) -> float:
-    """The volume of all that some point dominates, up to the reference point.
+    """Volume of the region that the points dominate, up to the reference point.
 
-    Points that are not below the reference in every coordinate add nothing.
+    Points that are not below the reference in every coordinate do not count.
 
     >>> hypervolume([[1, 3], [2, 1]], reference=[4, 4])
     7.0
@@ -47,7 +47,7 @@ def hypervolume(points: ArrayLike, reference: ArrayLike) -> float:
 
 
 def _volume(rows: FloatArray, end: FloatArray) -> float:
-    """By slices along the last coordinate, down to two coordinates."""
+    """The volume, by slices along the last coordinate, down to two coordinates."""
     if not len(rows):
         return 0.0
     if len(end) == 1:

@@ -28,10 +28,10 @@ class Goal(ABC):
     @property
     @abstractmethod
     def share(self) -> float:
-        """Its weight among the goals."""
+        """Weight of this goal."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data that `as_goal` reads back."""
+        """The goal as plain data that `as_goal` reads back."""
         return {"goal": self.name, **asdict(self)}
 
     @abstractmethod
@@ -41,7 +41,7 @@ class Goal(ABC):
 
 @dataclass(frozen=True)
 class Extreme(Goal):
-    """As much as possible of a property, or as little."""
+    """Goal of a property that is maximised or minimised."""
 
     weight: float = 1.0
     sign: ClassVar[float]
@@ -86,7 +86,7 @@ class Desirability(Goal):
 
 @dataclass(frozen=True)
 class _Bell(Desirability):
-    """One at the mean, less by a Gaussian on some sides."""
+    """One at the mean, falling off as a Gaussian on one or both sides."""
 
     mean: float
     std: float
@@ -109,7 +109,7 @@ class _Bell(Desirability):
 @final
 @dataclass(frozen=True)
 class Gaussian(_Bell):
-    """Near ``mean``: one there, and less on both sides by a Gaussian of deviation ``std``.
+    """Near ``mean``: one there, falling off on both sides as a Gaussian of deviation ``std``.
 
     >>> float(Gaussian(2.0, 1.0)(np.array(3.0)).round(4))
     0.6065
@@ -127,7 +127,7 @@ class Gaussian(_Bell):
 @final
 @dataclass(frozen=True)
 class MinGaussian(_Bell):
-    """At most ``mean``: one there and below, and less above by a Gaussian."""
+    """At most ``mean``: one there and below, falling off above as a Gaussian."""
 
     name: ClassVar[str] = "min_gaussian"
 
@@ -141,7 +141,7 @@ class MinGaussian(_Bell):
 @final
 @dataclass(frozen=True)
 class MaxGaussian(_Bell):
-    """At least ``mean``: one there and above, and less below by a Gaussian."""
+    """At least ``mean``: one there and above, falling off below as a Gaussian."""
 
     name: ClassVar[str] = "max_gaussian"
 
@@ -155,7 +155,7 @@ class MaxGaussian(_Bell):
 @final
 @dataclass(frozen=True)
 class Linear(Desirability):
-    """From 0 at ``worst`` to 1 at ``best``, and no further; ``best`` may be the smaller one.
+    """Linear from 0 at ``worst`` to 1 at ``best``, constant beyond; ``best`` may be smaller.
 
     >>> Linear(worst=6.0, best=2.0)(np.array([7.0, 5.0, 1.0])).tolist()
     [0.0, 0.25, 1.0]
@@ -184,10 +184,10 @@ class Linear(Desirability):
 
 @dataclass(frozen=True)
 class Limit(Goal):
-    """A limit that graphs of interest keep; nothing is gained by keeping it by more."""
+    """A limit that graphs of interest satisfy; a larger margin has no advantage."""
 
     limit: float
-    sign: ClassVar[float]  # of what is kept: -1 if values must not be larger
+    sign: ClassVar[float]  # -1 if values must not exceed the limit, else 1
 
     def __post_init__(self) -> None:
         _check_numbers(self)
@@ -197,14 +197,14 @@ class Limit(Goal):
         return 0.0
 
     def is_kept(self, values: FloatArray) -> BoolArray:
-        """Whether each value keeps the limit."""
+        """True for each value that satisfies the limit."""
         return np.asarray(self.sign * (values - self.limit) >= 0)
 
     def log_probability(self, mean: FloatArray, std: FloatArray) -> FloatArray:
-        """Logarithm of the probability that Gaussian values keep the limit."""
+        """Logarithm of the probability that Gaussian values satisfy the limit."""
         from scipy.special import log_ndtr  # late: keeps `import bogrape` quick
 
-        least = np.finfo(float).tiny  # of a certain value: kept, or not
+        least = np.finfo(float).tiny  # a value without uncertainty satisfies the limit or not
         return np.asarray(log_ndtr(self.sign * (mean - self.limit) / np.maximum(std, least)))
 
 
@@ -243,7 +243,7 @@ KINDS: Mapping[str, type[Goal]] = {
 
 
 def as_goal(given: object, what: str) -> Goal:
-    """A goal as it is, by its name (``"maximize"``), or as a table such as study files hold."""
+    """The goal given as a `Goal`, by name (``"maximize"``), or as a table from a study file."""
     if type(given) in KINDS.values():
         assert isinstance(given, Goal)
         return given
@@ -255,7 +255,7 @@ def as_goal(given: object, what: str) -> Goal:
         if kind is not None:
             try:
                 return kind(**data)
-            except TypeError as error:  # a number that is missing, or one too many
+            except TypeError as error:  # a missing or an unexpected parameter
                 raise InvalidInputError(f"property {what!r:.60}: {error}") from None
     raise InvalidInputError(
         f"expected 'maximize', 'minimize' or one of the goals of bogrape.properties for the "
@@ -265,7 +265,7 @@ def as_goal(given: object, what: str) -> Goal:
 
 
 def _check_numbers(goal: Any) -> None:
-    """All fields as floats; anything that is no finite number is refused."""
+    """Convert all fields to floats; refuse anything but finite numbers."""
     for name in (field.name for field in fields(goal)):
         value = getattr(goal, name)
         is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)

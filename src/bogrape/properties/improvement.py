@@ -12,7 +12,7 @@ With :math:`\psi_j(c) = E(c - Y_j)_+ = \sigma_j h((c - \mu_j)/\sigma_j)` the exp
 .. math:: \mathrm{EHVI} = \sum_{i=1}^{n+1}
           \bigl(\psi_1(a_i) - \psi_1(a_{i-1})\bigr)\,\psi_2(b_{i-1}) .
 
-Far from the front it is too small for a floating-point number: its logarithm is computed.
+Far from the front it underflows, so its logarithm is computed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from ..acquisition import EI
 from ..arrays import FloatArray
 
-_SOFT = 1e-4  # of the scale of a score: what an improvement is rounded off by
+_SOFT = 1e-4  # smoothing of an improvement at zero, in units of scores
 
 
 def log_hypervolume_improvement(
@@ -59,8 +59,8 @@ def _log_gain(edges: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArra
 def log_soft_improvement(scores: FloatArray, best: float) -> FloatArray:
     """Logarithm of the mean improvement of sampled scores (n, samples) over the best one.
 
-    Improvements are rounded off at zero by a ten-thousandth, so that graphs are told apart also
-    where no sample improves: ``t log(1 + exp(x / t))`` instead of ``max(x, 0)``.
+    Improvements are smoothed at zero by a ten-thousandth, so that graphs differ even if no
+    sample improves: ``t log(1 + exp(x / t))`` instead of ``max(x, 0)``.
     """
     x = (scores - best) / _SOFT
     with np.errstate(over="ignore", under="ignore", divide="ignore"):
@@ -80,10 +80,10 @@ def _log_sum(logs: FloatArray) -> FloatArray:
 
 
 def normal_points(n: int, dimension: int) -> FloatArray:
-    """Quasi-random standard normal points (n, dimension): the same ones for every graph.
+    """Quasi-random standard normal points (n, dimension), the same for every graph.
 
-    Multiples of the inverse powers of the root of ``x**(d+1) = x + 1`` (Roberts' sequence), put
-    through the inverse of the normal distribution.
+    Multiples of the inverse powers of the root of ``x**(d+1) = x + 1`` (Roberts' sequence),
+    mapped by the inverse of the normal distribution function.
     """
     from scipy.special import ndtri  # late: keeps `import bogrape` quick
 

@@ -1,4 +1,4 @@
-"""Pictures of graphs and of how an optimisation went, and the report in one HTML file.
+"""Pictures of graphs, figures of optimisation runs, and the report in one HTML file.
 
 Figures need the extra ``[plots]``; everything else, small pictures of graphs included, does not.
 """

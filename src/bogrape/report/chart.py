@@ -1,4 +1,4 @@
-"""`Chart`: a matplotlib figure and the same in words, and the look that all figures share.
+"""`Chart`: a matplotlib figure with a description, and the style that all figures share.
 
 A chart becomes a file, or an SVG element of a page that takes the colours of the page around it.
 """
@@ -41,18 +41,18 @@ MANY = 300  # points beyond which marks become small and faint
 @final
 @dataclass(frozen=True)
 class Chart:
-    """A figure, and the same in words. Notebooks show it; ``chart.figure`` is matplotlib's."""
+    """A figure and its description. Notebooks show it; ``chart.figure`` is matplotlib's."""
 
     title: str
     words: str
     figure: Figure
 
     def save(self, path: str | Path) -> None:
-        """Write it as PNG, SVG or PDF, by the ending of the name."""
+        """Write the figure as PNG, SVG or PDF, chosen by the file extension."""
         save(self.figure, Path(path))
 
     def svg(self, *, prefix: str = "chart", themed: bool = False) -> str:
-        """As an SVG element; ``themed`` takes its colours from the page around it."""
+        """The figure as an SVG element; ``themed`` takes its colours from the page around it."""
         import matplotlib
 
         settings: Any = {
@@ -76,9 +76,9 @@ class Chart:
 
 
 def _embedded(text: str, prefix: str, themed: bool) -> str:
-    """The SVG without what belongs to a file of its own, and with identifiers of its own."""
+    """The SVG as an element of a page: no file header or style sheet, and unique identifiers."""
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    # Its style sheet would rule the whole page; the elements inherit the same from their root.
+    # Its style sheet would apply to the whole page; elements inherit the same from their root.
     text = re.sub(r"<style[^>]*>.*?</style>", "", text, flags=re.DOTALL)
     text = text.replace("<svg", '<svg stroke-linejoin="round"', 1)
     used = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', text))
@@ -117,7 +117,7 @@ def new_axes() -> tuple[Figure, Axes]:
 
 
 def clean(axes: Axes) -> None:
-    """No frame, faint horizontal lines, muted ticks."""
+    """Remove the frame; draw faint horizontal lines and muted ticks."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(LINE)
     axes.tick_params(colors=MUTED, labelcolor=INK, labelsize=9)
@@ -128,7 +128,7 @@ def clean(axes: Axes) -> None:
 
 
 def add_legend(axes: Axes, *, below: bool = True) -> None:
-    """A legend below the axes, or above them."""
+    """Add a legend below the axes, or above them."""
     place: dict[str, Any] = (
         {"loc": "upper center", "bbox_to_anchor": (0.5, -0.17)}
         if below

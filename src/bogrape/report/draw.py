@@ -1,6 +1,6 @@
 """Drawings of graphs and of convergence, with matplotlib (extra ``[plots]``).
 
-`draw_graph` and `draw_convergence` draw on axes you give them, or on a new figure; `save` writes a
+`draw_graph` and `draw_convergence` draw on given axes or on a new figure; `save` writes a
 figure to a file. No window is opened and matplotlib's global state is left alone.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito: told apart with every kind of colour vision.
+# Okabe and Ito: distinguishable with every kind of colour vision.
 PALETTE = (
     "#0072B2",
     "#E69F00",
@@ -44,7 +44,7 @@ MOST_DRAWN = 200  # nodes of a graph that is drawn; a larger one is described in
 
 @dataclass(frozen=True)
 class Curve:
-    """Course of one method: objective values in order of evaluation, one row per run."""
+    """Runs of one method: objective values in order of evaluation, one row per run."""
 
     name: str
     runs: FloatArray
@@ -73,7 +73,7 @@ def has_matplotlib() -> bool:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of that size in inches; an error says what to install if that is missing."""
+    """An empty figure of this size in inches; raises an error if matplotlib is missing."""
     if not has_matplotlib():
         raise UnsupportedError(
             "drawing needs matplotlib, which is not installed; try: pip install 'bogrape[plots]'"
@@ -96,10 +96,10 @@ def check_output(path: Path) -> None:
 
 
 def save(figure: Figure, path: Path, dpi: int = 110) -> None:
-    """Write a figure as PNG, SVG or PDF, by the ending of its name."""
+    """Write a figure as PNG, SVG or PDF, chosen by the file extension."""
     check_output(path)
     with warnings.catch_warnings():
-        # A label in a script the font lacks shows as boxes, which says it well enough.
+        # A label in a script that the font lacks shows as boxes; no warning is needed.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(path, dpi=dpi)
 
@@ -119,11 +119,11 @@ def draw_graph(
 
     Args:
         graph: what to draw; arcs have arrows, edge labels 1 to 3 are drawn as 1 to 3 lines.
-        axes: where; a new figure (``axes.figure``) when left out.
+        axes: axes to draw on; by default those of a new figure (``axes.figure``).
         label_names: a name for each label, for the legend. Without names, and with only one label
             in use, there is no legend.
         node_names: a text for each node; its number when left out.
-        title: written above.
+        title: title of the drawing.
 
     A graph with more than 200 nodes is described in words instead.
     """
@@ -173,7 +173,7 @@ def draw_graph(
 
 
 def _describe(graph: Graph, axes: Axes | None, title: str) -> Axes:
-    """The number of nodes and edges, where a drawing would show nothing but ink."""
+    """Write the numbers of nodes and edges of a graph too large to draw."""
     target = new_figure(5.0, 4.5).add_subplot() if axes is None else axes
     edges = plural(graph.n_edges, "arc" if graph.directed else "edge")
     words = f"{plural(graph.n_nodes, 'node')}, {edges}\n(too large to draw)"
@@ -257,7 +257,7 @@ def _draw_arcs(axes: Axes, graph: Graph, xy: FloatArray, size: float) -> None:
         bend = 0.18 if graph.adjacency[v, u] else 0.0
         if layer is not None and layer[v] - layer[u] > 1:
             across = float(xy[u, 0] + xy[v, 0])
-            side = -side if across == 0 else float(np.sign(across))  # outwards, else by turns
+            side = -side if across == 0 else float(np.sign(across))  # outwards, else alternating
             bend = -0.3 * side
         axes.add_patch(
             FancyArrowPatch(
@@ -299,7 +299,7 @@ def _legend(axes: Axes, colours: Sequence[Any], texts: Sequence[str]) -> None:
 
 
 def _frame(axes: Axes, xy: FloatArray) -> None:
-    """Equal scales, a margin for the nodes, and no extreme strip for a path or a single node."""
+    """Set equal scales and a margin for the nodes, and limit the aspect ratio."""
     middle = (xy.min(axis=0) + xy.max(axis=0)) / 2
     extent = np.ptp(xy, axis=0) + 0.9
     half = np.maximum(extent, 0.6 * extent.max()) / 2

@@ -1,11 +1,11 @@
 r"""Drivers of the prediction: effects of small exchanges in the observed graphs.
 
-Counts of a graph cannot change one at a time: with the number of nodes fixed, an O more is another
-label less. So an effect belongs to an *exchange*, a small change that leads from one graph of the
-space to another with equally many nodes: a node's label replaced, an edge more, an edge moved, ...
+Counts of a graph cannot change one at a time: with the number of nodes fixed, one O more is one
+other label less. So an effect belongs to an *exchange*, a small change from one graph of the space
+to another with the same number of nodes: a label replaced, an edge added, an edge moved, ...
 
-The effect of a kind of exchange is the mean change of the function over all such exchanges that
-were drawn in the observed graphs, :math:`\delta = \sum_q v_q f(x_q)`, each graph with equal weight.
+The effect of a kind of exchange is the mean change of the function over all such exchanges
+drawn in the observed graphs, :math:`\delta = \sum_q v_q f(x_q)`, each graph with equal weight.
 Under the posterior it is normal with, for ``k`` the prior covariance and ``K`` that of the
 observations, noise included,
 
@@ -38,8 +38,8 @@ MOST_GRAPHS = 60  # observed graphs in which exchanges are drawn
 MOST_NODES = 60  # of a graph in which exchanges are drawn
 _DRAWS = 16  # exchanges of each kind of move drawn in each graph
 _MOST_LABELS = 5  # the most frequent ones are compared with each other
-_CHANCE = 0.05  # of calling any effect real if there is none
-_LEAST = 1e-6  # in standard deviations of the observations: less is rounding over a small noise
+_CHANCE = 0.05  # probability of reporting any effect if there is none
+_LEAST = 1e-6  # in standard deviations of the observations; smaller effects are rounding errors
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Exchange:
     """A kind of small change at a fixed number of nodes.
 
     ``parts`` depend on the kind. ``label``: the label that goes and the one that comes.
-    ``neighbours``: the two labels that stand next to each other more often. ``feature``: the one
-    that a node gets. ``edge label``: the label of an edge that goes and the one that comes.
+    ``neighbours``: the two labels that become neighbours more often. ``feature``: the feature
+    that a node gains. ``edge label``: the label of an edge that goes and the one that comes.
     """
 
     kind: Kind
@@ -67,7 +67,7 @@ class Effect:
 
 @dataclass
 class _Drawn:
-    """One kind of exchange: graph, row before, row after and direction of each that was drawn."""
+    """Drawn exchanges of one kind: graph, row before, row after and direction of each."""
 
     graph: list[int]
     before: list[int]
@@ -78,13 +78,13 @@ class _Drawn:
 def find_effects(
     inverse: Inverse, space: GraphSpace, graphs: Sequence[Graph], *, widening: float, seed: int
 ) -> list[Effect]:
-    """Effects that are larger than their uncertainty, the largest first.
+    """Effects that are larger than their uncertainty, largest first.
 
     Args:
-        inverse: of the fitted Gaussian process.
+        inverse: inverse covariance of the fitted Gaussian process.
         space: exchanges never leave it.
-        graphs: the observed ones; those outside the space, or too large, are passed over.
-        widening: factor for standard deviations that leave-one-out has shown to be too small.
+        graphs: the observed graphs; those outside the space, or too large, are skipped.
+        widening: factor for standard deviations that leave-one-out shows to be too small.
         seed: for the choice of exchanges.
     """
     counts, kinds = _draw(space, graphs, inverse.model.kernel, seed)
@@ -92,7 +92,7 @@ def find_effects(
         return []
     from scipy.special import ndtri
 
-    # As many comparisons as kinds: each must be surer, so that no chance finding is reported.
+    # Bonferroni: one comparison per kind, so that chance findings are not reported.
     needed = float(ndtri(1 - _CHANCE / (2 * len(kinds))))
     out = []
     for exchange, drawn in kinds.items():
@@ -116,7 +116,7 @@ def contrast(inverse: Inverse, counts: Counts, weights: FloatArray) -> tuple[flo
 
 
 def _weights(drawn: _Drawn, n: int) -> FloatArray:
-    """Each graph counts once, whatever the number of its exchanges."""
+    """Weights of the rows; each graph counts once, whatever the number of its exchanges."""
     share = Counter(drawn.graph)
     out = np.zeros(n)
     for graph, before, after, sign in zip(
@@ -134,7 +134,7 @@ def _weights(drawn: _Drawn, n: int) -> FloatArray:
 def _draw(
     space: GraphSpace, graphs: Sequence[Graph], kernel: Kernel, seed: int
 ) -> tuple[Counts | None, dict[Exchange, _Drawn]]:
-    """Counts of graphs before and after exchanges, and which belong to which kind."""
+    """Counts of graphs before and after exchanges, and the exchanges of each kind."""
     rng, labelled = np.random.default_rng(seed), kernel.labelled
     suitable = [g for g in graphs if g.n_nodes <= MOST_NODES and space.contains(g)]
     chosen = np.linspace(0, len(suitable) - 1, min(MOST_GRAPHS, len(suitable))).round().astype(int)
@@ -167,7 +167,7 @@ def _draw(
 
 
 def _frequent_labels(graphs: Sequence[Graph]) -> list[int]:
-    """The labels that are compared, the most frequent first."""
+    """The labels that are compared, most frequent first."""
     total = Counter(label for graph in graphs for label in graph.labels.tolist())
     return [label for label, _ in sorted(total.items(), key=lambda pair: (-pair[1], pair[0]))][
         :_MOST_LABELS
@@ -190,14 +190,14 @@ def _some_moves(table: MoveTable, frequent: Sequence[int], rng: np.random.Genera
 def _classify(
     batch: Batch, row: int, move: Sequence[int], frequent: Sequence[int], labelled: bool
 ) -> Iterator[tuple[Exchange, float]]:
-    """Exchanges that turn the graph of row 0 into that of another row, with their direction."""
+    """Exchanges that turn the graph of row 0 into the graph of another row, with direction."""
     kind, a, b, *_ = move
     old, new = batch.adjacency[[0, row]]
     rewired = old != new
     edge_labels = batch.edge_labels
     changed = np.zeros_like(rewired) if edge_labels is None else edge_labels[0] != edge_labels[row]
     if (changed & ~rewired).any() and kind != EDGE_LABEL:
-        return  # a rule has lowered an edge label as well: that would be two changes at once
+        return  # a rule has also lowered an edge label: two changes at once
     labels = batch.labels[:, a][[0, row]].tolist()
     if kind == FLIP and rewired.any():
         yield Exchange("edge"), 1.0 if new[a, b] else -1.0
@@ -206,7 +206,7 @@ def _classify(
         if closer:
             yield Exchange("closer"), float(np.sign(closer))
     elif kind == RELABEL and labels[0] != labels[1] and labels[0] in frequent:
-        # Said of the rarer label: "an O instead of a C".
+        # Named after the rarer label: "an O instead of a C".
         gone, come = sorted(labels, key=frequent.index)
         yield Exchange("label", (gone, come)), 1.0 if labels[1] == come else -1.0
     elif kind == SWAP and labelled and labels[0] != labels[1]:
@@ -225,7 +225,7 @@ def _classify(
 def _new_neighbours(
     batch: Batch, row: int, frequent: Sequence[int]
 ) -> Iterator[tuple[Exchange, float]]:
-    """Pairs of labels that stand next to each other more, or less, often than before."""
+    """Pairs of labels that are neighbours more, or less, often than before."""
     known = sorted(frequent)
     members = [batch.labels[[0, row]] == label for label in known]
     joined = (batch.adjacency[[0, row]] | batch.adjacency[[0, row]].transpose(0, 2, 1)).astype(int)

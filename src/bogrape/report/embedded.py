@@ -1,4 +1,4 @@
-"""SVG texts of unknown origin, made fit to be part of a page.
+"""Safe embedding of SVG texts of unknown origin in a page.
 
 The text becomes an image, in which browsers run no script and load nothing from outside.
 """
@@ -17,7 +17,7 @@ _TALLEST = 4.0  # heights per width
 
 
 def embedded_svg(svg: object, width: int, words: str) -> str:
-    """An ``<img>`` element of that width with these words for those who cannot see it.
+    """An ``<img>`` element of this width, with these words as alternative text.
 
     Raises ``ValueError`` for anything but a well-formed SVG text without a document type.
     """
@@ -43,7 +43,7 @@ def embedded_svg(svg: object, width: int, words: str) -> str:
 
 
 def _shape(root: ElementTree.Element) -> float:
-    """Height over width, as far as the drawing says; else four fifths."""
+    """Height over width of a drawing; four fifths if it does not say."""
     box = root.get("viewBox", "").replace(",", " ").split()
     sides = box[2:] if len(box) == 4 else [root.get("width", ""), root.get("height", "")]
     try:

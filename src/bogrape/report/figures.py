@@ -1,7 +1,7 @@
 """The figures of a study, with matplotlib (extra ``[plots]``).
 
-Each function takes a `Survey` and returns a `Chart`: a matplotlib figure and the same in words. A
-figure that needs more observations than there are raises `StudyError`, which says how many.
+Each function takes a `Survey` and returns a `Chart`: a matplotlib figure with a description. If
+there are too few observations for a figure, it raises `StudyError`, which says how many it needs.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ from .words import STATUSES, effects_in_words, exchange_in_words
 _SHOWN_EFFECTS = 12
 
 
-# -- how it went ------------------------------------------------------------------------------
+# -- progress ---------------------------------------------------------------------------------
 
 
 def convergence(survey: Survey) -> Chart:
     """Each evaluation, and the best value so far; for a front, the volume it dominates."""
     if survey.goals is not None and survey.goals.is_pareto:
         return volume(survey)
-    survey.need(1, "the convergence")
+    survey.need(1, "the convergence figure")
     if survey.best is None:  # of several properties
-        raise StudyError("the convergence needs at least one graph with a value, and there is none")
+        raise StudyError("the convergence figure needs a graph with a value; there is none")
     figure, axes = new_axes()
     at = np.arange(1, len(survey.values) + 1)
     unit, unit_words = drawing_unit(survey.values)
@@ -106,13 +106,13 @@ def convergence(survey: Survey) -> Chart:
 
 
 def gallery(survey: Survey, n: int = 6) -> Chart:
-    """The best graphs, one beside the other; of several properties, those of the front."""
+    """The best graphs, side by side; for several properties, those of the front."""
     survey.need(1, "a gallery")
     chosen = [(trial, number(value)) for trial, value in survey.ranked[:n]]
     chosen = chosen or [(trial, several(means)) for trial, means in survey.front[:n]]
     if not chosen:
         raise StudyError(
-            "a gallery needs at least one graph with all its properties, and there is none"
+            "a gallery needs at least one graph with all its properties; there is none"
         )
     columns = min(3, len(chosen))
     rows = -(-len(chosen) // columns)
@@ -136,7 +136,7 @@ def gallery(survey: Survey, n: int = 6) -> Chart:
 
 
 def predictions(survey: Survey) -> Chart:
-    """Predicted against observed, each from all the others."""
+    """Predicted against observed values, each predicted from all others."""
     loo = survey.left_out
     figure, axes = new_axes()
     unit, unit_words = drawing_unit(loo.observed, loo.mean, loo.std)
@@ -168,10 +168,10 @@ def predictions(survey: Survey) -> Chart:
 
 
 def certificates(survey: Survey) -> Chart:
-    """Value and bound of each proposal, its status and the seconds it took."""
+    """Value, bound, status and seconds of each proposal."""
     trials = survey.proposals
     if not trials:
-        raise StudyError("certificates come with proposals, and there are none so far")
+        raise StudyError("certificates come with proposals, and there are no proposals so far")
     figure = new_figure(WIDTH, HEIGHT + 0.9)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[2.2, 1])
     for axes in (upper, lower):
@@ -228,7 +228,7 @@ def certificates(survey: Survey) -> Chart:
 
 
 def plane(survey: Survey) -> Chart:
-    """All observed graphs on a plane, alike ones close together, coloured by value."""
+    """All observed graphs on a plane, similar ones close together, coloured by value."""
     xy, trials = survey.plane, survey.kept
     figure, axes = new_axes()
     values = np.array([trial.value for trial in trials], dtype=float)
@@ -321,7 +321,7 @@ def times(survey: Survey) -> Chart:
     """Seconds spent fitting, proposing and evaluating, trial by trial."""
     trials = [trial for trial in survey.trials if sum(survey.seconds(trial)) > 0]
     if not trials:
-        raise StudyError("no times are recorded so far")
+        raise StudyError("no times have been recorded so far")
     figure, axes = new_axes()
     table = np.zeros((survey.trials[-1].id + 1, 3))
     for trial in trials:
@@ -352,7 +352,7 @@ def times(survey: Survey) -> Chart:
 
 
 def _of(name: str, draw: Callable[[Survey], Chart]) -> Callable[[Survey], Chart]:
-    """A figure of one of several properties, which its title names."""
+    """Figure function for one of several properties, named in the title."""
 
     def drawn(survey: Survey) -> Chart:
         chart = draw(survey.of_property(name))
@@ -362,7 +362,7 @@ def _of(name: str, draw: Callable[[Survey], Chart]) -> Callable[[Survey], Chart]
 
 
 def figures_of(survey: Survey) -> dict[str, Callable[[Survey], Chart]]:
-    """The figures of a report by name."""
+    """Functions that draw the figures of a report, by name."""
     if survey.goals is None:
         return {**FIGURES, "regret": regret} if recorded(survey) else FIGURES
     out: dict[str, Callable[[Survey], Chart]] = {"tradeoff": tradeoff, "convergence": convergence}

@@ -1,4 +1,4 @@
-"""Figures of several properties: the trade-off between them, and how the front grew."""
+"""Figures of several properties: the trade-off between them, and the growth of the front."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _MOST_LINES = 400  # graphs in a view of many properties: the front, and the lat
 
 
 def tradeoff(survey: Survey) -> Chart:
-    """Two properties against each other, or more side by side; the Pareto front stands out."""
+    """Two properties against each other, or more side by side; the Pareto front is marked."""
     goals, trials = _goals(survey), survey.measured
     if not trials:
         raise StudyError(
-            f"the trade-off needs a graph with all of {', '.join(goals.names)}, and there is none"
+            f"the trade-off needs a graph with all of {', '.join(goals.names)}; there is none"
         )
     rows = np.stack([goals.row(trial.values) for trial in trials])
     initial = np.array([trial.origin == "initial" for trial in trials], dtype=bool)
@@ -45,7 +45,7 @@ def tradeoff(survey: Survey) -> Chart:
 
 def _goals(survey: Survey) -> Goals:
     if survey.goals is None:
-        raise StudyError("a trade-off is between several properties, and the study has one value")
+        raise StudyError("a trade-off needs several properties; the study has a single value")
     return survey.goals
 
 
@@ -75,7 +75,7 @@ def _plane(
             )
     x, y = (good[np.argsort(good[:, 0], kind="stable")] / units).T
     if goals.is_pareto:
-        # between two graphs of the front, what both allow for sure is a corner
+        # the boundary of the dominated region has a corner between two graphs of the front
         worse: Literal["post", "pre"] = "post" if goals.signs[0] > 0 else "pre"
         axes.step(x, y, where=worse, color=RED, linewidth=1.4, zorder=3)
     axes.scatter(
@@ -97,7 +97,7 @@ def _plane(
 
 
 def _side_by_side(goals: Goals, rows: FloatArray, good: FloatArray) -> Chart:
-    """One vertical axis per property, the better end up; a line per graph."""
+    """One vertical axis per property, the better end at the top; one line per graph."""
     figure, axes = new_axes()
     low, high = rows.min(axis=0), rows.max(axis=0)
     spread = np.where(high > low, high - low, 1.0)
@@ -135,7 +135,7 @@ def _side_by_side(goals: Goals, rows: FloatArray, good: FloatArray) -> Chart:
 
 
 def _axis(goals: Goals, k: int) -> str:
-    """A property and what is wanted of it."""
+    """Axis label: a property and its goal."""
     return shown(f"{goals.names[k]} ({goals.goals[k].in_words()})", 60)
 
 
@@ -156,7 +156,7 @@ def volume(survey: Survey) -> Chart:
     inside = [trial for trial in trials if not trial.outside] or trials
     if not inside:
         raise StudyError(
-            f"a hypervolume needs a graph with all of {', '.join(goals.names)}, and there is none"
+            f"a hypervolume needs a graph with all of {', '.join(goals.names)}; there is none"
         )
     rows = np.stack([goals.row(trial.values) for trial in inside])
     reference = goals.reference_point(rows)

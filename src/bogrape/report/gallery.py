@@ -1,4 +1,4 @@
-"""Cards with pictures: the best graph large, the best and the latest ones small."""
+"""Pictures of the best graph, and cards of the best and the latest graphs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def gallery_html(survey: Survey) -> str:
 
 
 def several(values: Mapping[str, float]) -> str:
-    """The values of several properties in a line."""
+    """The values of several properties on one line."""
     return ", ".join(f"{name} {number(value)}" for name, value in values.items())
 
 

@@ -1,7 +1,7 @@
 """The report: one self-contained HTML page.
 
 The page is also well-formed XML, so that one parser can check all of it. Its policy allows no
-request to anywhere and no script but its own, whose hash it names: text of users is escaped, and
+requests and no script but its own, whose hash it names: text of users is escaped, and
 would not run even if it were not.
 """
 

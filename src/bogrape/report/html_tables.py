@@ -15,7 +15,7 @@ from .validation import best_remedy
 from .words import ORIGINS, STATUSES
 
 _MOST_REASONS = 50
-_MOST_DRAWN_BY_DOMAIN = 300  # such pictures are large: plain ones beyond
+_MOST_DRAWN_BY_DOMAIN = 300  # such pictures are large; with more graphs, plain ones are used
 # name, kind of its values, class of its cells ("wide": left out on a phone)
 _COLUMNS = (
     ("Trial", "number", ""),
@@ -37,8 +37,7 @@ _COLUMNS = (
 def trials_table(survey: Survey) -> str:
     """All trials, with the best one marked; a script sorts by any column of numbers or text.
 
-    Graphs are drawn without text here; the legend explains the colours. Empty columns are left
-    out.
+    Graphs are drawn without text; the legend explains the colours. Empty columns are omitted.
     """
     if not survey.trials:
         return "<p>No trials yet.</p>"

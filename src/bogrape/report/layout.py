@@ -2,8 +2,8 @@
 
 * an acyclic directed graph is drawn in layers, arcs pointing down;
 * a connected part is drawn so that distances on paper resemble distances in the graph (Kamada and
-  Kawai), or on a circle when nearly all edges are there;
-* the parts of a disconnected graph stand in rows.
+  Kawai), or on a circle if nearly all possible edges exist;
+* the parts of a disconnected graph are placed in rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def positions(graph: Graph) -> FloatArray:
 
 
 def layer_numbers(graph: Graph) -> IntArray:
-    """Layer of each node of an acyclic graph: the longest way to it from a node without arcs in."""
+    """Layer of each node of an acyclic graph: length of the longest path to it from a source."""
     layer = np.zeros(graph.n_nodes, dtype=np.int64)
     for number, nodes in enumerate(nx.topological_generations(_networkx(graph))):
         layer[list(nodes)] = number
@@ -42,7 +42,7 @@ def layer_numbers(graph: Graph) -> IntArray:
 
 
 def _layers(graph: Graph) -> FloatArray:
-    """Layers from top to bottom, each ordered by where its neighbours stand, to cross less."""
+    """Layers from top to bottom, each ordered by positions of neighbours to reduce crossings."""
     layer = layer_numbers(graph)
     near = graph.adjacency | graph.adjacency.T
     x = np.zeros(graph.n_nodes)
@@ -69,7 +69,7 @@ def _component(graph: Graph, nodes: list[int]) -> tuple[list[int], FloatArray]:
     n = len(nodes)
     if n == 1:
         return nodes, np.zeros((1, 2))
-    part = nx.Graph()  # rebuilt, because a view keeps the order of the whole graph's sets
+    part = nx.Graph()  # rebuilt, because a view keeps the node order of the whole graph
     part.add_nodes_from(nodes)
     part.add_edges_from((u, v) for u, v in graph.edges() if u in part and v in part)
     dense = n > 3 and part.number_of_edges() >= _DENSE * n * (n - 1) / 2
@@ -80,14 +80,14 @@ def _component(graph: Graph, nodes: list[int]) -> tuple[list[int], FloatArray]:
 
 
 def _flat(xy: FloatArray) -> FloatArray:
-    """Turned so that the longest extent is horizontal, for the page is wider than high."""
+    """Rotate points so that the longest extent is horizontal, as pages are wider than high."""
     xy = xy - xy.mean(axis=0)
     axes = np.linalg.svd(xy, full_matrices=False)[2]
     return np.asarray(xy @ axes.T)
 
 
 def _in_rows(parts: list[tuple[list[int], FloatArray]], n_nodes: int) -> FloatArray:
-    """Parts from left to right, in rows about as wide as all of them are high together."""
+    """Place parts from left to right, in rows that together form about a square."""
     out = np.zeros((n_nodes, 2))
     boxes = [np.ptp(xy, axis=0) + 1.0 for _, xy in parts]
     page = max(

@@ -14,12 +14,12 @@ from .picture import Look, graph_html, in_words, legend_html
 from .survey import Certificate, Survey
 from .text import acquisition_in_words, duration, esc, number, plus_minus, shown
 
-_MOST_CARDS = 60  # trials of a list that are drawn
+_MOST_CARDS = 60  # number of trials of a list that are drawn
 
 
 @singledispatch
 def notebook_html(thing: object) -> str | None:  # noqa: ARG001
-    """HTML for a notebook; ``None`` for what has none, which is then shown as text."""
+    """HTML for a notebook; ``None`` for other objects, which are then shown as text."""
     return None
 
 

@@ -1,8 +1,8 @@
-"""A graph as a small SVG text: no matplotlib, no identifiers, nothing from outside.
+"""A graph as a small SVG text: no matplotlib, no identifiers, no external resources.
 
 Edges take the colour of the text around them, so a picture fits light and dark pages. A node is a
-zero-length stroke with round ends, which is the shortest way to say "a disc here": thousands of
-pictures fit in one page.
+zero-length stroke with round ends, the shortest SVG for a disc, so that thousands
+of pictures fit in one page.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Look:
     domain: Domain | None = None
     node_names: tuple[str, ...] | None = None
     nouns: Nouns = GRAPHS
-    drawn: bool = True  # by the drawing of the domain, if it has one
-    problems: Counter[str] = field(default_factory=Counter, compare=False)  # of the domain's parts
+    drawn: bool = True  # use the drawing of the domain, if it has one
+    problems: Counter[str] = field(default_factory=Counter, compare=False)  # failures of the domain
 
     @classmethod
     def of(cls, space: GraphSpace) -> Look:
@@ -55,7 +55,7 @@ class Look:
 
     @classmethod
     def of_graph(cls, graph: Graph) -> Look:
-        """The look of a graph alone, which may know the names of its labels and its domain."""
+        """The look of a single graph, from the label names and the domain it may store."""
         names, n_labels = graph.label_names, int(graph.labels.max(initial=0)) + 1
         nouns = DIRECTED_GRAPHS if graph.directed else GRAPHS
         if graph.domain is None:
@@ -69,7 +69,7 @@ class Look:
 
     @property
     def draws(self) -> bool:
-        """True if the domain draws the graphs, as far as is known so far."""
+        """True if the domain draws the graphs and has not failed so far."""
         return self.drawn and self.domain is not None and self.domain.draw is not None
 
     @property
@@ -83,7 +83,7 @@ class Look:
             return ""
         try:
             return str(self.domain.text.write(graph))
-        except Exception as error:  # of whoever wrote the domain
+        except Exception as error:  # the domain may be the user's code
             self._note(f"Without {self.domain.text.name}, which could not be written", error)
             return ""
 
@@ -93,7 +93,7 @@ class Look:
             return None
         try:
             return embedded_svg(self.domain.draw(graph, size), size, in_words(graph, self))
-        except Exception as error:  # of whoever wrote the domain
+        except Exception as error:  # the domain may be the user's code
             self._note("Drawn as plain graphs, because the drawing failed", error)
             return None
 
@@ -152,7 +152,7 @@ def graph_html(
     text: bool = True,
     xy: FloatArray | None = None,
 ) -> str:
-    """The graph as its domain draws it, else, or if that fails, as `graph_svg` does."""
+    """The graph as drawn by its domain, or by `graph_svg` if there is no domain or it fails."""
     look = look or Look.of_graph(graph)
     drawn = look.drawing(graph, size) if graph.n_nodes <= MOST_DRAWN else None
     return graph_svg(graph, look, size=size, text=text, xy=xy) if drawn is None else drawn
@@ -173,7 +173,7 @@ def graph_svg(
         look: names and colours of labels.
         size: width in pixels; the height follows.
         text: whether nodes show their label, and edges labels above 3.
-        xy: positions, where they are known already.
+        xy: positions of the nodes, if already known.
 
     A graph with more than 200 nodes is described in words instead.
     """
@@ -205,7 +205,7 @@ def graph_svg(
 
 
 def _description(graph: Graph, look: Look, size: int) -> str:
-    """Numbers of nodes and edges in a frame, where a drawing would show nothing but ink."""
+    """Numbers of nodes and edges in a frame, for a graph too large to draw."""
     height = round(0.45 * size)
     lines = (*sizes_in_words(graph, look.nouns), "too large to draw")
     texts = "".join(
@@ -242,7 +242,7 @@ def sizes_in_words(graph: Graph, nouns: Nouns = GRAPHS) -> tuple[str, str]:
 def legend_html(look: Look, labels: Sequence[int] | None = None) -> str:
     """Colours and names of labels, as a line of HTML; empty for graphs without labels.
 
-    Also empty where the domain draws all graphs: then nothing has these colours.
+    Also empty if the domain draws all graphs, since its drawings do not use these colours.
     """
     if look.n_labels <= 1 or (look.draws and not look.problems):
         return ""
@@ -386,7 +386,7 @@ def _names(names: tuple[str, ...], at: FloatArray, width: int, radius: float) ->
 
 
 def readable_on(colour: str) -> str:
-    """White or dark, whichever can be read on a colour."""
+    """White or dark, whichever is readable on this colour."""
     if not colour.startswith("#"):
         return "#fff"
     red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))

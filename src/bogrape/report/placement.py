@@ -1,11 +1,11 @@
 """Layout of many graphs at once, for small pictures.
 
-`layout.positions` takes its time over one graph; a report has thousands of them. Here graphs of one
+`layout.positions` is slow, and a report has thousands of graphs. Here graphs of one
 size are placed together by *stress majorisation*: starting from classical scaling, each step solves
 
     minimise  sum_{u<v} d_uv^-2 (|x_u - x_v| - d_uv)^2
 
-for the majorising quadratic, which is one matrix product a graph, because the weights stay.
+for the majorising quadratic: one matrix product per graph, because the weights stay the same.
 Acyclic directed graphs are drawn in layers, nearly complete ones on a circle.
 """
 
@@ -62,7 +62,7 @@ def _stress(adjacency: BoolArray) -> FloatArray:
     near = adjacency | adjacency.transpose(0, 2, 1)
     n = near.shape[1]
     wanted = distances_batch(near).astype(float)
-    wanted[wanted >= n] = 1.0 + np.sqrt(n)  # parts that no path joins stand a little apart
+    wanted[wanted >= n] = 1.0 + np.sqrt(n)  # disconnected parts are placed a little apart
     eye = np.eye(n, dtype=bool)
     wanted[:, eye] = 1.0
     weight = wanted**-2.0
@@ -78,13 +78,13 @@ def _stress(adjacency: BoolArray) -> FloatArray:
         pull[:, eye] = -pull.sum(axis=2)
         xy = inverse @ (pull @ xy)
     xy = xy - xy.mean(axis=1, keepdims=True)
-    # Turned so that the longest extent is horizontal, for the page is wider than high.
+    # Rotated so that the longest extent is horizontal, as pages are wider than high.
     turn = np.linalg.svd(xy, full_matrices=False)[2]
     return np.asarray(xy @ turn.transpose(0, 2, 1))
 
 
 def _classical(distance: FloatArray) -> FloatArray:
-    """Classical scaling, with a fixed nudge so that nodes alike do not fall on one point."""
+    """Classical scaling, with a fixed perturbation so that equivalent nodes do not coincide."""
     n = distance.shape[1]
     centre = np.eye(n) - 1.0 / n
     gram = -0.5 * centre @ distance**2 @ centre

@@ -1,4 +1,4 @@
-"""The regret bounds that a study recorded: a curve, and what the last one says."""
+"""The regret bounds that a study recorded: a curve, and the last one in words."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """One recorded bound; databases come from anywhere, so whatever is odd is left out."""
+    """One recorded bound; malformed entries of the database are left out."""
 
-    n: int  # evaluations it knows
+    n: int  # evaluations the bound is based on
     value: float
     confidence: float
     calibrated: bool | None
@@ -26,7 +26,7 @@ class Recorded:
 
 
 def recorded(survey: Survey) -> list[Recorded]:
-    """The finite bounds among the complete trials, in their order."""
+    """The finite bounds of complete trials, in the order of the trials."""
     out = []
     for i, trial in enumerate(survey.complete):
         data: Any = trial.details.get(REGRET)

@@ -1,4 +1,4 @@
-"""`Survey`: everything a report says about a study, computed once and when it is first needed."""
+"""`Survey`: all data for reports on a study, each computed once, when first needed."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from .text import acquisition_in_words
 from .validation import Score, scores
 
 _MOST_FITTED = 200  # observations for a fit of hyperparameters; more take minutes
-_MOST_KEPT = 1200  # observations for a posterior: its matrix has as many rows and columns
+_MOST_KEPT = 1200  # observations for a posterior: the size of its matrix
 MOST_COMPARED = 100  # observations for the comparison of settings, which fits eight of them
 MOST_NODES = 300  # of a graph in the posterior: counting paths in larger ones takes minutes
-_LONGEST = 1e9  # seconds, thirty years: a longer time in a database is no time
-_WIDEST = 1e12  # gap: likewise
-_SMALLEST = {"alpha": 1e-12, "beta": 0.0, "noise": 1e-12}  # of recorded hyperparameters
+_LONGEST = 1e9  # seconds, thirty years: longer times in a database are not plausible
+_WIDEST = 1e12  # gap; likewise
+_SMALLEST = {"alpha": 1e-12, "beta": 0.0, "noise": 1e-12}  # accepted recorded hyperparameters
 _LARGEST = 1e6
 
 
@@ -43,7 +43,7 @@ class Certificate:
 
     value: float | None
     bound: float | None
-    gap: float | None  # of logarithms, where there is one
+    gap: float | None  # for EI, of logarithms
     log_value: float | None
     status: str
     fit_seconds: float
@@ -63,12 +63,12 @@ class Certificate:
 
     @property
     def value_in_words(self) -> str:
-        """The acquisition value, or the logarithm of an improvement too small for a number."""
+        """The acquisition value, or the logarithm of an improvement that underflows."""
         return acquisition_in_words(self.value, self.log_value)
 
     @classmethod
     def of(cls, trial: Trial) -> Certificate:
-        """Read with suspicion: databases come from anywhere."""
+        """Read the certificate of a trial; the database may contain anything."""
         found = trial.certificate
         status = found.get("status")
         mean, std = finite(found.get("mean")), finite(found.get("std"))
@@ -92,9 +92,9 @@ def _seconds(value: object) -> float:
 
 @final
 class Survey:
-    """A study at one moment. What needs a fit raises `StudyError` while too little is known.
+    """A study at one moment. What needs a fit raises `StudyError` if there is too little data.
 
-    Of several properties it knows the scores, if there are any; `of_property` looks at one of them.
+    For several properties, values are the scores, if any; `of_property` selects one property.
     """
 
     def __init__(self, study: Study, of: str | None = None) -> None:
@@ -122,13 +122,13 @@ class Survey:
 
     @cached_property
     def candidates(self) -> list[Trial]:
-        """Complete trials of the space; all complete ones while none is in it."""
+        """Complete trials inside the space, or all complete trials if none is inside."""
         known = [trial for trial in self.complete if trial.value is not None]
         return [trial for trial in known if not trial.outside] or known
 
     @cached_property
     def ranked(self) -> list[tuple[Trial, float]]:
-        """The different graphs with a value, the best first: their first trial and mean value."""
+        """The distinct graphs with a value, best first: their first trial and mean value."""
         groups: dict[str, list[Trial]] = {}
         for trial in self.candidates:
             groups.setdefault(self.settings.space.identity(trial.graph), []).append(trial)
@@ -149,7 +149,7 @@ class Survey:
 
     @property
     def measured(self) -> list[Trial]:
-        """Complete trials that have all of several properties."""
+        """Complete trials that have values of all properties."""
         names = () if self.goals is None else self.goals.names
         return [trial for trial in self.complete if set(names) <= set(trial.values)]
 
@@ -161,7 +161,7 @@ class Survey:
 
     @cached_property
     def best_so_far(self) -> FloatArray:
-        """Best value of the space after each complete trial; nan before there is one."""
+        """Best value inside the space after each complete trial; NaN before the first."""
         known = np.where(np.isnan(self.values), np.inf, self.sign * self.values)
         counted = np.where(self.outside & ~self.outside.all(), np.inf, known)
         best = np.minimum.accumulate(counted)
@@ -182,9 +182,9 @@ class Survey:
 
     @cached_property
     def kept(self) -> list[Trial]:
-        """Observations the posterior is made of: all, or many spread evenly, and the best.
+        """Observations used for the posterior: all of them, or an even selection and the best.
 
-        Graphs too large to count their paths in passing are left out; see `too_large`.
+        Graphs whose paths would take too long to count are left out; see `too_large`.
         """
         small = [trial for trial in self.complete if trial.graph.n_nodes <= MOST_NODES]
         some = _spread(small, _MOST_KEPT)
@@ -199,14 +199,14 @@ class Survey:
         return sum(trial.graph.n_nodes > MOST_NODES for trial in self.complete)
 
     def need(self, n: int, what: str) -> None:
-        """Refuse while there are too few observations."""
+        """Raise if there are too few observations."""
         if len(self.complete) < n:
             raise StudyError(
                 f"{what} needs {n} evaluated graphs; there are {len(self.complete)} so far"
             )
 
     def _need_small(self, n: int, what: str) -> None:
-        """The same for graphs that are small enough for a posterior."""
+        """Raise if there are too few graphs that are small enough for a posterior."""
         self.need(n, what)
         if len(self.kept) < n:
             raise StudyError(
@@ -225,17 +225,16 @@ class Survey:
         self._need_small(2, "a prediction")
         if self.settings.surrogate is not None:
             raise StudyError(
-                "this is available for the Gaussian process only; the study uses a surrogate of "
-                "its own"
+                "this is available for the Gaussian process only; the study uses a custom surrogate"
             )
         return self._fit()
 
     def _fit(self) -> GraphGP:
-        """Hyperparameters from the last proposal, or fitted to a part where there are many."""
+        """Gaussian process with the last proposal's hyperparameters, or fitted to a subset."""
         settings, trials = self.settings, self.kept
         some = _spread(trials, _MOST_FITTED)
         try:
-            if get_kernel(settings.kernel).hyperparameters():  # fits those to a part by itself
+            if get_kernel(settings.kernel).hyperparameters():  # itself fits those to a subset
                 some = trials
             values = _recorded(self.proposals) if len(some) < len(trials) else None
             if values is None:
@@ -268,9 +267,9 @@ class Survey:
 
     @cached_property
     def left_out(self) -> LeaveOneOut:
-        """Each observation as predicted from all others, at the fitted hyperparameters.
+        """Predictions of each observation from all others, at the fitted hyperparameters.
 
-        With a surrogate of your own, which may take long to fit: each proposal as it was predicted
+        With a custom surrogate, which may be slow to fit: the predictions made for each proposal
         before it was evaluated.
         """
         self._need_small(3, "a leave-one-out prediction")
@@ -283,40 +282,40 @@ class Survey:
         ]
         if len(known) < 3:
             raise StudyError(
-                "predictions of your own surrogate are compared with the values of its proposals; "
-                f"this takes 3 of them, and there are {len(known)} so far"
+                "predictions of a custom surrogate are compared with the values of its proposals; "
+                f"this needs 3 of them, and there are {len(known)} so far"
             )
         values, mean, std = np.array(known, dtype=float).T
         return LeaveOneOut.of_predictions(values, mean, std, self.sign)
 
     @property
     def capped(self) -> list[Trial]:
-        """Trials whose values count as less bad than they are, by the setting ``cap``."""
+        """Trials whose values are capped by the setting ``cap``."""
         if self.settings.surrogate is not None:
             return []
         return [self.kept[i] for i in self.gp.capped]
 
     @property
     def cap(self) -> float:
-        """What the model takes for the values of `capped`."""
+        """The value that the model uses instead for the trials `capped`."""
         model = self.gp.posterior.model
         return self.sign * (model.y_mean + model.y_scale * float(model.y.max()))
 
     @property
     def clipped(self) -> list[Trial]:
-        """Trials whose values lie too far out for the model to take them as they are."""
+        """Trials whose values the model clips because they are too far from the others."""
         if self.settings.surrogate is not None:
             return []
         return [self.kept[i] for i in self.gp.clipped]
 
     @cached_property
     def scores(self) -> list[Score]:
-        """Leave-one-out scores of other settings, the present ones first.
+        """Leave-one-out scores of the current settings, followed by those of other settings.
 
         Computed from at most `MOST_COMPARED` observations, spread evenly.
         """
         self._need_small(3, "a comparison of settings")
-        _ = self.gp  # settings are those of a Gaussian process
+        _ = self.gp  # raises unless the model is a Gaussian process
         some = self.compared
         graphs, targets = [trial.graph for trial in some], self._targets(some)
         return scores(graphs, targets, self.settings, observed_noise(some))
@@ -330,7 +329,7 @@ class Survey:
     def effects(self) -> list[Effect]:
         """Drivers of the prediction: exchanges whose effect exceeds its uncertainty.
 
-        Empty if leave-one-out says that the model knows nothing.
+        Empty if leave-one-out predictions are no better than the mean.
         """
         _ = self.gp  # exchanges need its covariance
         if not self.left_out.knows_something:
@@ -346,9 +345,9 @@ class Survey:
 
     @cached_property
     def plane(self) -> FloatArray:
-        """The observed graphs on a plane (T, 2): the main axes of what the kernel sees.
+        """The observed graphs on a plane (T, 2): the principal axes of the kernel's features.
 
-        With a surrogate of your own, of the shares of labelled pairs at each distance.
+        With a custom surrogate: of the shares of labelled pairs at each distance.
         """
         self._need_small(3, "a map")
         if self.settings.surrogate is not None:
@@ -371,7 +370,7 @@ class Survey:
 
 
 def _with_one(trial: Trial, name: str) -> Trial:
-    """A trial as if one of its properties were all that was measured."""
+    """A trial as if only one of its properties had been measured."""
     known, prefix = trial.state == "complete" and name in trial.values, f"{name}: "
     predicted = trial.predictions.get(name)
     named = {} if predicted is None else {"mean": predicted[0], "std": predicted[1]}
@@ -413,9 +412,9 @@ def _spread(trials: Sequence[Trial], most: int) -> list[Trial]:
 
 
 def _main_axes(z: FloatArray) -> FloatArray:
-    """Rows along the two directions in which they differ most, (T, 2)."""
+    """Coordinates of rows along the two directions of largest variance, (T, 2)."""
     z = z - z.mean(axis=0)
-    if z.shape[1] >= len(z):  # the smaller of the two matrices of products tells the axes
+    if z.shape[1] >= len(z):  # the smaller of the two product matrices gives the axes
         return _main_axes_of_products(z @ z.T)
     out = np.zeros((len(z), 2))
     xy = z @ np.linalg.eigh(z.T @ z)[1][:, ::-1][:, :2]
@@ -424,7 +423,7 @@ def _main_axes(z: FloatArray) -> FloatArray:
 
 
 def _main_axes_of_products(products: FloatArray) -> FloatArray:
-    """The same, given the inner products of the rows."""
+    """Coordinates as in `_main_axes`, from the inner products of the rows."""
     middle = products.mean(axis=0)
     values, vectors = np.linalg.eigh(products - middle - middle[:, None] + middle.mean())
     out = np.zeros((len(products), 2))

@@ -1,4 +1,4 @@
-"""Text fit for a page: escaped, on one line, numbers as people write them."""
+"""Formatting of text for a page: escaped, on one line, with readable numbers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ..display import printable
 
 
 def shown(text: object, longest: int = 300) -> str:
-    """One printable line of bounded length, whatever came."""
+    """The text of any object as one printable line of bounded length."""
     line = " ".join(printable(str(text)[: 10 * longest]).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 def esc(text: object, longest: int = 2000) -> str:
-    """The same, safe inside HTML and SVG: in content and in quoted attributes."""
+    """One line of text, escaped for content and quoted attributes of HTML and SVG."""
     return html.escape(shown(text, longest), quote=True)
 
 
@@ -28,7 +28,7 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def acquisition_in_words(value: float | None, log_value: float | None, digits: int = 4) -> str:
-    """An acquisition value; of an improvement too small for a number, its logarithm.
+    """An acquisition value, or the logarithm of an improvement that underflows.
 
     >>> acquisition_in_words(-0.0, -808.3)
     'log EI −808.3'
@@ -39,7 +39,7 @@ def acquisition_in_words(value: float | None, log_value: float | None, digits: i
 
 
 def plus_minus(mean: float, std: float) -> str:
-    """A number and its uncertainty, e.g. ``−0.124 ± 0.041``: digits as the uncertainty allows.
+    """A number and its uncertainty, e.g. ``−0.124 ± 0.041``: digits according to the uncertainty.
 
     >>> plus_minus(1234.5678, 0.0456)
     '1234.568 ± 0.046'
@@ -62,10 +62,10 @@ def duration(seconds: float) -> str:
 
 
 def plural(n: int, noun: str, many: str | None = None) -> str:
-    """``1 edge``, ``2 edges``; ``many`` where the plural is another word."""
+    """``1 edge``, ``2 edges``; ``many`` is an irregular plural."""
     return f"{n} {noun}" if n == 1 else f"{n} {many or noun + 's'}"
 
 
 def percent(share: float) -> str:
-    """A share of one in percent, in few characters."""
+    """A fraction in percent, in few characters."""
     return f"{100 * share:.0f}%" if share >= 0.1 else f"{100 * share:.2g}%"

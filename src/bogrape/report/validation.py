@@ -13,17 +13,17 @@ from ..kernels import KERNELS, Kernel, get_kernel, is_published
 from ..left_out import Inverse, LeaveOneOut
 from ..study import StudySettings
 
-_ALIKE = 0.05  # mean log densities that differ by less are taken for equally good
+_ALIKE = 0.05  # mean log densities that differ by less count as equally good
 
 
 @dataclass(frozen=True)
 class Score:
-    """Settings of a Gaussian process, and how it predicts left-out observations with them."""
+    """Settings of a Gaussian process, and its leave-one-out predictions with them."""
 
-    kernel: str  # its name
+    kernel: str  # name of the kernel
     noise: float | Literal["fit", "robust"]
     left_out: LeaveOneOut
-    present: bool  # whether these are the settings of the study
+    present: bool  # True for the settings of the study
 
 
 def scores(
@@ -32,10 +32,10 @@ def scores(
     settings: StudySettings,
     known_noise: Sequence[float] | None = None,
 ) -> list[Score]:
-    """The present settings first, then fitted noise and the other kernels."""
+    """Scores of the current settings, then of fitted noise and the other kernels."""
     present, noise = get_kernel(settings.kernel), settings.noise
     others: list[Kernel] = list(KERNELS.values())
-    if settings.space.n_labels == 1:  # SP is SSP then, and ESP is ESSP
+    if settings.space.n_labels == 1:  # then SP equals SSP, and ESP equals ESSP
         labelled = is_published(present) and present.labelled
         others = [kernel for kernel in others if kernel.labelled == labelled]
     others = [kernel for kernel in (*others, get_kernel("rbf")) if kernel != present]
@@ -45,7 +45,7 @@ def scores(
             gp = settings.new_model(
                 kernel=kernel,
                 noise=chosen,
-                alpha=settings.alpha if kernel is present else None,  # it belongs to one kernel
+                alpha=settings.alpha if kernel is present else None,  # it belongs to this kernel
                 beta=None if kernel.includes_features else settings.beta,
                 restarts=min(3, settings.restarts),
                 most_observations=None,
@@ -61,11 +61,11 @@ def scores(
 
 
 def best_remedy(found: Sequence[Score]) -> Score | None:
-    """The settings to be recommended instead of the present ones, if there are any.
+    """The settings to recommend instead of the current ones, or ``None``.
 
-    Only settings with honest intervals count; among them those that know something, where there
-    are any; among these the largest predictive density, and where several come close to it, the
-    one with the present kernel.
+    Only settings with calibrated intervals are considered; of these, those that beat the mean, if
+    any; of these, the one with the largest predictive density. If several come close to it,
+    the current settings, then the current kernel, are preferred.
     """
     honest = [score for score in found if not score.left_out.too_narrow]
     pool = [score for score in honest if score.left_out.knows_something] or honest

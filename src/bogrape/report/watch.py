@@ -1,4 +1,4 @@
-"""A report of a running study that is rewritten whenever the study has changed."""
+"""Rewriting the report of a running study whenever the study changes."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def watch(
 ) -> None:
     """Write the report until the study is done or the user interrupts.
 
-    The page loads itself again as often; the last one written does not, because nothing more comes.
+    The page reloads itself at the same interval; the final page does not, as it is complete.
 
     Args:
-        study: what to look at.
+        study: study to report on.
         path: the file to write.
-        every: seconds between looks.
+        every: seconds between checks.
         source: see `report_html`.
-        done: whether nothing more is to come.
-        written: called after each writing with the number of trials.
-        sleep: how to wait.
+        done: function that returns True once the study has ended.
+        written: called with the number of trials after each write.
+        sleep: function that waits.
     """
     every = max(LEAST_SECONDS, int(every))
     seen: object = None
@@ -45,7 +45,7 @@ def watch(
                 write_report(study, path, source=source, refresh=every)
                 seen = now
                 written(len(now))
-                # A report that takes long to make must not take all of the machine.
+                # Slow reports must not keep the machine busy all the time.
                 sleep(max(every, 2 * (time.monotonic() - start)))
             else:
                 sleep(every)

@@ -39,7 +39,7 @@ STATUSES = {
 }
 
 
-_LOOSE = 0.5  # gap beyond which a bound says too little to be repeated in the summary
+_LOOSE = 0.5  # gap above which the summary does not mention the bound
 
 
 # -- the space --------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def effect_in_words(effect: Effect, look: Look) -> str:
 
 
 def effects_in_words(survey: Survey, most: int) -> list[str]:
-    """Sentences on what drives the prediction, or on why it is not known yet."""
+    """Sentences on the drivers of the prediction, or on why they are not known yet."""
     if not survey.left_out.knows_something:
         return [_nothing_known(survey)]
     found = survey.effects[:most]
@@ -135,7 +135,7 @@ def model_in_words(survey: Survey) -> str | None:
 
 
 def sample_in_words(survey: Survey) -> str | None:
-    """Which observations the models of the study and of the report see; ``None`` if all."""
+    """Which observations the models of the study and the report use; ``None`` if all."""
     n = len(survey.complete) - survey.too_large
     said = []
     if survey.proposals:
@@ -171,7 +171,7 @@ def _nothing_known(survey: Survey) -> str:
 
 
 def settings_in_words(score: Score) -> str:
-    """Settings as one would type them."""
+    """Settings as Python source."""
     return f'kernel="{score.kernel}", noise={_noise(score)}'
 
 
@@ -226,7 +226,7 @@ def blind_spot(survey: Survey) -> str | None:
 
 
 def _one(label: int, look: Look) -> str:
-    """A node of that label, with its article."""
+    """A node with this label, with its article."""
     name = look.name(label)
     if look.label_names is None:
         return f"{with_article(look.nouns.node)} with {name}"
@@ -266,7 +266,7 @@ def changes_in_words(changes: Iterable[Mapping[str, Any]]) -> list[str]:
     """Changes of settings, each with the first trial it applies to."""
     out = []
     for change in changes:
-        found = change.get("changed")  # as the database has it: anything may be there
+        found = change.get("changed")  # from the database: may be anything
         parts = [
             "rules added" if name == "space" else f"{name:.60} from {_short(pair)}"
             for name, pair in (found if isinstance(found, dict) else {}).items()

@@ -1,4 +1,4 @@
-"""`InMemoryStorage`: studies that live as long as the program."""
+"""`InMemoryStorage`: studies kept in memory until the program ends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _Shelf:
     settings: dict[str, Any]
     changes: list[dict[str, Any]] = field(default_factory=list)  # of the settings
     trials: list[Trial] = field(default_factory=list)
-    revisions: list[int] = field(default_factory=list)  # of each trial
+    revisions: list[int] = field(default_factory=list)  # one per trial
     keys: set[str] = field(default_factory=set)
     revision: int = 0
 
@@ -32,7 +32,7 @@ class InMemoryStorage:
         self._lock = threading.Lock()
 
     def create(self, name: str, settings: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-        """Make the study unless it exists."""
+        """Create the study unless it exists."""
         with self._lock:
             new = name not in self._studies
             shelf = self._studies.setdefault(name, _Shelf(deepcopy(settings)))
@@ -80,7 +80,7 @@ class InMemoryStorage:
             return shelf.revision, fresh
 
     def use_keys(self, name: str, version: str, identify: Callable[[Graph], str]) -> None:
-        """Nothing to renew: one program has one version of everything."""
+        """Does nothing: within one program the version never changes."""
 
     def insert(
         self,

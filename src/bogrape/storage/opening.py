@@ -1,4 +1,4 @@
-"""The `Storage` for a ``storage`` argument. SQLAlchemy is loaded only for databases."""
+"""Open the `Storage` for a ``storage`` argument. SQLAlchemy is loaded only for databases."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def open_storage(place: Storage | str, *, create: bool = True) -> Storage:
 
 
 def rescue(path: str | Path) -> list[RescuedStudy]:
-    """Read all that can be read of the studies in a SQLite file, which is not changed."""
+    """Read all that can be read of the studies in a SQLite file, without changing the file."""
     from .sql.rescue import read_rescued
 
     return read_rescued(Path(path))

@@ -10,17 +10,17 @@ from ..errors import BudgetSpent, InvalidInputError, StudyError
 from ..graph import Graph
 from ..trial import Trial
 
-# what `Storage.update` expects to find unchanged
+# fields that `Storage.update` requires to be unchanged
 COMPARED = ("state", "attempts", "value", "noise", "values", "noises", "details")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+-]{0,99}")
 
 
 @runtime_checkable
 class Storage(Protocol):
-    """Keeps studies by name. Whatever a method has returned survives a crash."""
+    """Stores studies by name. Everything that a method has returned survives a crash."""
 
     def create(self, name: str, settings: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-        """Make the study unless it exists; returns its settings and whether it is new."""
+        """Create the study unless it exists; returns its settings and whether it is new."""
 
     def settings(self, name: str) -> dict[str, Any] | None:
         """Settings of the study, or ``None`` if there is no such study."""
@@ -31,16 +31,16 @@ class Storage(Protocol):
     def change_settings(
         self, name: str, settings: dict[str, Any], expected: dict[str, Any], change: dict[str, Any]
     ) -> bool:
-        """Replace the settings and record the change, if they are as expected; says if it did."""
+        """Replace the settings, and record the change, if they are as expected; True if so."""
 
     def names(self) -> list[str]:
         """Names of all studies."""
 
     def changes(self, name: str, since: int) -> tuple[int, list[Trial]]:
-        """Trials changed after revision ``since``, by id, and the revision they lead to."""
+        """Trials changed after revision ``since``, by id, and the current revision."""
 
     def use_keys(self, name: str, version: str, identify: Callable[[Graph], str]) -> None:
-        """Say which keys `insert` will be given; those of another version are computed again."""
+        """Declare the version of the keys for `insert`; keys of other versions are recomputed."""
 
     def insert(
         self,
@@ -53,18 +53,18 @@ class Storage(Protocol):
     ) -> list[Trial] | None:
         """Append trials under the next ids; all or nothing.
 
-        ``keys`` tell different graphs apart (`GraphSpace.identity`). A trial whose key is there
-        already is refused (``None`` is returned and nothing inserted) if ``distinct``, else kept as
-        a repeat. `BudgetSpent` is raised if the study would have more than ``most`` trials, not
+        ``keys`` tell different graphs apart (`GraphSpace.identity`). If a trial's key already
+        exists, it is refused (``None`` is returned and nothing inserted) if ``distinct``, else kept
+        as a repeat. `BudgetSpent` is raised if the study would have more than ``most`` trials, not
         counting added ones.
         """
 
     def update(self, name: str, trial: Trial, expected: Trial) -> bool:
-        """Replace the trial if what `COMPARED` names is as expected; says if it did."""
+        """Replace the trial if the fields in `COMPARED` are as expected; returns True if so."""
 
 
 def check_name(name: object) -> str:
-    """A study's name: short and plain, so that it can be part of file names and command lines."""
+    """Return a valid name of a study: short and plain, fit for file names and command lines."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         shown = repr(name)
         raise InvalidInputError(
@@ -75,12 +75,12 @@ def check_name(name: object) -> str:
 
 
 def check_budget(n_present: int, n_new: int, most: int) -> None:
-    """Raise if a study would have more trials of its own than it may."""
+    """Raise if a study would exceed its budget of trials."""
     if n_present + n_new > most:
         raise BudgetSpent(f"the study has {n_present} trials of its own, and {most} are allowed")
 
 
 def no_such_study(name: str, names: Sequence[str]) -> StudyError:
-    """The error for a study that is not there; lists those that are."""
+    """The error for a missing study; lists the existing ones."""
     there = ", ".join(map(repr, names[:10])) or "none"
     return StudyError(f"there is no study {name!r} in this storage; it holds: {there}")

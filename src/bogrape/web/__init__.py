@@ -1,10 +1,10 @@
-"""``bogrape serve``: studies in a browser and over HTTP, for those who measure and do not program.
+"""``bogrape serve``: studies in a browser and over HTTP, for users who do not program.
 
-- `server` starts it, `app` puts it together.
-- `guard` decides which requests get in; `tokens` knows secrets; `bodies` checks what they bring.
+- `server` starts the application, `app` assembles it.
+- `guard` decides which requests are admitted; `tokens` holds secrets; `bodies` checks JSON bodies.
 - `rooms` holds the open studies, `jobs` the processes in which suggestions are computed (`worker`).
-- `actions` are what people and robots do to a study, whether by `api` or by `pages`.
-- `live` tells browsers what has changed.
+- `actions` are the changes that people and robots make to a study, through `api` or `pages`.
+- `live` tells browsers that something has changed.
 
 Needs the extra ``[web]``: ``pip install 'bogrape[web]'``.
 """
@@ -24,7 +24,7 @@ NEEDED = {
 
 
 def check_extra() -> None:
-    """Raise, with one line on what to install, unless the extra is there."""
+    """Raise an error that says what to install, unless the extra is installed."""
     missing = [name for module, name in NEEDED.items() if find_spec(module) is None]
     if missing:
         raise MissingExtraError(

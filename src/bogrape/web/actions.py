@@ -1,6 +1,6 @@
-"""What people and robots do to a study: the same for pages and for the HTTP API.
+"""Changes that people and robots make to a study, shared by the pages and the HTTP API.
 
-Every change is signed with who makes it and by which request (`bogrape.study.signature`). The
+Every change is signed with its author and its request (`bogrape.study.signature`). The
 signature is stored in the transaction of the change, so a repeated request changes nothing, even
 if the server was killed after the change and before the answer.
 """
@@ -28,10 +28,10 @@ from .live import Live
 from .rooms import Room, Rooms
 from .tokens import Secrets
 
-Value = float | dict[str, Any]  # of several properties, by name
+Value = float | dict[str, Any]  # a dictionary holds several properties by name
 Noise = float | dict[str, Any] | None
 _LONGEST_ASK = 86400.0  # seconds
-_CHECKING = 20.0  # seconds that a form may take to be understood
+_CHECKING = 20.0  # seconds that checking a form may take
 _LONGEST_TEXT = 300  # characters of a pattern in a rule
 _STARTING = 120.0  # seconds a process may take beyond the time limit of its proposals
 
@@ -39,7 +39,7 @@ _STARTING = 120.0  # seconds a process may take beyond the time limit of its pro
 @final
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """Everything a request may need."""
+    """Everything the handler of a request may need."""
 
     rooms: Rooms
     asks: Jobs
@@ -52,11 +52,11 @@ class Server:
 @final
 @dataclass(frozen=True, kw_only=True)
 class Who:
-    """Who sends a request, and how it is identified."""
+    """Sender of a request, and its identifier."""
 
     by: str | None = None
     request: str | None = None
-    content: dict[str, Any] = field(default_factory=dict)  # what is asked for
+    content: dict[str, Any] = field(default_factory=dict)  # the content of the request
 
     def signature(self, action: str, note: str | None = None) -> Signature:
         """The signature of a change."""
@@ -68,7 +68,7 @@ class Who:
 
 
 def find(study: Study, number: int) -> Trial:
-    """The trial of a number."""
+    """The trial with this number."""
     trials = study.trials
     if not 0 <= number < len(trials):
         raise NotFound(f"there is no trial {number}; the study has {len(trials)}")
@@ -82,13 +82,13 @@ def change(
     signature: Signature,
     make: Callable[[Study, int], Trial],
 ) -> Trial:
-    """Change a trial, and tell everybody who looks at the study."""
+    """Change a trial, and notify all browsers that show the study."""
     room = server.rooms.room(name)
     with room.study() as study, study.signed(signature):
         try:
             trial = make(study, number)
         except StudyError:
-            find(study, number)  # says so if there is none; beforehand it would cost a query
+            find(study, number)  # raises if there is none; checking it first would cost a query
             raise
     server.live.tell(name, "change", {})
     return trial
@@ -99,7 +99,7 @@ def change(
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What is asked for."""
+    """The suggestions that a request asks for."""
 
     n: int = 1
     time_limit: float | None = None
@@ -108,7 +108,7 @@ class Wanted:
 
 
 def ask(server: Server, name: str, wanted: Wanted, who: Who) -> Job:
-    """Begin with suggestions; a repeated request gets the job, or the trials, it had."""
+    """Start computing suggestions; a repeated request gets its earlier job or trials."""
     room = server.rooms.room(name)
     rules = checked_rules(wanted.rules)
     nouns = room.survey().space.nouns if rules else None
@@ -120,7 +120,7 @@ def ask(server: Server, name: str, wanted: Wanted, who: Who) -> Job:
         had = study.requested(signature)
         limit = wanted.time_limit or study.settings.time_limit
     if any(_was_cancelled(trial, signature) for trial in had):
-        raise Refused("this request was cancelled; send it under another identifier", 409)
+        raise Refused("this request was cancelled; send it again with another identifier", 409)
     limit = min(limit, _LONGEST_ASK)
     job = Job(
         study=name,
@@ -152,22 +152,22 @@ def ask(server: Server, name: str, wanted: Wanted, who: Who) -> Job:
 
 
 def _was_cancelled(trial: Trial, signature: Signature) -> bool:
-    """Whether a trial was given back when this request was cancelled."""
+    """True if a trial was given back because this request was cancelled."""
     requests = [entry.get("request") for entry in trial.log]
     after = trial.log[requests.index(signature.request) + 1 :]
     return any(entry.get("action") == "cancel" for entry in after[:1])
 
 
 def checked_rules(given: Sequence[dict[str, Any]]) -> list[Rule]:
-    """Rules for some suggestions: those of this package, since others would name code to load.
+    """Rules for some suggestions; only rules of this package, as others would name code to load.
 
-    Whether they fit the space is found out where the suggestions are: patterns may take long.
+    The worker process checks whether they fit the space, since patterns may take long.
     """
     return [rule_from_plain(data) for data in given]
 
 
 def rule_from_plain(data: dict[str, Any]) -> Rule:
-    """A rule of this package; names of code to be loaded are refused."""
+    """A rule of this package; names of other code are refused."""
     name = data.get("rule")
     if not isinstance(name, str) or ":" in name:
         raise InvalidInputError(
@@ -182,12 +182,12 @@ def rule_from_plain(data: dict[str, Any]) -> Rule:
         raise
     except (TypeError, ValueError, AttributeError, KeyError, RecursionError) as error:
         raise InvalidInputError(
-            f"expected parameters the rule {name} takes: {str(error)[:200]}"
+            f"expected parameters of the rule {name}: {str(error)[:200]}"
         ) from None
 
 
 def cancel(server: Server, job: Job, who: Who) -> None:
-    """End a job; graphs it has handed out already go back to the queue."""
+    """End a job; graphs it has already handed out go back to the queue."""
     server.asks.cancel(job)
     signature = Signature(**job.task["signature"])
     room = server.rooms.room(job.study)
@@ -232,7 +232,7 @@ def fail(
     seconds: float | None = None,
     about_graph: bool = True,
 ) -> Trial:
-    """Record that there is no value."""
+    """Record that an evaluation failed."""
     return change(
         server,
         name,
@@ -263,7 +263,7 @@ def correct(
 
 
 def release(server: Server, name: str, number: int, who: Who, reason: str | None = None) -> Trial:
-    """Give back a trial that nobody evaluates any more."""
+    """Give back a trial that is no longer being evaluated."""
     return change(
         server,
         name,
@@ -279,7 +279,7 @@ def retry(server: Server, name: str, number: int, who: Who) -> Trial:
 
 
 def comment(server: Server, name: str, number: int, text: str, who: Who) -> Trial:
-    """Put a comment on a trial."""
+    """Add a comment to a trial."""
     return change(
         server,
         name,
@@ -304,7 +304,7 @@ def repeat(server: Server, name: str, number: int, who: Who) -> Trial:
 
 
 def read_graph(room: Room, given: object) -> Graph:
-    """A graph as JSON, or as text where the domain of the study has one."""
+    """A graph from JSON, or from text if the domain of the study has a text format."""
     with room.study() as study:
         form, space = room.format, study.space
     if isinstance(given, dict):
@@ -322,7 +322,7 @@ def add_candidate(
     value: Value | None = None,
     noise: Noise = None,
 ) -> Trial:
-    """Add a graph of somebody's own: measured already, or to be handed out next."""
+    """Add a user's own graph: already measured, or to be handed out next."""
     room = server.rooms.room(name)
     signature = who.signature("add" if value is not None else "suggest")
     with room.study() as study, study.signed(signature):
@@ -353,7 +353,7 @@ def add_observations(
 
 
 def checked_form(server: Server, fields: Mapping[str, str], k: int) -> dict[str, Any]:
-    """What is wrong with the form of a study, or what it means, with pictures of k graphs."""
+    """The problems of a study form, or its meaning in words with pictures of k graphs."""
     task = {"kind": "check", "fields": dict(fields), "k": k, "seconds": 4.0}
     job = server.drawings.submit(Job(task=task, limit=_CHECKING))
     try:
@@ -364,5 +364,5 @@ def checked_form(server: Server, fields: Mapping[str, str], k: int) -> dict[str,
 
 
 def create(server: Server, name: str, settings: StudySettings) -> Room:
-    """Make a study."""
+    """Create a study."""
     return server.rooms.create(name, settings)

@@ -1,4 +1,4 @@
-"""The application: everything put together, for a server or for tests."""
+"""The complete application, for a server or for tests."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from .tokens import Secrets
 logger = logging.getLogger(__name__)
 _STATIC = {"app.css": "text/css", "app.js": "text/javascript", "editor.js": "text/javascript"}
 _THREADS = 80
-_MOST_DRAWINGS = 20  # each keeps a thread waiting
+_MOST_DRAWINGS = 20  # each blocks a thread
 
 
 def make_app(
     url: str, *, place: Place | None = None, secrets: Secrets | None = None, n_processes: int = 2
 ) -> Starlette:
-    """The application over a storage.
+    """The application for the studies of a storage.
 
     Args:
-        url: of the storage, which must exist.
-        place: where it is reached and what it allows.
-        secrets: what it checks tokens and sessions against.
+        url: URL of the storage, which must exist.
+        place: addresses of the server, and what it allows.
+        secrets: tokens and sessions are checked against these.
         n_processes: how many requests for suggestions are computed at the same time.
     """
     place = place or Place()
@@ -48,7 +48,7 @@ def make_app(
     rooms = Rooms(url, open_storage(url))
 
     def state(name: str) -> tuple[int, ...]:
-        """Changes with the study, and every other second while suggestions are computed."""
+        """A value that changes with the study, and every two seconds while a job runs."""
         if name == ALL:
             return tuple(number for each in rooms.names() for number in _revision(rooms, each))
         running = [job for job in server.asks.of(name) if job.state == "running"]
@@ -98,7 +98,7 @@ def make_app(
 
 
 def _revision(rooms: Rooms, name: str) -> tuple[int, ...]:
-    """Changes with a study; the same number for one that cannot be opened."""
+    """A value that changes with a study; constant if the study cannot be opened."""
     try:
         return rooms.room(name).revision
     except BoGrapeError:
@@ -116,14 +116,14 @@ def _static(name: str, kind: str):  # type: ignore[no-untyped-def]
 
 
 def _explained(server: Server, request: Request, error: Exception) -> Response:
-    """An error as an answer: JSON for programs, a page for people."""
+    """Response to an error: JSON for programs, a page for people."""
     if isinstance(error, HTTPException):
         status, message = error.status_code, _WORDS.get(error.status_code, error.detail)
     else:
         status, message = status_of(error), str(error)
     if status == 500:
         logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
-        message = "something went wrong in the server; its log says what"
+        message = "internal error; see the log of the server"
     headers = getattr(error, "headers", None)
     wants_page = "text/html" in request.headers.get("accept", "")
     if wants_page and not request.url.path.startswith("/api/"):
@@ -133,4 +133,4 @@ def _explained(server: Server, request: Request, error: Exception) -> Response:
     return JSONResponse({"error": message}, status, headers)
 
 
-_WORDS = {404: "there is nothing here", 405: "this address takes another method"}
+_WORDS = {404: "page not found", 405: "method not allowed at this address"}

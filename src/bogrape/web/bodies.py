@@ -1,4 +1,4 @@
-"""JSON that requests bring: its schemas, which the OpenAPI document shows, and their check."""
+"""Schemas of the JSON bodies of requests, shown in the OpenAPI document, and their validation."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 def text(longest: int = 200, shortest: int = 1, **more: Any) -> Schema:
-    """A text."""
+    """Schema of a string."""
     return {"type": "string", "minLength": shortest, "maxLength": longest, **more}
 
 
 def maybe(schema: Schema) -> Schema:
-    """The same, or null."""
+    """Schema of the same value, or null."""
     return {**schema, "type": [schema["type"], "null"]}
 
 
 NUMBER: Schema = {"type": "number"}
-SEVERAL = "Of several properties, an object with a number for each name."
+SEVERAL = "For several properties, an object with a number for each name."
 VALUE: Schema = {
     "type": ["number", "object"],
     "additionalProperties": {"type": ["number", "null"]},
     "maxProperties": 100,
-    "description": f"What was measured. {SEVERAL}",
+    "description": f"The measured value. {SEVERAL}",
 }
 NOISE: Schema = {
     "type": ["number", "object", "null"],
@@ -47,15 +47,15 @@ NO_VALUE: Schema = {**VALUE, "type": ["number", "object", "null"]}
 PRESENT: Schema = {
     "request_id": text(
         description="Identifies this request: repeated with the same content, it is carried out "
-        "once. The header Idempotency-Key says the same."
+        "once. Same as the header Idempotency-Key."
     ),
-    "by": text(80, description="Who does it. The header X-Bogrape-Person says the same."),
+    "by": text(80, description="Who makes the change. Same as the header X-Bogrape-Person."),
 }
 RULES: Schema = {
     "type": "array",
     "maxItems": 50,
     "items": {"type": "object", "properties": {"rule": text()}, "required": ["rule"]},
-    "description": "Rules of bogrape.constraints or bogrape.molecules, as they are stored.",
+    "description": "Rules of bogrape.constraints or bogrape.molecules, in their stored form.",
 }
 GRAPH: Schema = {
     "type": ["object", "string"],
@@ -65,7 +65,7 @@ GRAPH: Schema = {
 
 
 def body(properties: Mapping[str, Schema], *required: str) -> Schema:
-    """An object that also says who sends it and how it is identified."""
+    """Schema of an object with these properties, the sender and the identifier of the request."""
     return {
         "type": "object",
         "properties": {**properties, **PRESENT},
@@ -79,13 +79,13 @@ ASK = body(
         "n": {"type": "integer", "minimum": 1, "maximum": 100, "default": 1},
         "time_limit": {"type": "number", "exclusiveMinimum": 0, "maximum": 86400},
         "worker": maybe(
-            text(description="A name under which unfinished trials are given out again.")
+            text(description="A name under which unfinished trials are handed out again.")
         ),
         "rules": RULES,
         "wait": {
             "type": "boolean",
             "default": True,
-            "description": "False: answer 202 at once, with a job to look at.",
+            "description": "If false, the answer is 202 at once, with a job to poll.",
         },
     }
 )
@@ -104,8 +104,8 @@ FAIL = body(
         "about_graph": {
             "type": "boolean",
             "default": True,
-            "description": "False: the failure says nothing about the graph, for instance because "
-            "a machine broke down. Studies learn from the others which graphs fail.",
+            "description": "If false, the failure says nothing about the graph, for instance "
+            "because a machine broke down. Studies learn from the others which graphs fail.",
         },
     },
     "reason",
@@ -167,7 +167,7 @@ STOP = body({"take": {"type": "boolean", "default": True}})
 
 
 def check(data: Any, schema: Schema, where: str = "the body") -> Any:
-    """The data, or a refusal that names the first thing that is wrong."""
+    """Return the data, or refuse them and name the first problem."""
     kinds = schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if kinds and not any(_is(data, kind) for kind in kinds):
@@ -210,7 +210,7 @@ def _check_text(data: str, schema: Schema, where: str) -> None:
     if not least <= len(data) <= most:
         raise Refused(f"{where}: expected {least} to {most} characters, got {len(data)}", 422)
     if "\0" in data or any("\ud800" <= c <= "\udfff" for c in data):
-        raise Refused(f"{where}: expected a text without null and broken characters", 422)
+        raise Refused(f"{where}: expected text without null or invalid characters", 422)
 
 
 def _check_object(data: dict[str, Any], schema: Schema, where: str) -> None:

@@ -1,4 +1,4 @@
-"""Graphs that somebody drew in the editor, and what the editor needs to know of a space."""
+"""Graphs drawn in the editor, and the data of a space that the editor needs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _whole(value: object) -> int:
 
 
 def editor_data(space: GraphSpace, graph: Graph | None = None) -> dict[str, Any]:
-    """Names, colours and limits for the editor, and the graph it begins with."""
+    """Names, colours and limits for the editor, and the initial graph."""
     look = Look.of(space)
     names = [] if look.domain is None else list(look.domain.edge_label_names)
     n_kinds = space.n_edge_labels
@@ -63,7 +63,7 @@ def editor_data(space: GraphSpace, graph: Graph | None = None) -> dict[str, Any]
         "labels": [look.name(a) for a in range(space.n_labels)],
         "colours": [look.colour(a) for a in range(space.n_labels)],
         "edgeLabels": edges,
-        "orders": [orders.get(name, 0) for name in edges],  # lines to draw; 0: its number instead
+        "orders": [orders.get(name, 0) for name in edges],  # lines to draw; 0: write its number
         "directed": space.directed,
         "most": min(space.n_max, _MOST_DRAWN),
         "node": space.nouns.node,

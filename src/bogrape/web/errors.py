@@ -1,4 +1,4 @@
-"""What the server answers when it refuses: a status and one sentence."""
+"""Errors of refused requests: an HTTP status and one sentence."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class Refused(Exception):
 
 
 class NotFound(Refused):
-    """There is no such thing."""
+    """The requested object does not exist."""
 
     status = 404
 
 
 class Forbidden(Refused):
-    """Not from there, not by them, or not while the server is read-only."""
+    """The origin or the sender is not allowed, or the server is read-only."""
 
     status = 403
 
 
 class TooBusy(Refused):
-    """Too much is being computed already."""
+    """Too many computations are already running."""
 
     status = 429
 
@@ -58,7 +58,7 @@ _BY_NAME = {
 
 
 def status_of(error: Exception) -> int:
-    """The HTTP status that tells of an error."""
+    """The HTTP status for an error."""
     if isinstance(error, Refused):
         return error.status
     name = getattr(error, "kind", None)  # of a job that failed in another process

@@ -1,4 +1,4 @@
-"""All trials of a study as a file: CSV, JSON, SDF, or a notebook that goes on with them."""
+"""All trials of a study as a file: CSV, JSON, SDF, or a notebook that continues from them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FORMULA = ("=", "+", "-", "@", "\t")
 
 
 def export(room: Room, kind: str) -> Response:
-    """The file, to be saved."""
+    """The file as a download."""
     if kind not in KINDS:
         raise NotFound(f"there is no export {kind!r:.20}; there are {', '.join(KINDS)}")
     make = {"csv": _csv, "json": _json, "sdf": _sdf, "ipynb": _notebook}[kind]
@@ -43,7 +43,7 @@ def _csv(room: Room, survey: Survey) -> str:
 
 
 def _harmless(trial: Trial) -> Trial:
-    """Without texts that a spreadsheet would take for a formula."""
+    """The trial without texts that a spreadsheet would read as a formula."""
     return replace(trial, reason=_plain(trial.reason), worker=_plain(trial.worker))
 
 
@@ -80,7 +80,7 @@ def _sdf(room: Room, survey: Survey) -> str:
 
 
 def _notebook(room: Room, survey: Survey) -> str:
-    """A notebook with the observations inside: it needs no database."""
+    """A notebook that contains the observations, so that it needs no database."""
     observations = [
         [json.loads(trial.graph.to_json()), *_measured(trial)] for trial in survey.complete
     ]
@@ -104,7 +104,7 @@ def _notebook(room: Room, survey: Survey) -> str:
             [
                 f"# {room.name}",
                 "",
-                f"{len(observations)} observations, taken along in this notebook. To go on with "
+                f"{len(observations)} observations, contained in this notebook. To continue "
                 "the study itself, open its database: `Study.load(storage, name)`.",
             ],
         ),
@@ -135,7 +135,7 @@ def _measured(trial: Trial) -> tuple[Any, Any]:
 
 
 def _best_of(survey: Survey) -> str:
-    """The line that shows what was found."""
+    """The line of code that shows the result."""
     is_front = survey.goals is not None and survey.goals.is_pareto
     return "study.pareto_front" if is_front else "study.best"
 

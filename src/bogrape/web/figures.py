@@ -1,4 +1,4 @@
-"""What is said and drawn of a study only after a fit: figures, certainty, effects."""
+"""Figures, certainty and effects of a study, which need a fitted model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EFFECTS = 5
 
 
 def figures_of(study: Study) -> dict[str, Any]:
-    """Charts as SVG with their words, and what is known, in sentences."""
+    """Charts as SVG with descriptions, and findings in sentences."""
     survey = Survey(study)
     charts: list[dict[str, str]] = []
     missing: list[str] = []
@@ -42,7 +42,7 @@ def figures_of(study: Study) -> dict[str, Any]:
 
 
 def _drivers(survey: Survey, name: str | None) -> dict[str, Any]:
-    """What drives the prediction of the value, or of one of several properties."""
+    """Drivers of the prediction of the value, or of one of several properties."""
     one = survey if name is None else survey.of_property(name)
     return {
         "what": name or "the prediction",
@@ -52,7 +52,7 @@ def _drivers(survey: Survey, name: str | None) -> dict[str, Any]:
 
 
 def _lines(tell: Any) -> list[str]:
-    """What can be told; nothing while too little is known."""
+    """The lines of a text; empty while there are too few observations."""
     try:
         return [line for line in tell() if line]
     except BoGrapeError:

@@ -1,6 +1,6 @@
-"""Forms in words a chemist or an engineer uses, and what they mean: spaces, settings, rules.
+"""Spaces, settings and rules from forms in the words of a chemist or an engineer.
 
-Every field is a text; an empty one says nothing. What is wrong is said field by field.
+Every field is text; an empty one is ignored. Problems are reported field by field.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from .errors import Refused
 
 T = TypeVar("T")
 _MOST_LINES = 40
-_LONGEST_LINE = 300  # characters: longer patterns take long
+_LONGEST_LINE = 300  # characters; longer patterns are slow
 
 
-FIELD_NAMES = {  # what people read, where another word says more than the name of the field
+FIELD_NAMES = {  # names for people, where the name of the field is not clear enough
     "apart": "never neighbours",
     "counts": "numbers of labels",
     "degree_max": "maximum degree",
@@ -53,13 +53,13 @@ FIELD_NAMES = {  # what people read, where another word says more than the name 
 
 
 class _SaidAlready(Exception):
-    """Single fields are wrong, which says enough."""
+    """Problems are already reported for single fields."""
 
 
 @final
 @dataclass
 class Form:
-    """The fields of a form, and what is wrong with them."""
+    """The fields of a form, and their problems."""
 
     fields: Mapping[str, str]
     problems: list[tuple[str, str]] = field(default_factory=list)
@@ -69,11 +69,11 @@ class Form:
         return self.fields.get(name, "").strip()
 
     def is_on(self, name: str) -> bool:
-        """Whether a box is ticked."""
+        """True if a box is ticked."""
         return self.text(name) not in ("", "0", "off", "no")
 
     def lines(self, name: str) -> list[str]:
-        """A field of several lines."""
+        """The lines of a field."""
         found = [line.strip() for line in self.text(name).splitlines() if line.strip()]
         if len(found) > _MOST_LINES:
             self.problems.append((name, f"expected at most {_MOST_LINES} lines"))
@@ -103,7 +103,7 @@ class Form:
         return None if found is None else int(found)
 
     def tried(self, name: str, make: Callable[[], T]) -> T | None:
-        """What is made of a field, unless that is impossible."""
+        """The object made from a field, or ``None`` with the problem noted."""
         try:
             return make()
         except _SaidAlready:
@@ -150,7 +150,7 @@ def settings_of(form: Form, space: GraphSpace) -> StudySettings | None:
 
 
 def _wishes(form: Form) -> dict[str, str]:
-    """Lines such as ``yield largest``: several properties, and what is wanted of each."""
+    """Lines such as ``yield largest``: several properties, each with its direction."""
     words = {"largest": "maximize", "smallest": "minimize"}
     found: dict[str, str] = {}
     for line in form.lines("properties"):
@@ -179,13 +179,13 @@ def space_of(form: Form) -> GraphSpace | None:
 def _sizes(form: Form, least: int) -> int | tuple[int, int]:
     low, high = form.whole("n_min"), form.whole("n_max")
     if low is None and high is None:
-        raise InvalidInputError("say how large: the smallest and the largest number")
+        raise InvalidInputError("expected a smallest and a largest size, or one of them")
     low = high if low is None else low
     high = low if high is None else high
     assert low is not None
     assert high is not None
     if not least <= low <= high:
-        raise InvalidInputError(f"expected sizes from {least} on, smallest first")
+        raise InvalidInputError(f"expected sizes of at least {least}, the smallest first")
     return low if low == high else (low, high)
 
 

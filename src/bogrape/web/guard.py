@@ -1,8 +1,8 @@
-"""`Guard`: which requests get in, and what every answer carries.
+"""`Guard`: admission of requests, and headers of every response.
 
-In this order: the name by which the server was called (against DNS rebinding), the size of the
-request, the place a change comes from (against forged requests), and who may come in at all. Marks
-of forms are checked where forms are read (`pages`), by `Visit.check_mark`.
+It checks, in this order: the host name of the request (against DNS rebinding), its size, the origin
+of a change (against forged requests), and the token or session. Marks of forms are checked where
+forms are read (`pages`), by `Visit.check_mark`.
 """
 
 from __future__ import annotations
@@ -49,31 +49,31 @@ _HEADERS = {
 @final
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where the server is reached, and what it allows.
+    """Addresses of the server, and what it allows.
 
     Attributes:
-        host: the address it listens at.
-        public: scheme, name and port by which a proxy makes it known, or ``None``.
-        read_only: whether nothing can be changed.
+        host: the address it listens on.
+        public: scheme, host name and port under which a proxy publishes it, or ``None``.
+        read_only: whether changes are refused.
     """
 
     host: str = "127.0.0.1"
     public: str | None = None
     read_only: bool = False
-    hosts: frozenset[str] = field(default=frozenset())  # further names it may be called by
+    hosts: frozenset[str] = field(default=frozenset())  # further host names it accepts
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine can reach it."""
+        """True if only this machine can reach it."""
         return self.public is None and is_loopback(self.host)
 
     @property
     def is_secure(self) -> bool:
-        """Whether browsers reach it by TLS."""
+        """True if browsers reach it by TLS."""
         return self.public is not None and self.public.startswith("https:")
 
     def knows(self, host: str) -> bool:
-        """Whether the ``Host`` of a request is a name of this server, not of a rebound domain."""
+        """True if the ``Host`` of a request is a name of this server, not of a rebound domain."""
         name = _name_of(host)
         if name is None:
             return False
@@ -86,7 +86,7 @@ class Place:
         return name == self.host.lower() or _is_address(name)
 
     def is_same_origin(self, origin: str, host: str) -> bool:
-        """Whether a page of this server sent the request."""
+        """True if a page of this server sent the request."""
         parts = urlsplit(origin)
         if self.public is not None and origin.lower() == self.public:
             return True
@@ -94,7 +94,7 @@ class Place:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address is reached from this machine only."""
+    """True if an address can be reached only from this machine."""
     if host == "localhost":
         return True
     try:
@@ -112,7 +112,7 @@ def _is_address(name: str) -> bool:
 
 
 def _name_of(host: str) -> str | None:
-    """The name or address in ``name:port``; ``None`` if it is neither."""
+    """The name or address in ``name:port``; ``None`` if the text is malformed."""
     try:
         parts = urlsplit(f"//{host}")
         _ = parts.port
@@ -125,29 +125,29 @@ def _name_of(host: str) -> str | None:
 @final
 @dataclass(kw_only=True)
 class Visit:
-    """Who a request comes from."""
+    """Sender of a request."""
 
     secrets: Secrets
     place: Place
     session: str
     is_new: bool  # the browser does not have the session yet
-    has_key: bool  # it brought the token itself, as programs do
+    has_key: bool  # it carries the token itself, as programs do
     person: str | None
 
     @property
     def mark(self) -> str:
-        """What its forms carry."""
+        """The mark that its forms carry."""
         return self.secrets.mark_of(self.session)
 
     def check_mark(self, given: object) -> None:
-        """Refuse forms that are not of a page of this browser's session."""
+        """Refuse forms that do not come from a page of this browser's session."""
         if self.is_new or not self.secrets.is_mark(given, self.session):
             raise Forbidden("this page is out of date; load it again, then repeat what you did")
 
 
 @final
 class Guard:
-    """The outermost part of the server."""
+    """The outermost layer of the server, an ASGI middleware."""
 
     def __init__(self, app: ASGIApp, *, place: Place, secrets: Secrets) -> None:
         self.app = app
@@ -155,7 +155,7 @@ class Guard:
         self.secrets = secrets
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request in, or answer it here."""
+        """Admit a request, or refuse it here."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -186,7 +186,7 @@ class Guard:
         )
 
     async def _admitted(self, scope: Scope, receive: Receive, visit: Visit) -> bytes:
-        """The body of a request that may come in."""
+        """The body of an admitted request."""
         headers, method, path = Headers(scope=scope), scope["method"], scope["path"]
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self.place.knows(hosts[0]):
@@ -227,7 +227,7 @@ class Guard:
                 self.secrets.is_token, token.strip()
             )
             if not right:
-                await asyncio.sleep(0.5)  # guessing takes its time
+                await asyncio.sleep(0.5)  # slows down guessing
                 raise Refused("wrong token", 401)
             visit.has_key = True
         if not self.secrets.has_token or visit.has_key or path in _OPEN:
@@ -244,7 +244,7 @@ class Guard:
         return JSONResponse({"error": str(refused)}, refused.status, headers)
 
     def _sealed(self, send: Send, visit: Visit, scope: Scope) -> Send:
-        """Every answer carries the policy; browsers without a session get one."""
+        """Add the policy headers to every response, and a session to browsers without one."""
 
         async def sealed(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -273,7 +273,7 @@ def cookie(name: str, value: str, *, secure: bool, readable: bool = False) -> st
 
 
 def as_person(name: str) -> str | None:
-    """The name somebody goes by, if it can be shown."""
+    """The name of a person, if it can be displayed."""
     plain = " ".join(name.split())
     return plain if 0 < len(plain) <= _LONGEST_NAME and plain.isprintable() else None
 
@@ -286,7 +286,7 @@ def _cookies(headers: Headers) -> dict[str, str]:
 
 
 async def _body(headers: Headers, receive: Receive, most: int) -> bytes:
-    """All of the body, unless it is too long."""
+    """The whole body, unless it is too long."""
     too_long = Refused(f"the request has more than {most} bytes", 413)
     announced = headers.get("content-length", "0")
     if not announced.isdecimal() or int(announced[:20]) > most:
@@ -306,7 +306,7 @@ async def _body(headers: Headers, receive: Receive, most: int) -> bytes:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """The body again, for the application, then what the connection says."""
+    """A receiver that gives the application the body again, then messages of the connection."""
     given = False
 
     async def replayed() -> Message:
@@ -320,14 +320,14 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 def json_of(body: bytes) -> Any:
-    """JSON out of a request: strict, of moderate depth, without numbers beyond floats."""
+    """Parse the JSON of a request: strict, of moderate depth, without numbers beyond floats."""
 
     def no(name: str) -> Any:
-        raise ValueError(f"{name} is no number of JSON")
+        raise ValueError(f"{name} is not a JSON number")
 
     try:
         return json.loads(body.decode("utf-8"), parse_constant=no)
     except RecursionError:
         raise Refused("the body is nested too deeply") from None
-    except ValueError as error:  # not UTF-8, not JSON, or an endless number
+    except ValueError as error:  # not UTF-8, not JSON, or a number with too many digits
         raise Refused(f"the body is not JSON: {str(error)[:200]}") from None

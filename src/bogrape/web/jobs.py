@@ -1,7 +1,7 @@
-"""Processes that compute for the server, and the jobs they do.
+"""Jobs of the server, and the worker processes that run them.
 
-A proof takes seconds to minutes of all cores. It runs in a process of its own, so that the server
-answers meanwhile, and so that it can be cut short: *enough* takes what was found, *cancel* kills
+A proof takes seconds to minutes on all cores. It runs in a process of its own, so that the server
+can answer meanwhile and the proof can be stopped: *enough* takes what was found, *cancel* kills
 the process. When the server dies, the pipe to the process closes, and it ends.
 """
 
@@ -27,16 +27,16 @@ from .errors import TooBusy
 
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 _MOST_WAITING = 200
-_MOST_KEPT = 50  # finished jobs, for those who look at them later
-_GRACE = 5.0  # seconds a process may be late
+_MOST_KEPT = 50  # finished jobs, so that their results can be fetched later
+_GRACE = 5.0  # seconds a process may exceed its limit
 
 
 class Cancelled(BoGrapeError):
-    """Somebody ended the job."""
+    """The job was cancelled."""
 
 
 class JobFailed(BoGrapeError):
-    """The job ended with an error, whose class had this name."""
+    """The job ended with an error; ``kind`` is the name of its class."""
 
     def __init__(self, message: str, kind: str) -> None:
         super().__init__(message)
@@ -46,7 +46,7 @@ class JobFailed(BoGrapeError):
 @final
 @dataclass(eq=False, kw_only=True)
 class Job:
-    """Something that takes long, and how far it has come."""
+    """A long computation, and its progress."""
 
     task: dict[str, Any]
     study: str = ""
@@ -65,11 +65,11 @@ class Job:
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended, in whatever way."""
+        """True if the job has ended in any way."""
         return self.state in ("done", "failed", "cancelled")
 
     def data(self) -> dict[str, Any]:
-        """As plain data."""
+        """The job as plain data."""
         until = time.monotonic() if self.ended is None else self.ended
         return {
             "id": self.id,
@@ -94,7 +94,7 @@ class _Process:
         self._lock = threading.Lock()
 
     def do(self, job: Job, tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-        """Do a task; ``tell`` is given what is known meanwhile."""
+        """Run a job; ``tell`` receives its progress."""
         with self._lock:
             if job.state == "cancelled":
                 raise Cancelled("cancelled")
@@ -106,7 +106,7 @@ class _Process:
         try:
             assert process.stdin is not None
             assert process.stdout is not None
-            with contextlib.suppress(OSError):  # reading tells
+            with contextlib.suppress(OSError):  # reading will report it
                 process.stdin.write(json.dumps({**job.task, "id": job.id}) + "\n")
                 process.stdin.flush()
             for text in process.stdout:
@@ -120,14 +120,14 @@ class _Process:
         finally:
             timer.cancel()
         self.kill()
-        if job.is_over:  # somebody cancelled it meanwhile
+        if job.is_over:  # cancelled meanwhile
             raise Cancelled("cancelled")
         if time.monotonic() >= late:
-            raise JobFailed(f"nothing came within {job.limit:.0f} s", "SamplingError")
-        raise WorkerError("the process that computes has died; try again")
+            raise JobFailed(f"no answer within {job.limit:.0f} s", "SamplingError")
+        raise WorkerError("the worker process died; try again")
 
     def enough(self, job: Job) -> None:
-        """Let a job take what it has found."""
+        """Stop a job and keep what it has found."""
         with self._lock, contextlib.suppress(OSError, ValueError):
             if self._process is not None and self._process.stdin is not None:
                 self._process.stdin.write(json.dumps({"enough": job.id}) + "\n")
@@ -156,20 +156,20 @@ class _Process:
                     text=True,
                     encoding="utf-8",
                     env={**os.environ, **threads},
-                    start_new_session=True,  # Ctrl-C is for the server, which then ends it
+                    start_new_session=True,  # Ctrl-C reaches only the server, which then ends it
                 )
             except OSError as error:
-                raise WorkerError(f"a process to compute in cannot be started: {error}") from error
+                raise WorkerError(f"the worker process cannot be started: {error}") from error
         return self._process
 
 
 @final
 class Jobs:
-    """A queue of jobs and the processes that do them.
+    """A queue of jobs and the processes that run them.
 
     Args:
         n_processes: how many jobs run at the same time.
-        changed: called whenever a job has come further.
+        changed: called whenever the progress of a job changes.
         most: jobs that may wait or run.
     """
 
@@ -187,7 +187,7 @@ class Jobs:
             threading.Thread(target=self._work, args=(process,), daemon=True).start()
 
     def submit(self, job: Job) -> Job:
-        """Begin a job; a request that has one already gets that."""
+        """Start a job; a request that already has one gets that job."""
         with self._lock:
             if job.request is not None:
                 for known in self._jobs.values():
@@ -197,7 +197,7 @@ class Jobs:
                     ):
                         return known
             if sum(not known.is_over for known in self._jobs.values()) >= self._most:
-                raise TooBusy(f"{self._most} requests wait already; try again in a minute")
+                raise TooBusy(f"{self._most} requests are already waiting; try again in a minute")
             self._jobs[job.id] = job
             over = [known.id for known in self._jobs.values() if known.is_over]
             for old in over[: max(0, len(over) - _MOST_KEPT)]:
@@ -207,23 +207,23 @@ class Jobs:
         return job
 
     def find(self, number: str) -> Job | None:
-        """The job of an id, as long as it is known."""
+        """The job with this id, or ``None`` if it is no longer known."""
         return self._jobs.get(number)
 
     def of(self, study: str) -> list[Job]:
-        """The jobs of a study, the latest first."""
+        """The jobs of a study, latest first."""
         with self._lock:
             return [job for job in reversed(self._jobs.values()) if job.study == study]
 
     def enough(self, job: Job) -> None:
-        """Take what the job has found so far."""
+        """Stop the job and keep what it has found so far."""
         with self._lock:
             process = self._running.get(job.id)
         if process is not None:
             process.enough(job)
 
     def cancel(self, job: Job) -> None:
-        """End the job; a process that does it is killed."""
+        """End the job; the process that runs it is killed."""
         with self._lock:
             if job.is_over:
                 return
@@ -234,7 +234,7 @@ class Jobs:
         self._changed(job)
 
     def close(self) -> None:
-        """End everything."""
+        """End all jobs and processes."""
         for job in list(self._jobs.values()):
             if not job.is_over:
                 job.state = "cancelled"

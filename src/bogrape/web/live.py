@@ -1,7 +1,7 @@
 """`Live`: tells browsers, by server-sent events, that something has changed.
 
-What changed is not said: a page fetches the parts that show it. Other processes change studies as
-well, so the revision of every study that somebody looks at is read once per second.
+Events do not say what changed: a page fetches its live parts again. Other processes change studies
+as well, so the revision of every study that a browser shows is read once per second.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any, final
 
 from .errors import TooBusy
 
-ALL = ""  # stands for all studies together, where no study can have the name
-_PAUSE = 1.0  # seconds between two looks
+ALL = ""  # stands for all studies; no study can have this name
+_PAUSE = 1.0  # seconds between two checks
 _HEARTBEAT = 15.0  # seconds of silence after which proxies might close the connection
 MOST_STREAMS = 200
 _MOST_WAITING = 100  # events of a browser that does not read
@@ -23,7 +23,7 @@ _MOST_WAITING = 100  # events of a browser that does not read
 
 @final
 class Live:
-    """Who looks at which study, or at all of them."""
+    """The event streams of open pages, by study."""
 
     def __init__(self, revision: Callable[[str], Any]) -> None:
         self._revision = revision
@@ -34,7 +34,7 @@ class Live:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin looking; to be called in the loop of the server."""
+        """Start checking for changes; call it in the event loop of the server."""
         self._loop = asyncio.get_running_loop()
         self._task = asyncio.create_task(self._look())
 
@@ -49,7 +49,7 @@ class Live:
                 await self._task
 
     def tell(self, name: str, kind: str, data: Any) -> None:
-        """Send an event to everybody who looks at a study; from any thread."""
+        """Send an event to all pages that show a study; can be called from any thread."""
         loop = self._loop
         if loop is not None and not loop.is_closed():
             text = f"event: {kind}\ndata: {json.dumps(data)}\n\n"
@@ -57,12 +57,12 @@ class Live:
                 loop.call_soon_threadsafe(self._put, name, text)
 
     def check(self) -> None:
-        """Refuse if too many are looking."""
+        """Refuse if too many pages are open."""
         if sum(map(len, self._watching.values())) >= MOST_STREAMS:
             raise TooBusy("too many pages are open")
 
     async def stream(self, name: str) -> AsyncIterator[str]:
-        """The events of a study, as long as somebody reads them."""
+        """The events of a study, for as long as the browser reads them."""
         inbox: asyncio.Queue[str] = asyncio.Queue(_MOST_WAITING)
         self._watching.setdefault(name, set()).add(inbox)
         try:
@@ -88,7 +88,7 @@ class Live:
     async def _look(self) -> None:
         while True:
             for name in list(self._watching):
-                with contextlib.suppress(Exception):  # the database may be away for a moment
+                with contextlib.suppress(Exception):  # the database may be unavailable for a moment
                     state = await asyncio.to_thread(self._revision, name)
                     # also the first time: it may have changed since the page was made
                     if self._seen.get(name) != state:

@@ -22,7 +22,7 @@ T = TypeVar("T")
 class Room:
     """A study that is open.
 
-    Fits and drawings are done outside the lock, on a `Survey` of one moment, so that telling a
+    Fits and drawings are made outside the lock, on a `Survey` of one moment, so that recording a
     value never waits for them.
     """
 
@@ -37,13 +37,13 @@ class Room:
 
     @contextmanager
     def study(self) -> Iterator[Study]:
-        """The study, for this thread alone."""
+        """The study, locked for this thread."""
         with self._lock:
             yield self._study
 
     @property
     def format(self) -> Format:
-        """How its graphs are written: as text where the domain has one, else as JSON."""
+        """Format of its graphs: text if the domain has a text format, else JSON."""
         domain = self._study.space.domain
         if domain is None or domain.text is None:
             return JSON
@@ -67,7 +67,7 @@ class Room:
         """The result of ``make``, made again only when the study has changed."""
         with self._lock:
             making = self._making.setdefault(what, threading.Lock())
-        with making:  # whoever wants the same waits for it
+        with making:  # other threads that need the same result wait for it
             state = self.revision
             known = self._made.get(what)
             if known is None or known[0] != state:
@@ -106,7 +106,7 @@ class Rooms:
             return self._rooms.setdefault(name, opened)
 
     def create(self, name: str, settings: StudySettings) -> Room:
-        """Make a study; one of the same name and settings is opened instead."""
+        """Create a study, or open the one with the same name and settings."""
         opened = Room(Study.open(self.storage, name, settings))
         with self._lock:
             return self._rooms.setdefault(name, opened)

@@ -1,4 +1,4 @@
-"""``bogrape serve``: the application in uvicorn, and what it says when it starts."""
+"""``bogrape serve``: run the application in uvicorn, and print its address."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..storage import open_storage
 from . import check_extra
 
 _MOST_CONNECTIONS = 500
-_GOODBYE = 5  # seconds for requests that are being answered when it stops
+_GOODBYE = 5  # seconds that open requests may take when it stops
 
 
 def serve(
@@ -33,14 +33,14 @@ def serve(
 
     Args:
         storage: a SQLite file or the URL of a database.
-        port: to listen at.
-        host: the address to listen at; any but this machine's own needs a token.
-        token: that lets people in; ``None`` for the one used before, or a new one if it is needed.
-        new_token: whether to make a new one.
-        read_only: whether nothing can be changed.
-        public_url: by which a proxy makes the server known, e.g. ``https://studies.example.org``.
+        port: port to listen on.
+        host: address to listen on; any other than this machine's own needs a token.
+        token: token for access; ``None`` for the previous one, or a new one if one is needed.
+        new_token: whether to create a new token.
+        read_only: whether changes are refused.
+        public_url: URL that a proxy publishes, e.g. ``https://studies.example.org``.
         n_processes: how many requests for suggestions are computed at the same time.
-        say: prints a line.
+        say: function that prints a line.
     """
     check_extra()
     import uvicorn
@@ -65,9 +65,9 @@ def serve(
     if secrets.printed is not None:
         say(f"token (shown only now): {secrets.printed}")
         if not secrets.is_stored:
-            say(f"its hash could not be kept in {state_file()}: it ends with this server")
+            say(f"its hash could not be saved in {state_file()}: valid for this run only")
     elif secrets.has_token:
-        say("a token is needed; --new-token makes another")
+        say("a token is required; --new-token creates a new one")
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     config = uvicorn.Config(
         app,
@@ -76,14 +76,14 @@ def serve(
         log_level="warning",
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # nothing that a proxy says of its clients is used
+        proxy_headers=False,  # headers of proxies about clients are not trusted
         limit_concurrency=_MOST_CONNECTIONS,
         timeout_graceful_shutdown=_GOODBYE,
         h11_max_incomplete_event_size=32_768,
     )
 
     class Server(uvicorn.Server):
-        """Ends the streams of events first, which would otherwise never end."""
+        """A server that ends the event streams first; they would never end otherwise."""
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             await app.state.server.live.stop()
@@ -93,7 +93,7 @@ def serve(
 
 
 def storage_url(storage: str, *, read_only: bool = False) -> str:
-    """The URL of a file or database. A SQLite file that is not there is made, unless read-only."""
+    """The URL of a file or database. A missing SQLite file is created, unless read-only."""
     if "://" in storage:
         return storage
     path = Path(storage).absolute()

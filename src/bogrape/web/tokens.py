@@ -1,8 +1,8 @@
-"""Secrets: the token that lets people in, sessions of browsers, marks against forged forms.
+"""Secrets: the access token, sessions of browsers, and marks against forged forms.
 
 The token is kept as a hash (scrypt), together with the key that signs sessions, in a file of the
-user's own: ``serve.json`` in ``$BOGRAPE_STATE``, else in ``$XDG_STATE_HOME/bogrape`` or
-``~/.local/state/bogrape``. So it outlives a restart, and is shown only once.
+user: ``serve.json`` in ``$BOGRAPE_STATE``, else in ``$XDG_STATE_HOME/bogrape`` or
+``~/.local/state/bogrape``. So the token survives a restart, and is shown only once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SESSION = 14 * 86400  # seconds
 
 
 def state_file() -> Path:
-    """Where hashes and keys are kept."""
+    """The file that holds hashes and keys."""
     if given := os.environ.get("BOGRAPE_STATE"):
         return Path(given) / "serve.json"
     base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
@@ -35,25 +35,25 @@ def state_file() -> Path:
 
 @final
 class Secrets:
-    """What the server of one storage knows, and checks against.
+    """Secrets of the server of one storage, and checks against them.
 
     Args:
         storage: URL of the storage.
-        token: to be used from now on; ``None`` for the one used before.
-        needed: whether there must be a token; a new one is made if there was none before.
-        renew: whether a new token is made in any case.
+        token: token to use from now on; ``None`` for the previous one.
+        needed: whether a token is required; if there is none yet, one is created.
+        renew: whether to create a new token in any case.
     """
 
     def __init__(
         self, storage: str, *, token: str | None = None, needed: bool, renew: bool = False
     ) -> None:
-        self.printed: str | None = None  # a token that was made just now
+        self.printed: str | None = None  # a token that was just created
         if token is not None and not (
             LEAST_TOKEN <= len(token) <= _MOST_TOKEN and token.isascii() and token.isprintable()
         ):
             raise InvalidInputError(
                 f"a token must have {LEAST_TOKEN} or more plain characters without spaces, got "
-                f"{len(token)}; leave it out, and one is made"
+                f"{len(token)}; leave it out to have one created"
             )
         place = hashlib.sha256(storage.encode()).hexdigest()[:32]
         path = state_file()
@@ -75,13 +75,13 @@ class Secrets:
         self.has_token = (needed or token is not None) and "hash" in record
         self._salt = bytes.fromhex(record.get("salt", ""))
         self._hash = bytes.fromhex(record.get("hash", ""))
-        self._seen: bytes | None = None  # a quick hash of the token, once it was right
+        self._seen: bytes | None = None  # a quick hash of the token, once verified
         self._lock = threading.Lock()
 
     # -- the token ----------------------------------------------------------------------------
 
     def is_token(self, given: str) -> bool:
-        """Whether this is the token."""
+        """True if this is the token."""
         if not self.has_token or not given or len(given) > _MOST_TOKEN:
             return False
         quick = self._sign("seen", given)
@@ -96,12 +96,12 @@ class Secrets:
     # -- sessions -----------------------------------------------------------------------------
 
     def new_session(self) -> str:
-        """The cookie of a browser."""
+        """The session cookie for a new browser."""
         body = f"{secrets.token_urlsafe(18)}.{int(time.time()) + _SESSION}"
         return f"{body}.{self._sign('session', body).hex()}"
 
     def is_session(self, cookie: str | None) -> bool:
-        """Whether this server gave out the cookie, not too long ago."""
+        """True if this server issued the cookie and it has not expired."""
         if cookie is None or len(cookie) > 300 or cookie.count(".") != 2 or not cookie.isascii():
             return False
         body, _, mark = cookie.rpartition(".")
@@ -110,11 +110,11 @@ class Secrets:
         return int(body.rpartition(".")[2]) > time.time()
 
     def mark_of(self, session: str) -> str:
-        """What forms of this session carry, and no other site can know."""
+        """Mark that the forms of this session carry, and no other site can know."""
         return self._sign("form", session).hex()
 
     def is_mark(self, given: object, session: str) -> bool:
-        """Whether a form comes from a page of this session."""
+        """True if a form comes from a page of this session."""
         if not isinstance(given, str) or not given.isascii():
             return False
         return hmac.compare_digest(given, self.mark_of(session))
@@ -137,7 +137,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, place: str, record: dict[str, Any]) -> bool:
-    """Keep the record, readable for this user only; says whether that was possible."""
+    """Save the record, readable for this user only; returns True on success."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

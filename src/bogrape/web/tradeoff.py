@@ -1,4 +1,4 @@
-"""The trade-off of several properties as drawings: two against each other, the front marked."""
+"""Drawings of the trade-off of several properties: one property against another, front marked."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def tradeoffs(
     front: set[int],
     link: Callable[[int], str],
 ) -> list[Markup]:
-    """A drawing for each pair of properties; none while fewer than two trials have them.
+    """One drawing per pair of properties; none while fewer than two trials have both.
 
     Args:
-        names: of the properties.
-        trials: complete ones.
-        front: numbers of the trials that stand out, which become links.
-        link: the address of the page of a trial.
+        names: names of the properties.
+        trials: complete trials.
+        front: numbers of the highlighted trials, which become links.
+        link: function that gives the address of a trial's page.
     """
     found = []
     for one, two in list(combinations(names, 2))[:_MOST_DRAWINGS]:
@@ -83,7 +83,7 @@ def _drawing(
 
 
 class _Axis:
-    """Values of one property on a line of the paper."""
+    """Axis of a drawing for the values of one property."""
 
     def __init__(self, values: list[float], start: float, end: float) -> None:
         self.low, self.high = min(values), max(values)
@@ -92,7 +92,7 @@ class _Axis:
         self._half = self.high / 2 - self.low / 2
 
     def at(self, value: float) -> float:
-        """Where a value lies."""
+        """Position of a value."""
         share = (value / 2 - self.low / 2) / self._half if self._half > 0 else 0.5
         return self._start + share * (self._end - self._start)
 

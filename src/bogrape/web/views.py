@@ -1,4 +1,4 @@
-"""What templates show of studies and trials, as plain data and pictures."""
+"""Content of the templates: studies and trials as plain data and pictures."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _STATES = {
 
 
 def picture(room: Room, trial: Trial, size: int) -> Markup:
-    """The graph of a trial, drawn once."""
+    """Picture of the graph of a trial; drawn once and cached."""
     key = (trial.id, size)
     if key not in room.pictures:
         look = room.survey().look
@@ -60,7 +60,7 @@ def picture(room: Room, trial: Trial, size: int) -> Markup:
 
 
 def trial_view(room: Room, trial: Trial, size: int = 160) -> dict[str, Any]:
-    """One trial in short."""
+    """Summary of a trial."""
     survey = room.survey()
     found = survey.certificate(trial)
     names = list(survey.settings.goals.names) if survey.settings.goals else []
@@ -92,7 +92,7 @@ def _last_by(trial: Trial) -> str:
 
 
 def when(stamp: object) -> str:
-    """A time as people write it; empty for what is none."""
+    """A time in readable form; empty for anything else."""
     if not isinstance(stamp, str):
         return ""
     try:
@@ -102,7 +102,7 @@ def when(stamp: object) -> str:
 
 
 def broken_in_words(space: GraphSpace, broken: Sequence[str]) -> list[str]:
-    """Rules that a graph breaks, as sentences where they are known by name."""
+    """The rules that a graph breaks, as sentences where possible."""
     known = {rule.name: rule for rule in space.rules}
     return [
         shown(known[name].describe(space.nouns) if name in known else name, 300) for name in broken
@@ -110,7 +110,7 @@ def broken_in_words(space: GraphSpace, broken: Sequence[str]) -> list[str]:
 
 
 def best_of(room: Room) -> list[tuple[Trial, float | None]]:
-    """The best trials with their values, the best first; of several properties, the front."""
+    """The best trials with their values, best first; for several properties, the front."""
 
     def find() -> list[tuple[Trial, float | None]]:
         survey = room.survey()
@@ -147,12 +147,12 @@ def _predicted_lines(trial: Trial, found: Certificate) -> list[str]:
 
 
 def _goal(survey: Survey) -> str:
-    """What is looked for."""
+    """The aim of the study."""
     return shown(capitalised(words.goal_in_words(survey)), 600)
 
 
 def _best_value(survey: Survey, best: list[tuple[Trial, float | None]]) -> str | None:
-    """The best value; of a Pareto search, how many trials are on the front."""
+    """The best value; in a Pareto search, the number of trials on the front."""
     goals = survey.settings.goals
     if goals is not None and goals.is_pareto:
         return f"{len(best)} graph{'' if len(best) == 1 else 's'}" if best else None
@@ -160,7 +160,7 @@ def _best_value(survey: Survey, best: list[tuple[Trial, float | None]]) -> str |
 
 
 def _name_of_best(survey: Survey) -> str:
-    """What the best value is called."""
+    """Caption of the best value."""
     if survey.goals is None:
         return "Best value"
     return "On the front" if survey.goals.is_pareto else "Best score"
@@ -176,7 +176,7 @@ def _kind_of_best(survey: Survey) -> str:
 
 
 def _tradeoffs(room: Room) -> list[Markup]:
-    """Several properties against each other; none in a study of one value."""
+    """Drawings of the trade-off between properties; none in a study of one value."""
     survey = room.survey()
     if survey.goals is None:
         return []
@@ -186,7 +186,7 @@ def _tradeoffs(room: Room) -> list[Markup]:
 
 
 def study_card(room: Room) -> dict[str, Any]:
-    """A study among others."""
+    """Summary of a study for the list of studies."""
     survey = room.survey()
     best = best_of(room)
     states = Counter(trial.state for trial in survey.trials)
@@ -204,7 +204,7 @@ def study_card(room: Room) -> dict[str, Any]:
 
 
 def study_view(room: Room, page: int = 1) -> dict[str, Any]:
-    """All that the page of a study shows without a fit."""
+    """Content of a study's page that needs no fitted model."""
     survey = room.survey()
     trials = survey.trials
     pending = [trial for trial in trials if trial.state == "pending"]
@@ -254,7 +254,7 @@ def study_view(room: Room, page: int = 1) -> dict[str, Any]:
 
 
 def trial_page(room: Room, trial: Trial) -> dict[str, Any]:
-    """All that the page of a trial shows."""
+    """Content of a trial's page."""
     survey = room.survey()
     view = trial_view(room, trial, 420)
     used = sorted(set(trial.graph.labels.tolist()))
@@ -273,25 +273,25 @@ def trial_page(room: Room, trial: Trial) -> dict[str, Any]:
 
 
 def why(survey: Survey, trial: Trial) -> list[str]:
-    """Why this graph, in sentences."""
+    """Sentences on why this graph was chosen."""
     found, out = survey.certificate(trial), []
     match trial.origin:
         case "initial":
             out.append(
-                "It belongs to the initial design, which fills the space before anything is known."
+                "It belongs to the initial design, which covers the space before anything is known."
             )
         case "random":
-            out.append("It was drawn at random, since too little was known, or too little is left.")
+            out.append("It was drawn at random: too few values are known, or too few graphs left.")
         case "queued":
             out.append("Somebody suggested it.")
         case "added":
             out.append("It was measured before, or elsewhere.")
         case "repeat":
-            out.append("It repeats an earlier evaluation, to tell noise from signal.")
+            out.append("It repeats an earlier evaluation, to separate noise from signal.")
         case _:
             out.append(
-                "The model proposed it: of all it looked at, it promised most by its acquisition "
-                f"value {found.value_in_words}."
+                "The model proposed it: among all graphs considered, it had the best acquisition "
+                f"value, {found.value_in_words}."
             )
             out.append(words.certificate_in_words(survey, trial, "It"))
     for said in (expectation_in_words(trial), repeat_in_words(trial)):
@@ -299,7 +299,7 @@ def why(survey: Survey, trial: Trial) -> list[str]:
             out.append(f"It was {said}.")
     for entry in trial.log:
         if entry.get("action") == "ask" and isinstance(entry.get("note"), str):
-            out.append(f"It was asked for under further rules: {shown(entry['note'], 2000)}")
+            out.append(f"It was requested with additional rules: {shown(entry['note'], 2000)}")
     return out
 
 
@@ -319,7 +319,7 @@ def _facts(survey: Survey, trial: Trial) -> list[tuple[str, str]]:
         facts.append(("Reason", shown(trial.reason, 2000)))
     if trial.outside:
         broken = broken_in_words(survey.space, trial.outside)
-        facts.append(("Outside the space, which asks that", " ".join(broken)))
+        facts.append(("Outside the space, which requires", " ".join(broken)))
     facts.append((capitalised(nouns.nodes), str(graph.n_nodes)))
     facts.append((capitalised(nouns.edges), str(graph.n_edges)))
     if text := survey.look.text(graph):
@@ -330,7 +330,7 @@ def _facts(survey: Survey, trial: Trial) -> list[tuple[str, str]]:
     if isinstance(known, int):
         used = trial.certificate.get("n_used")
         part = f"{used} of {known}" if isinstance(used, int) and used < known else str(known)
-        facts.append(("Observations the model had", part))
+        facts.append(("Observations used by the model", part))
     if seconds is not None:
         facts.append(("Time of the evaluation", duration(seconds)))
     if trial.worker:
@@ -339,7 +339,7 @@ def _facts(survey: Survey, trial: Trial) -> list[tuple[str, str]]:
 
 
 def events(trial: Trial) -> list[dict[str, Any]]:
-    """What happened to a trial, the oldest first."""
+    """Events of a trial, oldest first."""
     out: list[dict[str, Any]] = [_event(trial.created, "", "made")] if trial.created else []
     signed = {entry.get("action") for entry in trial.log}
     if trial.asked and not signed & {"ask"}:

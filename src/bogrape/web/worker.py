@@ -1,9 +1,9 @@
-"""The process that computes for the server: suggestions, figures, samples of a space.
+"""Worker process of the server: computes suggestions, figures and samples of a space.
 
 It reads one JSON object per line and answers with lines of JSON: any number of ``progress``, then
-one ``done`` or ``failed``. While it works, the line ``{"enough": id}`` makes the task of that id
-take what it has found. It ends when its standard input closes, however the server ended, and so do
-the processes of a proof that it has started.
+one ``done`` or ``failed``. While it works, the line ``{"enough": id}`` makes the task with that id
+stop and return what it has found. It ends when its standard input closes, however the server ended,
+and so do the processes of a proof that it has started.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from ..study.signature import Signature
 from . import forms
 
 _MIN_PAUSE = 0.2  # seconds between two lines of progress
-_NICE = 5  # the server answers first, then comes the proof
+_NICE = 5  # answers of the server take precedence over proofs
 
 
 class _Line:
-    """The way back to the server."""
+    """Output to the server."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -51,17 +51,17 @@ class _Line:
 class _Worker:
     def __init__(self, line: _Line) -> None:
         self.line = line
-        self.enough: set[str] = set()  # tasks that should take what they have found
+        self.enough: set[str] = set()  # tasks that should stop with what they have found
         self._studies: dict[tuple[str, str], Study] = {}
 
     def study(self, storage: str, name: str) -> Study:
-        """The study, kept open: what is known of it need not be read again."""
+        """The study, kept open so that it need not be read again."""
         if (storage, name) not in self._studies:
             self._studies = {(storage, name): Study.load(storage, name)}
         return self._studies[storage, name]
 
     def ask(self, task: dict[str, Any]) -> dict[str, Any]:
-        """Suggestions, each signed with the request it was made for."""
+        """Compute suggestions, each signed with its request."""
         study = self.study(task["storage"], task["study"])
         rules = _fitting(study.space, tuple(map(rule_from_dict, task["rules"])))
         signature = Signature(**task["signature"])
@@ -82,15 +82,15 @@ class _Worker:
         return {"trials": [trial.id for trial in had]}
 
     def figures(self, task: dict[str, Any]) -> dict[str, Any]:
-        """What takes a fit or a drawing."""
+        """Compute figures, which need a fit or a drawing."""
         from .figures import figures_of
 
         return figures_of(self.study(task["storage"], task["study"]))
 
     def check(self, task: dict[str, Any]) -> dict[str, Any]:
-        """What a form means, and some graphs; contradictions that only a search finds are errors.
+        """The meaning of a form, and some graphs; errors if a search finds contradictions.
 
-        It is here, and not in the server, because patterns and rules of people may take long.
+        It runs here, and not in the server, because users' patterns and rules may take long.
         """
         form = forms.Form(task["fields"])
         space = forms.space_of(form)
@@ -105,7 +105,7 @@ class _Worker:
 
 
 def _fitting(space: GraphSpace, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    """The rules, if they make sense in the space."""
+    """The rules, checked against the space."""
     try:
         space.with_rules([*space.rules, *rules])
     except (TypeError, AttributeError, KeyError) as error:  # parameters of wrong types
@@ -114,7 +114,7 @@ def _fitting(space: GraphSpace, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
 
 
 def samples_of(space: GraphSpace, k: int, seconds: float) -> dict[str, Any]:
-    """Pictures of graphs of a space, as far as the time allows."""
+    """Pictures of graphs of a space, as many as the time allows."""
     try:
         graphs = space.sample(k, seed=0, distinct=True, deadline=time.monotonic() + seconds)
         note = ""
@@ -128,11 +128,11 @@ def samples_of(space: GraphSpace, k: int, seconds: float) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Work until the server is gone."""
+    """Work until the server ends."""
     if hasattr(os, "nice"):
         os.nice(_NICE)
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever else is printed is no message
+    os.dup2(2, 1)  # anything else that is printed must not become a message
     line = _Line(out)
     worker = _Worker(line)
     tasks: queue.Queue[dict[str, Any]] = queue.Queue()
@@ -150,7 +150,7 @@ def main() -> None:
             line.say("failed", {"error": "ended before anything was found", "class": "StudyError"})
         except BoGrapeError as error:
             line.say("failed", {"error": str(error), "class": type(error).__name__})
-        except Exception as error:  # the server must go on, whatever a rule of the user's did
+        except Exception as error:  # the process must continue, whatever a user's rule did
             text = f"{type(error).__name__}: {str(error)[:300]}"
             line.say("failed", {"error": text, "class": "Exception"})
 
@@ -162,4 +162,4 @@ def _listen(worker: _Worker, tasks: queue.Queue[dict[str, Any]]) -> None:
             worker.enough.add(message["enough"])
         else:
             tasks.put(message)
-    os._exit(0)  # the server is gone
+    os._exit(0)  # the server has ended

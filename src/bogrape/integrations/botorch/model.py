@@ -1,4 +1,4 @@
-"""`GraphGPModel`: the posterior of a `GraphGP`, as BoTorch asks for it."""
+"""`GraphGPModel`: the posterior of a `GraphGP` as a BoTorch model."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class GraphGPModel(Model):
     """A fitted `GraphGP` as a BoTorch model over rows of counts.
 
     Means and variances are those that ``gp.predict`` gives, in the units of the observations; the
-    posterior of several graphs is joint. Nothing is turned around: if the observed values are to be
+    posterior of several graphs is joint. Signs are not changed: if the observed values are to be
     minimised, give acquisition functions ``maximize=False``, or fit the `GraphGP` to minus them.
 
     Args:
-        gp: fitted, with any kernel.
+        gp: a fitted process, with any kernel.
         space: the graphs to predict. Its `CountTensors` make the rows (`tensors`).
     """
 
@@ -58,12 +58,12 @@ class GraphGPModel(Model):
 
     @property
     def num_outputs(self) -> int:
-        """One."""
+        """Number of outputs: one."""
         return 1
 
     @property
     def batch_shape(self) -> torch.Size:
-        """None: it is one model."""
+        """Empty: this is a single model."""
         return torch.Size([])
 
     def posterior(
@@ -95,7 +95,7 @@ class GraphGPModel(Model):
         elif observation_noise:
             matrix = matrix + self.fitted.noise * scale**2 * torch.eye(q, dtype=torch.double)
         located = torch.from_numpy(mean).reshape(*batch, q)
-        # an operator, which is decomposed when it is needed, with jitter if need be
+        # an operator, which is decomposed only when needed, with jitter if necessary
         normal = MultivariateNormal(located.to(X), to_linear_operator(matrix.to(X)))
         found = GPyTorchPosterior(normal)
         return found if posterior_transform is None else posterior_transform(found)

@@ -42,19 +42,19 @@ _OF_ONE_GRAPH = (
     PosteriorStandardDeviation,
     ProbabilityOfImprovement,
 )
-_AGREES = 1e-6  # relative: values of BoTorch and ours
+_AGREES = 1e-6  # relative difference allowed between BoTorch's values and ours
 
 
 @dataclass(frozen=True, kw_only=True)
 class GraphCandidates:
-    """The graphs found, and how good they can at best be.
+    """The graphs found, with bounds on their values.
 
     Attributes:
-        graphs: q graphs of the space.
-        X: what they are for the acquisition function, ``(q, d)``.
+        graphs: the q chosen graphs.
+        X: the graphs as inputs of the acquisition function, ``(q, d)``.
         values: the acquisition value of each, given those before it; to be maximised.
         bounds: no other graph has a larger value than this; infinite where nothing was proved.
-        proposals: how each was found. There, values are to be minimised.
+        proposals: the proposal of each graph; its values are to be minimised.
     """
 
     graphs: tuple[Graph, ...]
@@ -89,23 +89,23 @@ def optimize_acqf_graph(
 
     Expected improvement and its logarithm, upper confidence bounds and the posterior mean of a
     `GraphGPModel` are maximised by the exact engine: the status is ``optimal``, or ``time_limit``
-    with a bound. So it is with the probability of improvement and the posterior deviation, where
-    all graphs can be looked at. Any other acquisition function, of any model, is evaluated graph by
-    graph: of all graphs if that takes less than the time limit (``optimal``), else in a local
+    with a bound. The same holds for the probability of improvement and the posterior deviation, if
+    all graphs can be enumerated. Any other acquisition function, of any model, is evaluated graph
+    by graph: for all graphs if that takes less than the time limit (``optimal``), else in a local
     search (``heuristic``, no bound).
 
     Args:
-        acq_function: to be maximised, as in BoTorch.
+        acq_function: acquisition function, maximised as in BoTorch.
         space: the graphs to choose from.
-        q: how many graphs. More than one are chosen one after another: those found so far are
-            pending (``set_X_pending``), which analytic acquisition functions do not offer.
+        q: number of graphs. Several are chosen one after another, with those found so far pending
+            (``set_X_pending``), which analytic acquisition functions do not support.
         encode: turns a list of graphs into the rows that the model takes. By default those of the
             `GraphGPModel`; its rows must not depend on the numbering of nodes.
-        exclude: graphs not to choose, such as those observed.
+        exclude: graphs not to choose, such as observed ones.
         time_limit: seconds for the whole call.
         method: see `bogrape.propose`; with ``"mip"``, for ssp and sp with confidence bounds only.
         n_evaluations: acquisition values that local search computes.
-        seed: same seed, same answer, whenever the clock did not cut it short.
+        seed: the same seed gives the same answer, unless the time limit was reached.
     """
     q, time_limit = whole(q, "q", 1), seconds(time_limit, "time_limit")
     if not isinstance(acq_function, AcquisitionFunction):
@@ -174,7 +174,7 @@ class _Found:
 def _best(
     acq_function: AcquisitionFunction, space: GraphSpace, encode: Encode, **request: Any
 ) -> _Found:
-    """One graph, as the acquisition function is now."""
+    """One graph that maximises the acquisition function in its present state."""
     known = _in_our_words(acq_function)
     if known is None:
         surrogate = _Values(acq_function, encode)
@@ -192,14 +192,14 @@ def _best(
     claimed = proposal.log_value if type(acq_function) is LogExpectedImprovement else None
     claimed = -proposal.value if claimed is None else claimed
     if not math.isclose(value, claimed, rel_tol=_AGREES, abs_tol=_AGREES * proposal.scale):
-        # BoTorch and we take the smallest deviations for different ones: what was proved of ours
-        # need not hold for theirs
+        # BoTorch and this package clamp tiny deviations differently: a proof for our values need
+        # not hold for BoTorch's
         status, bound = "heuristic", math.inf
     return _Found(proposal, value, max(value, bound), status)
 
 
 def _in_our_words(acq_function: AcquisitionFunction) -> tuple[Posterior, Acquisition] | None:
-    """The posterior and what to minimise of it, if it depends on mean and deviation alone."""
+    """The posterior and our acquisition function, if it depends on mean and deviation alone."""
     model, kind = getattr(acq_function, "model", None), type(acq_function)
     if not isinstance(model, GraphGPModel) or acq_function.posterior_transform is not None:
         return None
@@ -226,7 +226,7 @@ def _in_our_words(acq_function: AcquisitionFunction) -> tuple[Posterior, Acquisi
 
 
 def _negated(posterior: Posterior) -> Posterior:
-    """The posterior of minus the observed values."""
+    """The posterior of the negated observed values."""
     model = posterior.model
     return posterior_of(
         replace(
@@ -256,7 +256,7 @@ def _evaluate(acq_function: AcquisitionFunction, rows: torch.Tensor) -> FloatArr
 
 @dataclass(eq=False)
 class _Values:
-    """Minus an acquisition function, as the mean of a surrogate that is certain of it."""
+    """A surrogate whose mean is the negated acquisition function, with deviation zero."""
 
     acq_function: AcquisitionFunction
     encode: Encode
@@ -275,7 +275,7 @@ class _Values:
 
 
 class _Given(Model):
-    """A model whose rows *are* mean and deviation."""
+    """A model whose inputs *are* mean and deviation."""
 
     num_outputs = 1
     batch_shape = torch.Size([])
@@ -291,7 +291,7 @@ class _Moments:
 
 
 class _OfMeanAndStd:
-    """Minus an analytic acquisition function, of means and deviations."""
+    """A negated analytic acquisition function of means and deviations."""
 
     def __init__(self, acq_function: AcquisitionFunction, *, monotone: bool) -> None:
         self.monotone = monotone

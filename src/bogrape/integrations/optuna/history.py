@@ -1,18 +1,18 @@
-"""The trials of an Optuna study as those of a BoGrape study, and how a graph is reserved in it.
+"""The trials of an Optuna study as BoGrape trials, and the reservation of graphs.
 
-What a sampler has chosen for a trial is noted in a system attribute of that trial. Processes that
-share a storage must never choose the same graph, though Optuna's storages know no "insert unless it
-is there". A graph is reserved in three steps:
+The graph chosen for a trial is noted in a system attribute of that trial. Processes that
+share a storage must never choose the same graph, although Optuna's storages have no "insert unless
+it exists". A graph is reserved in three steps:
 
-1. note it in the trial of your own as *wanted*;
+1. note it in the own trial as *wanted*;
 2. read all other trials. If one of them has the graph, or wants it and has a smaller number, give
-   it up. If one with a larger number wants it, wait: it will give it up, unless it did not see you.
-   Nobody waits for ever: the graph of a process that may have died is left alone;
+   it up. If one with a larger number wants it, wait: it will give it up, unless it has not seen the
+   note. The wait is limited: if the other process may have died, its graph is left alone;
 3. if no other trial has or wants it, note it as *sure*.
 
-Of two trials with the same graph, both sure, one would have written step 1 after the other read
-step 2 for the last time; it would have found the other's note in its own step 2. So there are none,
-as long as whoever reads sees what was written before: so it is with databases and with journals.
+If two trials were both sure of the same graph, one would have written step 1 after the other's last
+read in step 2, and would then have found the other's note in its own step 2. So there are no such
+trials, provided that reads see all earlier writes, as with databases and journals.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from ...trial import Origin, State, Trial
 from ..parameters import GraphParameters
 from .trials import graph_in
 
-SYSTEM_ATTRIBUTE = "bogrape"  # of a trial, after the prefix: the note
+SYSTEM_ATTRIBUTE = "bogrape"  # name, after the prefix, of the attribute that holds the note
 _PATIENCE = 10.0  # seconds to wait for a trial that wants the same graph; its process may be dead
 _PAUSE = 0.02
 
 
 @dataclass(frozen=True)
 class Note:
-    """What is noted about the graph of a trial."""
+    """Note about the graph of a trial."""
 
     graph: Graph
     is_sure: bool
@@ -58,7 +58,7 @@ class Note:
 
     @classmethod
     def from_data(cls, data: object) -> Note | None:
-        """What `to_dict` wrote; ``None`` for anything else."""
+        """Read what `to_dict` wrote; ``None`` for anything else."""
         match data:
             case {"graph": str(text), "sure": bool(is_sure), "origin": origin, **rest}:
                 try:
@@ -73,17 +73,17 @@ class Note:
 
 
 class History:
-    """The trials of one Optuna study that have a graph, as far as this process has read them."""
+    """The trials of one Optuna study that have a graph, as read so far by this process."""
 
     def __init__(self, parameters: GraphParameters) -> None:
         self._parameters = parameters
         self._key = parameters.prefix + SYSTEM_ATTRIBUTE
         self._trials: list[Trial] = []  # in the order in which their graphs became known
         self._positions: dict[int, int] = {}
-        self._read: dict[int, tuple[object, Note]] = {}  # what was read, and what it says
+        self._read: dict[int, tuple[object, Note]] = {}  # data that was read, and its note
 
     def others(self, study: Study, own: int) -> list[Trial]:
-        """All other trials that have a graph; those that merely want one are left out."""
+        """All other trials that have a graph, without those that merely want one."""
         for trial in _all_trials(study):
             position = self._positions.get(trial.number)
             if trial.number == own or (position is not None and self._trials[position].is_finished):
@@ -110,10 +110,10 @@ class History:
         return list(self._trials)
 
     def own(self, trial: FrozenTrial) -> Graph | None:
-        """The graph that a trial has from the beginning: that of the one it repeats.
+        """The graph of a retried trial: that of the trial it repeats.
 
-        Optuna copies the note of a trial that it tries again, but of its parameters only those that
-        had been suggested when its process died.
+        Optuna copies the note of a trial that it tries again, but only those parameters
+        that had been suggested when its process died.
         """
         note = Note.from_data(trial.system_attrs.get(self._key))
         return note.graph if note is not None and note.is_sure else None
@@ -128,7 +128,7 @@ class History:
             taken = late or any(note.is_sure for _, note in rivals)
             if not gave_way and (taken or min(number for number, _ in rivals) < trial.number):
                 self._write(study, trial, None)
-                gave_way = True  # and see what the others do, before a new plan is made
+                gave_way = True  # read the others again before a new plan is made
             if late:
                 self._cede(rivals)
             if taken:
@@ -140,7 +140,7 @@ class History:
         return True
 
     def _cede(self, rivals: Sequence[tuple[int, Note]]) -> None:
-        """Count graphs as being evaluated that other trials want for ever, as it seems."""
+        """Treat graphs that other trials still want after the wait as being evaluated."""
         for number, note in ((number, note) for number, note in rivals if not note.is_sure):
             self._trials.append(Trial(id=-1 - number, graph=note.graph, state="pending"))
 
@@ -151,16 +151,16 @@ class History:
         for trial in _all_trials(study):
             note = None if trial.number == own else self._note(trial)
             if note is None or (trial.state != TrialState.RUNNING and not note.is_sure):
-                continue  # it ended before it had the graph, or is to be tried again
+                continue  # it ended before it had the graph, or is to be retried
             if identify(note.graph) == wanted:
                 yield trial.number, note
 
     def _note(self, trial: FrozenTrial) -> Note | None:
-        """What is known of the graph of a trial: by its note, or by its parameters."""
+        """The note on the graph of a trial, from its attribute or its parameters."""
         data = trial.system_attrs.get(self._key)
         known = self._read.get(trial.number)
         if known is not None and known[0] == data:
-            return known[1]  # with the identity of its graph, which takes long to find
+            return known[1]  # keeps the cached identity of its graph, which is slow to compute
         note = Note.from_data(data)
         if note is None:
             graph = graph_in(trial, self._parameters)
@@ -175,7 +175,7 @@ class History:
 
 
 def _all_trials(study: Study) -> Sequence[FrozenTrial]:
-    """All trials as they are in the storage now, also those that a pruner would hide."""
+    """All trials as they are in the storage now, including those that a pruner would hide."""
     trials = study._storage.get_all_trials(study._study_id, deepcopy=False)
     return sorted(trials, key=lambda trial: trial.number)
 

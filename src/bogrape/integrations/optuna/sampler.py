@@ -1,4 +1,4 @@
-"""`BoGrapeSampler`: the graphs of an Optuna study, chosen as a BoGrape study chooses them."""
+"""`BoGrapeSampler`: chooses the graphs of an Optuna study as a BoGrape study does."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 PROPOSAL_ATTRIBUTE = "proposal"  # user attribute of a trial, after the prefix
 _CONFLICTS = 100  # graphs lost to other processes before giving up
-_OF_THE_STUDY = ("direction", "retries")  # which Optuna takes care of
+_OF_THE_STUDY = ("direction", "retries")  # handled by Optuna
 
 
 class BoGrapeSampler(BaseSampler):
@@ -41,14 +41,14 @@ class BoGrapeSampler(BaseSampler):
     failed or were pruned are not chosen again; nothing is learnt from them.
 
     Other parameters are left to another sampler, which sees all parameters. The model of the graphs
-    sees the graphs alone: what other parameters do to the value is noise to it.
+    sees only the graphs: the effect of other parameters is noise to it.
 
     Args:
         space: the graphs to choose from.
-        prefix: what the names of the graph's parameters begin with.
-        independent_sampler: chooses all other parameters; by default Optuna's ``TPESampler`` with
+        prefix: prefix of the names of the graph's parameters.
+        independent_sampler: chooses the other parameters; by default Optuna's ``TPESampler`` with
             the same seed.
-        settings: those of `bogrape.Study`, such as ``kernel``, ``acquisition``, ``time_limit``,
+        settings: settings of `bogrape.Study`, such as ``kernel``, ``acquisition``, ``time_limit``,
             ``n_initial`` and ``seed``. The direction is that of the Optuna study.
     """
 
@@ -71,7 +71,7 @@ class BoGrapeSampler(BaseSampler):
         self.parameters = GraphParameters(space, prefix)
         self.settings = StudySettings(space=space, **for_new_study(settings))
         self._independent = independent_sampler or TPESampler(seed=self.settings.seed)
-        self._named: set[str] = set()  # parameters that were said to be chosen independently
+        self._named: set[str] = set()  # parameters already logged as chosen independently
         self._forget()
 
     def _forget(self) -> None:
@@ -120,18 +120,18 @@ class BoGrapeSampler(BaseSampler):
     ) -> dict[str, Any]:
         """The parameters of the next graph."""
         again = self._state(study)[1].own(trial)
-        if again is not None:  # it takes the place of a trial whose process died
+        if again is not None:  # it replaces a trial whose process died
             return dict(self.parameters.of(again))
         fixed = trial.system_attrs.get("fixed_params", {})
         if any(name in self.parameters.choices for name in fixed):
-            return {}  # a graph of the user's own
+            return {}  # a graph fixed by the user
         try:
             with self._lock:
                 plan = self._choose(study, trial)
         except SearchSpaceExhausted as error:
             try:
                 study.stop()
-            except (AttributeError, RuntimeError):  # asked outside `Study.optimize`
+            except (AttributeError, RuntimeError):  # called outside `Study.optimize`
                 raise error from None
             logger.warning("the study stops: %s", error)
             raise optuna.TrialPruned(str(error)) from None
@@ -141,7 +141,7 @@ class BoGrapeSampler(BaseSampler):
         return dict(self.parameters.of(plan.graph))
 
     def _choose(self, study: Study, trial: FrozenTrial) -> Plan:
-        """A graph that this trial has, and no other one."""
+        """A graph reserved for this trial alone."""
         planner, history = self._state(study)
         settings = planner.settings
         for conflict in range(_CONFLICTS):
@@ -173,7 +173,7 @@ class BoGrapeSampler(BaseSampler):
         param_name: str,
         param_distribution: BaseDistribution,
     ) -> Any:
-        """A parameter that is no part of the graph."""
+        """A parameter that is not part of the graph."""
         if param_name in self.parameters.choices:
             raise InvalidInputError(
                 f"parameter {param_name!r} is part of a graph, and was not suggested by "
@@ -190,7 +190,7 @@ class BoGrapeSampler(BaseSampler):
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """Tell the sampler of the other parameters."""
+        """Notify the sampler of the other parameters."""
         self._independent.before_trial(study, trial)
 
     def after_trial(
@@ -200,16 +200,16 @@ class BoGrapeSampler(BaseSampler):
         state: TrialState,
         values: Sequence[float] | None,
     ) -> None:
-        """Tell the sampler of the other parameters."""
+        """Notify the sampler of the other parameters."""
         self._independent.after_trial(study, trial, state, values)
 
     def reseed_rng(self) -> None:
-        """Reseed the sampler of the other parameters; graphs depend on the trials there are."""
+        """Reseed the sampler of the other parameters; graphs depend on the existing trials."""
         self._independent.reseed_rng()
 
 
 def _in_short(plan: Plan) -> dict[str, Any]:
-    """What a dashboard shows about the choice of a graph."""
+    """Summary of the choice of a graph, for dashboards."""
     names = ("status", "value", "bound", "gap", "mean", "std", "seconds")
     known = {name: plan.certificate[name] for name in names if name in plan.certificate}
     numbers = {

@@ -11,18 +11,18 @@ from sqlalchemy.orm import ORMExecuteState
 
 from ...errors import InvalidInputError
 
-_PATIENCE = 60.0  # seconds a process waits for the file while others use it
+_PATIENCE = 60.0  # seconds to wait for the file while other processes use it
 
 
 class SQLiteStorage(RDBStorage):
     """An Optuna storage in a SQLite file that several processes can share.
 
     Optuna reads the state of a trial and then changes it, and asks the database to lock the trial
-    in between. SQLite ignores that, so two processes may take the same waiting trial, or each try
-    the trial of a dead process again. This storage locks the file instead.
+    in between. SQLite ignores that, so two processes may take the same waiting trial, or both
+    retry the trial of a dead process. This storage locks the file instead.
 
     Args:
-        path: of the file, which is made if it does not exist.
+        path: path of the file, which is created if it does not exist.
         settings: further arguments of Optuna's ``RDBStorage``, such as ``heartbeat_interval``.
     """
 

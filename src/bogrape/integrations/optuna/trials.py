@@ -1,4 +1,4 @@
-"""Graphs in trials of Optuna: suggested, read back, and written as parameters."""
+"""Graphs in Optuna trials: suggest them, read them back, and write them as parameters."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from ...graph import Graph
 from ...space import GraphSpace
 from ..parameters import GraphParameters
 
-USER_ATTRIBUTE = "graph"  # of a trial, after the prefix: its graph as JSON
+USER_ATTRIBUTE = "graph"  # name, after the prefix, of the attribute with the graph as JSON
 
 
 def suggest_graph(trial: BaseTrial, space: GraphSpace, prefix: str = "") -> Graph:
     """Suggest a graph of the space, as `Trial.suggest_float` suggests a number.
 
-    With a `BoGrapeSampler` the graph is in the space and new. Other samplers know nothing of rules:
-    where what they choose is not in the space, `NotInSpaceError` says why, and
-    ``study.optimize(..., catch=NotInSpaceError)`` goes on with the next trial.
+    With a `BoGrapeSampler` the graph is in the space and new. Other samplers ignore the rules:
+    if their choice is not in the space, `NotInSpaceError` says why, and
+    ``study.optimize(..., catch=NotInSpaceError)`` continues with the next trial.
 
     Args:
         trial: a trial of a study, or a `FixedTrial`.
-        space: the graphs to choose from; that of the sampler.
-        prefix: what the names of the parameters begin with; that of the sampler.
+        space: the graphs to choose from; the same as the sampler's.
+        prefix: prefix of the names of the parameters; the same as the sampler's.
     """
     parameters = GraphParameters(space, prefix)
     _check_sampler(trial, parameters)
@@ -58,9 +58,9 @@ def graph_of(trial: BaseTrial, space: GraphSpace | None = None, prefix: str = ""
 
     Args:
         trial: a trial whose graph `suggest_graph` suggested.
-        space: reads the graph from the parameters of the trial instead of what `suggest_graph`
-            noted, for trials from elsewhere.
-        prefix: what the names of the parameters begin with.
+        space: if given, read the graph from the parameters of the trial, not from the attribute
+            set by `suggest_graph`; for trials from elsewhere.
+        prefix: prefix of the names of the parameters.
     """
     if space is not None:
         return GraphParameters(space, prefix).graph(trial.params)
@@ -92,7 +92,7 @@ def distributions(parameters: GraphParameters) -> dict[str, BaseDistribution]:
 
 
 def graph_in(trial: FrozenTrial, parameters: GraphParameters) -> Graph | None:
-    """The graph that the parameters of a trial describe, or will (those fixed for it)."""
+    """The graph described by the parameters of a trial, or by those fixed for it."""
     fixed = trial.system_attrs.get("fixed_params", {})
     values = {**(fixed if isinstance(fixed, dict) else {}), **trial.params}
     if parameters.size_name is not None and parameters.size_name not in values:

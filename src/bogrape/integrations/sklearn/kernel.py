@@ -2,9 +2,9 @@ r"""`ShortestPathKernel`: the covariance of a `GraphGP`, for ``GaussianProcessRe
 
 .. math:: k(x, x') = \alpha\, k_G(G, G') + \beta\, k_F(F, F')
 
-with the graph kernel :math:`k_G` and the feature kernel :math:`k_F` of `bogrape.kernels`. As
-scikit-learn has it, hyperparameters are optimised in logarithms: ``theta`` holds those of alpha, of
-beta, and of the graph kernel's own ones, as far as their bounds are not ``"fixed"``.
+with the graph kernel :math:`k_G` and the feature kernel :math:`k_F` of `bogrape.kernels`. As in
+scikit-learn, hyperparameters are optimised in logarithms: ``theta`` holds those of alpha, beta and
+the graph kernel's own hyperparameters, unless their bounds are ``"fixed"``.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class ShortestPathKernel(GenericKernelMixin, Kernel):
         beta: amplitude of the feature kernel; 0 for none. Kernels that compare features of nodes by
             themselves, as ``"rbf"`` does, have none.
         own: values of the kernel's own hyperparameters, in the order of
-            ``kernel.hyperparameters()``; by default its present ones.
+            ``kernel.hyperparameters()``; by default its current ones.
         n_labels: number of labels; that of the space, or 1. Graphs with more are refused.
-        space: the graphs that observed ones are chosen from. The kernel ``"rbf"`` needs it to
+        space: the graphs from which the observed ones are chosen. The kernel ``"rbf"`` needs it to
             measure length scales, or has to be scaled: ``RBF().scaled_to(counts)``.
         alpha_bounds, beta_bounds, own_bounds: ranges to optimise in, or ``"fixed"``; by default
-            those of `GraphGP`. ``own_bounds`` is one range for each own hyperparameter.
+            those of `GraphGP`. ``own_bounds`` has one range per own hyperparameter.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class ShortestPathKernel(GenericKernelMixin, Kernel):
             scaled = None if self.space is None else scaled_to_space(kernel, self.space)
             if scaled is None:
                 raise InvalidInputError(
-                    "kernel 'rbf' needs graphs to measure length scales with: give space=..., or "
+                    "kernel 'rbf' needs graphs to measure length scales: give space=..., or "
                     "RBF().scaled_to(count(graphs, edges=True)) as the kernel"
                 )
             kernel = scaled
@@ -165,7 +165,7 @@ class ShortestPathKernel(GenericKernelMixin, Kernel):
         Y: Sequence[Graph] | None = None,
         eval_gradient: bool = False,
     ) -> Any:
-        """Matrix of values, and on request its derivatives by ``theta``, ``(n, n, len(theta))``."""
+        """Matrix of values and, on request, derivatives by ``theta``, ``(n, n, len(theta))``."""
         if eval_gradient and Y is not None:
             raise ValueError("Gradient can only be evaluated when Y is None.")
         kernel = self.graph_kernel
@@ -201,7 +201,7 @@ class ShortestPathKernel(GenericKernelMixin, Kernel):
         return np.asarray(out)
 
     def is_stationary(self) -> bool:
-        """No: graphs have no differences to be a function of."""
+        """False: graphs have no differences that a kernel could be a function of."""
         return False
 
     def _counts(self, graphs: Sequence[Graph], kernel: OurKernel) -> Counts:
@@ -209,7 +209,7 @@ class ShortestPathKernel(GenericKernelMixin, Kernel):
         if n_labels is None:
             n_labels = 1 if self.space is None else self.space.n_labels
         n_given(graphs)
-        edges = kernel.edge_labelled or isinstance(kernel, RBF)  # which must say if it reads none
+        edges = kernel.edge_labelled or isinstance(kernel, RBF)  # RBF must know if there are none
         counts = _counted(tuple(graphs), n_labels, kernel.labelled, edges)
         if counts.n_edge_labels and not kernel.edge_labelled:
             raise InvalidInputError(
@@ -224,7 +224,7 @@ class ShortestPathKernel(GenericKernelMixin, Kernel):
         return f"ShortestPathKernel({kernel.name!r}, alpha={self.alpha:.3g}{beta}{own})"
 
 
-@lru_cache(maxsize=8)  # an optimiser asks for the values of the same graphs again and again
+@lru_cache(maxsize=8)  # an optimiser evaluates the same graphs repeatedly
 def _counted(graphs: tuple[Graph, ...], n_labels: int, pairs: bool, edges: bool) -> Counts:
     return count(graphs, n_labels, pairs=pairs, edges=edges)
 

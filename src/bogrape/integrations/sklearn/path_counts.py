@@ -1,4 +1,4 @@
-"""`PathCounts`: what the kernels count in graphs, as the columns of a matrix."""
+"""`PathCounts`: the counts that the kernels use, as columns of a matrix."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class PathCounts(TransformerMixin, BaseEstimator):
     """Turns graphs into rows of counts: pairs of nodes by distance, nodes by label and feature.
 
     Args:
-        labelled: whether pairs are counted by the labels of their ends, too.
+        labelled: whether pairs are also counted by the labels of their ends.
         nodes: whether nodes are counted by their labels and features.
         edges: whether edges are counted by their labels and those of their ends.
         shares: whether counts of pairs are divided by the square of the number of nodes, and those
             of nodes by their number. The inner product of two rows of shares of pairs is the kernel
             SSP, or SP if ``labelled``.
-        n_labels: number of node labels; by default as many as there are when it is fitted.
-        handle_unknown: what to do with labels and distances that did not occur when it was fitted:
+        n_labels: number of node labels; by default that of the graphs it is fitted to.
+        handle_unknown: what to do with labels and distances that did not occur during fitting:
             ``"error"`` refuses them, ``"ignore"`` leaves them out.
         sparse_output: whether to return a sparse matrix.
 
@@ -56,7 +56,7 @@ class PathCounts(TransformerMixin, BaseEstimator):
         self.sparse_output = sparse_output
 
     def fit(self, X: Sequence[Graph], y: Any = None) -> PathCounts:  # noqa: ARG002
-        """Learn which distances and labels there are."""
+        """Find the distances and labels that occur."""
         if self.handle_unknown not in ("error", "ignore"):
             raise InvalidInputError(
                 f"handle_unknown must be 'error' or 'ignore', got {self.handle_unknown!r:.100}"

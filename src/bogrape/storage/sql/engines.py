@@ -1,9 +1,9 @@
 """Connections to SQLite and PostgreSQL.
 
 SQLite uses a write-ahead log (``journal=wal``): one disk flush per transaction. The log needs
-memory shared by all processes, so on the file systems of clusters, which other machines may use at
-the same time, the slower rollback journal (``journal=delete``) is used. Either way a committed
-transaction survives a killed process and a power cut. Tables are made under the rollback journal,
+memory shared by all processes, so on the file systems of clusters, which several machines may use
+at the same time, the slower rollback journal (``journal=delete``) is used. Either way a committed
+transaction survives a killed process and a power cut. Tables are created with the rollback journal,
 so that the mark of our files (``application_id``) is in the file itself.
 """
 
@@ -30,7 +30,7 @@ JOURNALS = ("wal", "delete")
 _LOCAL_KINDS = {"btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "ramfs", "tmpfs", "xfs", "zfs"}
 logger = logging.getLogger(__name__)
 _MAX_URL = 10_000  # characters
-_LOCK_NUMBER = 0x626F4772  # of PostgreSQL's advisory lock while tables are made
+_LOCK_NUMBER = 0x626F4772  # of PostgreSQL's advisory lock while tables are created
 
 
 def make_engine(url: str, *, create: bool = True) -> Engine:
@@ -39,7 +39,7 @@ def make_engine(url: str, *, create: bool = True) -> Engine:
         raise InvalidInputError(f"storage must be a URL, got a string of {len(url)} characters")
     try:
         parsed = make_url(url)
-    except (ArgumentError, ValueError):  # a port that is no number
+    except (ArgumentError, ValueError):  # a port that is not a number
         raise _bad_url(url) from None
     backend = parsed.get_backend_name()
     if backend == "sqlite":
@@ -103,7 +103,7 @@ def _sqlite(url: URL, create: bool) -> Engine:
 
 
 def _read_only(path: Path) -> Engine:
-    """An engine for a file that cannot be written; it determines each time how to read it."""
+    """An engine for a file that cannot be written; each connection determines how to read it."""
 
     def connect() -> sqlite3.Connection:
         found = connect_untouched(path)
@@ -128,7 +128,7 @@ def _read_only(path: Path) -> Engine:
 
 
 def set_journal(engine: Engine) -> None:
-    """Switch a SQLite file that has its tables to the journal it should have."""
+    """Switch a SQLite file that has its tables to the intended journal."""
     wanted = engine.get_execution_options().get(JOURNAL)
     if wanted is None:
         return
@@ -138,14 +138,14 @@ def set_journal(engine: Engine) -> None:
         if cursor.execute("PRAGMA journal_mode").fetchone()[0] != wanted:
             cursor.execute(f"PRAGMA journal_mode = {wanted}")
     except sqlite3.OperationalError as error:
-        # Another process is using the file. Both journals are safe; the next opening may switch.
+        # Another process is using the file. Both journals are safe; the next opening tries again.
         logger.debug("the journal of the storage stays as it is: %s", error)
     finally:
         connection.close()
 
 
 def _is_shared(path: Path) -> bool:
-    """True if other machines may use the file system of the path, as far as can be told."""
+    """True if the path seems to be on a file system shared with other machines."""
     try:
         mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
         place = path.parent.resolve()
@@ -186,7 +186,7 @@ def _postgresql(url: URL) -> Engine:
 
 
 def prepare(connection: Connection) -> None:
-    """First thing in the transaction that makes or migrates the tables."""
+    """Prepare the transaction that creates or migrates the tables: mark or lock the database."""
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
     else:

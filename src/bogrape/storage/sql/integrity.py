@@ -1,10 +1,9 @@
-"""Integrity of a SQLite file, checked completely before it is opened for writing.
+"""Complete check of a SQLite file before it is opened for writing.
 
 Three layers. SQLite compares its pages, tables and indexes with each other (``integrity_check``:
-``quick_check`` leaves out indexes, through which all rows are read). Every row has a checksum. And
-the row of a study holds the number of its trials and a digest of all of them: a sum, so that a
-change of one trial does not involve the others. A trial that is missing or outdated
-makes the sum wrong.
+``quick_check`` omits indexes, through which all rows are read). Every row has a checksum. And the
+row of a study holds the number of its trials and a digest of all of them: a sum, so that a change
+of one trial does not involve the others. A missing or outdated trial makes the sum wrong.
 
 The whole file is read: about 0.1 s for 1,000 trials with 20 nodes (1.3 MB), 0.9 s for 10,000. That
 is a tenth of the time needed to build their graphs.
@@ -26,8 +25,8 @@ from . import schema
 from .rows import as_dicts, damaged_trial, digest_of, row_checksum, study_checksum
 from .untouched import REMEDY, UNREADABLE, connect_untouched, damaged, stamp, unreadable
 
-_ATTEMPTS = 5  # a file that another process changes while we look is looked at again
-_SHOWN = 10  # numbers in a message
+_ATTEMPTS = 5  # a file that another process changes during the check is checked again
+_SHOWN = 10  # most numbers listed in a message
 
 
 def check_file(path: Path) -> bool:
@@ -70,7 +69,7 @@ def _check_pages(connection: Connection) -> None:
 
 
 def _check_tables(connection: Connection) -> None:
-    """The tables must be those of their version: names may be damaged, too."""
+    """Raise if the tables are not those of their version; names may be damaged, too."""
     version = schema.version_of(connection)
     if version is None:
         raise damaged("the database", f"there is no table {schema.schema_table.name}")
@@ -95,7 +94,7 @@ def _check_tables(connection: Connection) -> None:
 
 
 def _columns(connection: Connection) -> set[tuple[Any, ...]]:
-    """Tables with their columns, types, obligations and keys."""
+    """Tables with their columns, types, constraints and keys."""
     out = set()
     for table in schema.metadata.tables:
         for _, *column in connection.exec_driver_sql(f"PRAGMA table_info({table})"):

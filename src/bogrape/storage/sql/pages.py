@@ -1,9 +1,9 @@
 """Rows from the raw pages of a SQLite file, even if its structure is damaged.
 
 SQLite finds a row through other pages: the schema, inner nodes, indexes. Where one of these is
-damaged, rows behind it are out of its reach although they are intact. Here every page is taken as a
+damaged, SQLite cannot reach rows behind it, although they are intact. Here every page is read as a
 possible leaf of a table (https://www.sqlite.org/fileformat2.html), and everything on it that can be
-decoded is given back; whether it is a row at all is for the caller to find out, by its checksum.
+decoded is returned; the caller verifies by checksums which of it are rows.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def pages_of(content: bytes, log: bytes = b"") -> tuple[int, list[Mapping[int, b
 
 
 def records(size: int, pages: Mapping[int, bytes]) -> Iterator[tuple[int, list[Any]]]:
-    """Row number and values of all that looks like a row of a table."""
+    """Row number and values of everything that looks like a row of a table."""
     for number, page in pages.items():
         start = 100 if number == 1 else 0
         if len(page) < start + 8:
@@ -56,7 +56,7 @@ def records(size: int, pages: Mapping[int, bytes]) -> Iterator[tuple[int, list[A
 def _payload(page: bytes, start: int, length: int, size: int, pages: Mapping[int, bytes]) -> bytes:
     """The bytes of a row, of which all but the first may be on a chain of other pages."""
     if not 0 < length <= _LONGEST:
-        raise ValueError("no row of ours")
+        raise ValueError("not a row of this package")
     most = size - 35
     if length <= most:
         return page[start : start + length]

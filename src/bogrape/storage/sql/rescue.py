@@ -1,7 +1,7 @@
-"""Recovery of damaged SQLite files: every trial with a matching checksum.
+"""Recovery of every trial with a valid checksum from damaged SQLite files.
 
-The file is read as bytes and never opened as a database, so nothing can change it and no damage can
-hide a trial that is there: see `pages`.
+The file is read as bytes and never opened as a database, so it cannot change, and damage elsewhere
+cannot hide an intact trial: see `pages`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from .rows import digest_of, load_list, load_object, row_checksum, study_checksu
 from .storage import SQLStorage
 from .untouched import side_file
 
-NUMBER_BEFORE = "number_before_rescue"  # in the details of trials that have another number now
+NUMBER_BEFORE = "number_before_rescue"  # in the details of renumbered trials
 
 
 def read_rescued(path: Path) -> list[RescuedStudy]:
-    """Return value of `bogrape.storage.rescue`."""
+    """Read the studies of a damaged file, for `bogrape.storage.rescue`."""
     try:
         content = path.read_bytes()
         log = side_file(path, "-wal").read_bytes() if side_file(path, "-wal").exists() else b""
@@ -86,13 +86,13 @@ def _renumbered(trial: Trial, number: int) -> Trial:
 
 
 def _keep(found: dict[int, Mapping[str, Any]], key: int, row: Mapping[str, Any]) -> None:
-    """Of several versions the latest counts."""
+    """Keep a row, or the later one of two versions."""
     if key not in found or row["revision"] >= found[key]["revision"]:
         found[key] = row
 
 
 def _layouts(table: str) -> list[list[str]]:
-    """Orders of columns: of tables made by this version, and of older ones migrated to it."""
+    """Orders of columns: in tables created by this version, and in older ones migrated to it."""
     out = []
     for version in range(schema.SCHEMA_VERSION, 0, -1):
         made = schema.columns_of_version(schema.metadata.tables[table], version)
@@ -126,7 +126,7 @@ def _trial(values: list[Any]) -> Mapping[str, Any] | None:
 
 def _study(place: int, values: list[Any]) -> Mapping[str, Any] | None:
     for row in _as_rows("bogrape_studies", values):
-        row["id"] = place  # the number of the row itself, of which SQLite keeps no second copy
+        row["id"] = place  # the row id, which SQLite does not store in the row
         if "checksum" in row:
             if row["checksum"] == study_checksum(row):
                 return row
@@ -148,7 +148,7 @@ def _rescued(
         try:
             trials.append(to_trial(rows[number]))
         except StorageError:
-            continue  # its checksum fits, and yet it is no trial
+            continue  # its checksum is valid, yet it is not a trial
     n_trials = max(rows, default=-1) + 1 if entry is None else entry["n_trials"]
     there = {trial.id for trial in trials}
     return RescuedStudy(

@@ -1,4 +1,4 @@
-"""Trials to rows and back. A row carries a checksum, and everything read is checked."""
+"""Conversion of trials to rows and back. Rows carry a checksum, and all that is read is checked."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def to_trial(row: Mapping[str, Any]) -> Trial:
         if row["state"] not in STATES or row["origin"] not in ORIGINS:
             raise ValueError(f"unknown state {row['state']!r} or origin {row['origin']!r}")
         value = row["value"]
-        values, noises = _properties(row.get("properties"))  # which rows of earlier versions lack
+        values, noises = _properties(row.get("properties"))  # missing in rows of earlier versions
         known = value if not values else 0.0 if value is None else "a value of several properties"
         if (row["state"] == "complete") != (isinstance(known, float) and math.isfinite(known)):
             raise ValueError(f"state {row['state']!r} with value {value!r}")
-        noise = row.get("noise")  # which rows of earlier versions lack
+        noise = row.get("noise")  # missing in rows of earlier versions
         if noise is not None and not (
             row["state"] == "complete" and isinstance(noise, float) and 0 <= noise < math.inf
         ):
@@ -91,7 +91,7 @@ def properties_text(trial: Trial) -> str | None:
 
 
 def _properties(text: object) -> tuple[dict[str, float], dict[str, float]]:
-    """Values and noises by property; both empty where there is one value only."""
+    """Values and noises by property; both empty if there is only one value."""
     if text is None:
         return {}, {}
     data = load_object(text)
@@ -107,7 +107,7 @@ def _properties(text: object) -> tuple[dict[str, float], dict[str, float]]:
 
 
 def damaged_trial(number: object, error: object) -> StorageError:
-    """The error for a row that cannot be a trial."""
+    """The error for a row that is not a valid trial."""
     return StorageError(
         f"trial {number!r:.40} in the database is damaged: {str(error)[:200]}; nothing was "
         "changed: restore the database from a copy, or save the others with 'bogrape rescue'"
@@ -115,7 +115,7 @@ def damaged_trial(number: object, error: object) -> StorageError:
 
 
 def load_object(text: object) -> dict[str, Any]:
-    """A JSON object out of the database."""
+    """Parse a JSON object from the database."""
     data = _parsed(text)
     if not isinstance(data, dict):
         raise ValueError(f"expected a JSON object, got {type(data).__name__}")
@@ -132,7 +132,7 @@ def _parsed(text: object) -> Any:
 
 
 def load_list(text: object) -> list[dict[str, Any]]:
-    """A list of JSON objects out of the database."""
+    """Parse a list of JSON objects from the database."""
     data = _parsed(text)
     if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
         raise ValueError("expected a list of JSON objects")
@@ -149,7 +149,7 @@ def _dump(data: Mapping[str, Any]) -> str:
 
 
 def row_checksum(row: Mapping[str, Any]) -> str | None:
-    """The checksum that belongs to the content of a row; ``None`` if no trial has such content."""
+    """The checksum for the content of a row; ``None`` if it cannot be the content of a trial."""
     names = [*_COPIED, "number", "graph", "certificate", "hyperparameters"]
     if row.get("details", "{}") != "{}":  # rows of schema version 1 keep their checksums
         names.append("details")
@@ -161,7 +161,7 @@ def row_checksum(row: Mapping[str, Any]) -> str | None:
 
 
 def study_checksum(study: Mapping[str, Any]) -> str | None:
-    """The checksum that belongs to the row of a study."""
+    """The checksum for the row of a study."""
     return _short_hash([study[name] for name in _OF_STUDY])
 
 
@@ -179,7 +179,7 @@ EMPTY_DIGEST = "0" * 32
 
 
 def digest_of(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The digest of a study with these rows: a sum, whatever their order."""
+    """The digest of a study with these rows: a sum, independent of their order."""
     return changed_digest(EMPTY_DIGEST, added=rows)
 
 

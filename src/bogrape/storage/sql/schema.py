@@ -47,8 +47,8 @@ studies = Table(
     Column("name", String(100), nullable=False, unique=True),
     Column("settings", Text, nullable=False),
     Column("changes", Text, nullable=False, server_default="[]"),  # of the settings, oldest first
-    Column("key_version", String(100), nullable=False),  # of what made the keys of its trials
-    # Both grow under the lock of this row, which is what puts the writers of a study in order.
+    Column("key_version", String(100), nullable=False),  # version of the code that made the keys
+    # Both grow under the lock of this row, which serialises the writers of a study.
     Column("revision", Integer, nullable=False),
     Column("n_trials", Integer, nullable=False),
     Column("digest", String(32), nullable=False, server_default=EMPTY_DIGEST),  # of all its trials
@@ -85,7 +85,7 @@ trials = Table(
 )
 
 
-# Columns that later versions added, by the version that did.
+# Columns added by later versions, by version.
 ADDED: Mapping[int, tuple[tuple[str, str], ...]] = {
     2: (
         ("bogrape_studies", "changes"),
@@ -99,13 +99,13 @@ ADDED: Mapping[int, tuple[tuple[str, str], ...]] = {
 
 
 def columns_of_version(table: Table, version: int) -> list[Column[Any]]:
-    """The columns a version had, in the order of the tables it made."""
+    """The columns of a version, in the order of the tables it created."""
     later = {column for v, columns in ADDED.items() if v > version for column in columns}
     return [column for column in table.c if (table.name, column.name) not in later]
 
 
 def _to_version_2(connection: Connection) -> None:
-    """Settings can be changed, trials carry further details, and nothing can vanish unnoticed."""
+    """Settings can be changed, trials carry further details, and lost trials are noticed."""
     for table, name in ADDED[2]:
         column = metadata.tables[table].c[name]
         default = column.server_default.arg  # type: ignore[union-attr]
@@ -121,13 +121,13 @@ def _to_version_2(connection: Connection) -> None:
 
 
 def _to_version_3(connection: Connection) -> None:
-    """Values carry their noise, where it is known; checksums of the others stay as they are."""
+    """Values carry their noise, if known; checksums of other rows do not change."""
     kind = trials.c.noise.type.compile(connection.dialect)
     connection.execute(text(f"ALTER TABLE {trials.name} ADD COLUMN noise {kind}"))
 
 
 def _to_version_4(connection: Connection) -> None:
-    """Trials have several properties; checksums of the others stay as they are."""
+    """Trials can have several properties; checksums of other rows do not change."""
     kind = trials.c.properties.type.compile(connection.dialect)
     connection.execute(text(f"ALTER TABLE {trials.name} ADD COLUMN properties {kind}"))
 

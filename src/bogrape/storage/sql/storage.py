@@ -52,7 +52,7 @@ class SQLStorage:
         self._ids: dict[str, int] = {}
         self._key_versions: dict[int, str] = {}
         weakref.finalize(self, _close, self._engine, self._pid)
-        self._has_journal = True  # not before the tables are made
+        self._has_journal = True  # unchanged until the tables are created
         try:
             self._bring_up_to_date()
         except BaseException:
@@ -77,7 +77,7 @@ class SQLStorage:
     # -- studies ------------------------------------------------------------------------------
 
     def create(self, name: str, settings: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-        """Make the study unless it exists."""
+        """Create the study unless it exists."""
         found = self.settings(name)
         if found is not None:
             return found, False
@@ -85,7 +85,7 @@ class SQLStorage:
             "name": name,
             "settings": json.dumps(settings, allow_nan=False),
             "changes": "[]",
-            "key_version": "",  # `use_keys` tells
+            "key_version": "",  # set by `use_keys`
             "revision": 0,
             "n_trials": 0,
             "digest": EMPTY_DIGEST,
@@ -94,7 +94,7 @@ class SQLStorage:
         try:
             with self._transaction(write=True) as connection:
                 connection.execute(insert(studies).values(**row))
-        except _Duplicate:  # another process made it at the same moment
+        except _Duplicate:  # another process created it at the same moment
             pass
         else:
             return settings, True
@@ -155,7 +155,7 @@ class SQLStorage:
     def changes(self, name: str, since: int) -> tuple[int, list[Trial]]:
         """Trials changed after revision ``since``."""
         study = self._id(name)
-        # All at one moment: the count and the digest must fit the trials.
+        # In one snapshot: the count and the digest must match the trials.
         with self._transaction(snapshot=since == 0) as connection:
             # In this order: a change committed in between is then seen twice, never missed.
             revision = connection.scalar(select(studies.c.revision).where(studies.c.id == study))
@@ -181,7 +181,7 @@ class SQLStorage:
         return revision, [to_trial(row) for row in found]
 
     def use_keys(self, name: str, version: str, identify: Callable[[Graph], str]) -> None:
-        """Say which keys `insert` will be given; those of another version are computed again."""
+        """Declare the version of the keys for `insert`; keys of other versions are recomputed."""
         study = self._id(name)
         with self._transaction() as connection:
             found = _study(connection, studies.c.id == study)
@@ -259,7 +259,7 @@ class SQLStorage:
     def _lock(
         self, connection: Connection, study: int, *, any_keys: bool = False
     ) -> dict[str, Any]:
-        """The row of a study at its next revision; nobody else changes it until the commit."""
+        """The row of a study at its next revision, locked until the commit."""
         row = _study(connection, studies.c.id == study, lock=True)
         version = self._key_versions.get(study, row["key_version"])
         if row["key_version"] != version and not any_keys:
@@ -285,7 +285,7 @@ class SQLStorage:
     def _transaction(self, *, write: bool = False, snapshot: bool = False) -> Iterator[Connection]:
         """One transaction: committed at the end, rolled back by any error.
 
-        With ``snapshot`` all it reads is of one moment, which on SQLite is always so.
+        With ``snapshot`` all reads see one moment, as they always do on SQLite.
         """
         if os.getpid() != self._pid:
             _inherited.append(self._engine.pool)
@@ -295,7 +295,7 @@ class SQLStorage:
         if snapshot and self._engine.dialect.name != "sqlite":
             options["isolation_level"] = "REPEATABLE READ"
         try:
-            if write and not self._has_journal:  # whoever only reads leaves the file as it is
+            if write and not self._has_journal:  # readers leave the file unchanged
                 set_journal(self._engine)
                 self._has_journal = True
             with (
@@ -335,15 +335,15 @@ def _study(connection: Connection, where: Any, *, lock: bool = False) -> dict[st
 
 
 def _seal(connection: Connection, row: Mapping[str, Any]) -> None:
-    """Write the row of a study with the checksum that belongs to it."""
+    """Write the row of a study with its checksum."""
     values = {**row, "checksum": study_checksum(row)}
     connection.execute(update(studies).where(studies.c.id == row["id"]).values(**values))
 
 
 def _renew_keys(connection: Connection, study: int, identify: Callable[[Graph], str]) -> str:
-    """Compute all keys again, within the caller's transaction; returns the digest of the trials.
+    """Recompute all keys, within the caller's transaction; returns the digest of the trials.
 
-    A second trial of a key has none.
+    A second trial with the same key is stored without a key.
     """
     everywhere = table.c.study == study
     query = select(table).where(everywhere).order_by(table.c.number)
@@ -362,7 +362,7 @@ def _renew_keys(connection: Connection, study: int, identify: Callable[[Graph], 
 
 
 def _taken(connection: Connection, study: int, keys: Sequence[str]) -> set[str]:
-    """Those of the keys that trials of the study already have."""
+    """The keys that trials of the study already have."""
     found: set[str] = set()
     for i in range(0, len(keys), _AT_ONCE):
         some = table.c.key.in_(keys[i : i + _AT_ONCE])
@@ -371,7 +371,7 @@ def _taken(connection: Connection, study: int, keys: Sequence[str]) -> set[str]:
 
 
 def _words(error: SQLAlchemyError) -> str:
-    """The database's own words, what they mean, and what to try."""
+    """The database's message, its meaning, and what to try."""
     original = str(error.orig if isinstance(error, DBAPIError) else error).strip().splitlines()
     said = original[0][:300] if original else type(error).__name__
     advice = "the change was not made"
@@ -382,7 +382,7 @@ def _words(error: SQLAlchemyError) -> str:
         ("readonly", "the file or its directory is not writable"),
         ("unable to open", "check that path and permissions are right"),
         ("malformed", "the file is damaged and was not changed; restore it from a copy"),
-        ("not a database", "the file is damaged or no database, and was not changed"),
+        ("not a database", "the file is damaged or not a database, and was not changed"),
         ("connection", "check that the server runs and the URL is right"),
     ):
         if sign in said:

@@ -1,8 +1,8 @@
-"""SQLite files read without leaving a trace.
+"""Reading SQLite files without changing anything.
 
-SQLite itself is not that careful: it rolls back what a killed process left behind, makes side files
-for its write-ahead log, and deletes a log it takes for outdated. A file that may be damaged, or
-that lies where nothing can be written, is therefore opened in one of three ways:
+SQLite itself rolls back the unfinished changes of a killed process, creates side files for its
+write-ahead log, and deletes logs it considers outdated. A file that may be damaged, or that is in a
+read-only place, is therefore opened in one of three ways:
 
 * with a write-ahead log that no process has left open, as an immutable file;
 * with changes in a side file that only a writer could take up, as a copy in a temporary folder;
@@ -21,11 +21,11 @@ from typing import Any, final
 from ...errors import StorageError
 from .schema import APPLICATION_ID
 
-BUSY_SECONDS = 60.0  # how long to wait for other processes
+BUSY_SECONDS = 60.0  # to wait for other processes
 LONGEST = 17_000_000  # bytes of one row; SQLite refuses longer ones before it reads them
 SIDE_FILES = ("-wal", "-shm", "-journal")
 REMEDY = "restore it from a copy, or save what can be read with 'bogrape rescue'"
-# What Python's sqlite3 raises about damaged files. It decodes names and messages out of the file.
+# Errors of Python's sqlite3 for damaged files. It decodes names and messages from the file.
 UNREADABLE = (sqlite3.Error, UnicodeError, MemoryError)
 _NOT_DAMAGE = (
     *(sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR),
@@ -47,7 +47,7 @@ def is_writable(path: Path) -> bool:
 
 
 def stamp(path: Path) -> tuple[object, ...]:
-    """Something that changes whenever another process changes the file or its log."""
+    """A value that changes whenever another process changes the file or its log."""
     found = []
     for part in (path, *(side_file(path, end) for end in SIDE_FILES)):
         try:
@@ -62,7 +62,7 @@ def connect_untouched(path: Path) -> sqlite3.Connection | None:
     """A connection that reads the file and changes nothing; ``None`` if the file is empty.
 
     Raises:
-        StorageError: it is not a file of ours, or its side files do not fit.
+        StorageError: it is not a file of this package, or its side files do not match.
     """
     try:
         if _needs_copy(path):
@@ -79,8 +79,8 @@ def connect_untouched(path: Path) -> sqlite3.Connection | None:
 
 
 def unreadable(what: str, error: BaseException) -> StorageError:
-    """The error for a file that cannot be read, which need not be the fault of the file."""
-    # The low byte is the kind of error; the others say more about it.
+    """The error for a file that cannot be read, although it may be intact."""
+    # The low byte is the kind of error; the others are details.
     if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NOT_DAMAGE:
         return StorageError(
             f"{what} cannot be read now ({str(error)[:200]}); another process may hold it, or the "
@@ -90,13 +90,13 @@ def unreadable(what: str, error: BaseException) -> StorageError:
 
 
 def damaged(what: str, why: object) -> StorageError:
-    """The error for a file with damage in it."""
+    """The error for a damaged file."""
     words = " ".join(str(why).split())[:300]
     return StorageError(f"{what} is damaged ({words}); it was not changed: {REMEDY}")
 
 
 def check_header(path: Path, copy: Path | None = None) -> bool:
-    """True if the file, or the copy of it, has content; what is not ours is refused."""
+    """True if the file, or its copy, has content; files of other programs are refused."""
     with (copy or path).open("rb") as file:
         header = file.read(_HEADER)
     if not header:
@@ -117,7 +117,7 @@ def check_header(path: Path, copy: Path | None = None) -> bool:
 
 
 def _has_closed_log(path: Path) -> bool:
-    """True if the file is of the kind with a write-ahead log, and has none at the moment."""
+    """True if the file uses a write-ahead log, and has none at the moment."""
     with path.open("rb") as file:
         is_wal = file.read(20)[19] == 2
     return is_wal and _size(side_file(path, "-wal")) <= 0
@@ -133,7 +133,7 @@ def _needs_copy(path: Path) -> bool:
                 return False
     except FileNotFoundError:
         return False
-    try:  # a living process may be about to change the file: then it reads well
+    try:  # a running process may be changing the file: then it can be read as usual
         _connect(path, "mode=ro").close()
     except sqlite3.OperationalError as error:
         return "locked" not in str(error)
@@ -182,7 +182,7 @@ def limit_length(connection: sqlite3.Connection) -> None:
 
 @final
 class _Copy(sqlite3.Connection):
-    """A connection to a copy, which goes when the connection is closed."""
+    """A connection to a copy, which is deleted when the connection is closed."""
 
     folder: str | None = None
 
@@ -193,7 +193,7 @@ class _Copy(sqlite3.Connection):
 
 
 def copy_with_side_files(path: Path, folder: Path) -> Path:
-    """A copy of the file with its log or journal; never with the index of the log."""
+    """Copy the file with its log or journal, but without the index of the log."""
     for end in ("", "-wal", "-journal"):
         part = side_file(path, end)
         if end == "" or part.exists():

@@ -1,7 +1,7 @@
-"""The HTTP API: what robots and scripts ask and tell, described by an OpenAPI document.
+"""The HTTP API for robots and scripts, described by an OpenAPI document.
 
-- `calls`: what an endpoint is, and what it is given.
-- `endpoints`: what each of them does.
+- `calls`: endpoints, and the requests they receive.
+- `endpoints`: the actions of all endpoints.
 - `openapi`: the document.
 """
 
@@ -74,11 +74,11 @@ def _handler(server: Server, endpoint: Endpoint) -> Callable[[Request], Any]:
 
 
 async def _answer_job(call: Call, job: Job) -> Response:
-    """The suggestions, or at once how to find them later."""
+    """The suggestions, or without waiting the address of their job."""
     if not call.body.get("wait", True) and not job.is_over:
         return JSONResponse({"job": job.data(), "trials": []}, 202)
     try:
-        # shielded: whoever asked may hang up, and ask for the answer again
+        # shielded: a client may disconnect, and ask for the answer again
         result = await asyncio.shield(asyncio.wrap_future(job.future))
     except Cancelled:
         raise Refused("the request was cancelled", 409) from None
@@ -103,7 +103,7 @@ async def _body_of(request: Request, endpoint: Endpoint) -> dict[str, Any]:
     ):
         raise Refused("expected a body of the type application/json", 415)
     found = bodies.check(json_of(raw) if raw.strip() else {}, endpoint.schema)
-    assert isinstance(found, dict)  # as all schemas say
+    assert isinstance(found, dict)  # required by all schemas
     return found
 
 
@@ -113,9 +113,9 @@ def _who(request: Request, body: dict[str, Any]) -> Who:
     given = body.get("by") or headers.get("x-bogrape-person")
     request_id = body.get("request_id") or headers.get("idempotency-key")
     if request_id is not None and not (0 < len(request_id) <= 200 and request_id.isprintable()):
-        raise Refused("a request is identified by 1 to 200 printable characters", 422)
+        raise Refused("the identifier of a request must be 1 to 200 printable characters", 422)
     by = as_person(given) if given else visit.person
     if given and by is None:
-        raise Refused("who sends the request must be 1 to 80 printable characters", 422)
+        raise Refused("the name of the sender must be 1 to 80 printable characters", 422)
     content = {key: value for key, value in body.items() if key not in ("by", "request_id", "wait")}
     return Who(by=by, request=request_id, content={"path": request.url.path, **content})

@@ -1,4 +1,4 @@
-"""What an endpoint of the HTTP API is, and what it is given."""
+"""Endpoints of the HTTP API, and the requests they receive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..rooms import Room
 @final
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """A request, checked."""
+    """A validated request."""
 
     server: Server
     parts: dict[str, Any]  # of the path

@@ -1,4 +1,4 @@
-"""The endpoints: what each of them does."""
+"""The actions of all endpoints."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _health(call: Call) -> Answer:
 
 
 def summary(room: Room) -> dict[str, Any]:
-    """A study in short, as plain data."""
+    """Summary of a study, as plain data."""
     survey, form = room.survey(), room.format
     best = views.best_of(room)
     goals = survey.settings.goals
@@ -195,7 +195,7 @@ def _create(call: Call) -> Answer:
 def _find_job(call: Call) -> Job:
     job = call.server.asks.find(call.parts["job"])
     if job is None or job.study != call.room.name:
-        raise NotFound("there is no such job; it may have ended long ago")
+        raise NotFound("there is no such job; it may have ended too long ago")
     return job
 
 
@@ -219,16 +219,20 @@ def _export(call: Call) -> Response:
 _S = "/api/studies/{name}"
 _T = _S + "/trials/{trial}"
 ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(method="get", path="/healthz", summary="Whether the server answers", do=_health),
-    Endpoint(method="get", path="/api/studies", summary="All studies in short", do=_studies),
+    Endpoint(method="get", path="/healthz", summary="Health of the server", do=_health),
+    Endpoint(method="get", path="/api/studies", summary="Summaries of all studies", do=_studies),
     Endpoint(
-        method="post", path="/api/studies", summary="Make a study", do=_create, schema=bodies.CREATE
+        method="post",
+        path="/api/studies",
+        summary="Create a study",
+        do=_create,
+        schema=bodies.CREATE,
     ),
     Endpoint(method="get", path=_S, summary="A study and its settings", do=_study),
     Endpoint(
         method="get",
         path=_S + "/trials",
-        summary="Trials, at most 1000 in one answer; next says where to go on",
+        summary="Trials, at most 1000 per answer; next is the number to continue from",
         do=_trials,
         query=(
             ("state", {"type": "string", "enum": list(STATES)}),
@@ -307,7 +311,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         do=_observations,
         schema=bodies.OBSERVATIONS,
     ),
-    Endpoint(method="get", path=_S + "/jobs/{job}", summary="How far suggestions are", do=_job),
+    Endpoint(method="get", path=_S + "/jobs/{job}", summary="Progress of suggestions", do=_job),
     Endpoint(
         method="post",
         path=_S + "/jobs/{job}/stop",

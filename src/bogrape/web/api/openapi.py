@@ -12,15 +12,15 @@ from .calls import Endpoint
 _REFUSALS = {
     400: "the request cannot be read",
     401: "a token is needed, or it is wrong",
-    403: "not from there, or the server is read-only",
-    404: "there is no such thing",
-    405: "not this method",
+    403: "the origin is not allowed, or the server is read-only",
+    404: "not found",
+    405: "method not allowed",
     409: "the study cannot do this now",
     413: "the request is too large",
     415: "expected application/json",
-    421: "the server does not go by that name",
-    422: "the request makes no sense",
-    429: "too much is being computed",
+    421: "the server is not known by that name",
+    422: "the content of the request is not valid",
+    429: "too many computations are running",
 }
 _PARAMETERS: dict[str, bodies.Schema] = {
     "name": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,99}$"},
@@ -40,7 +40,7 @@ def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
         "info": {
             "title": "BoGrape",
             "version": package_version(),
-            "description": "Ask for graphs to evaluate and tell their values. Where the server has "
+            "description": "Ask for graphs to evaluate and report their values. If the server has "
             "a token, send it as Authorization: Bearer <token>.",
         },
         "paths": paths,

@@ -1,10 +1,10 @@
-"""The pages: what is shown, and what forms do. Everything works without a script.
+"""The pages and their forms. Everything works without a script.
 
-- `sent`: a request for a page, or a form; reading and answering it.
-- `looking`: pages that only show.
-- `results`: asking for suggestions, telling results.
+- `sent`: requests for pages and forms; reading and answering them.
+- `looking`: pages that change nothing.
+- `results`: asking for suggestions, recording results.
 - `uploads`: files of measurements.
-- `making`: candidates of one's own, new studies.
+- `making`: users' own candidates, new studies.
 - `people`: token, session and name.
 """
 
@@ -81,7 +81,7 @@ def _shows(server: Server, do: Callable[[Sent], Response]) -> Handler:
 
 
 def _acts(server: Server, do: Callable[[Sent], Response], *, marked: bool = True) -> Handler:
-    """A form: whatever it does, its mark is checked first."""
+    """Handler of a form; its mark is checked first."""
 
     async def handle(request: Request) -> Response:
         fields, file = await read_form(request)

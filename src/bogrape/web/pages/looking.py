@@ -1,4 +1,4 @@
-"""Pages that only show: studies, trials, figures."""
+"""Pages that change nothing: studies, trials, figures."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _FIGURE_SECONDS = 120.0
 
 
 def home(sent: Sent) -> Response:
-    """All studies side by side."""
+    """The list of all studies."""
     rooms = sent.server.rooms
     cards, broken = [], []
     for name in rooms.names():
         try:
             cards.append(views.study_card(rooms.room(name)))
-        except BoGrapeError as error:  # one study that needs what is not there hides no other
+        except BoGrapeError as error:  # a study that cannot be opened must not hide the others
             broken.append((name, str(error)))
     return sent.page("home.html", cards=cards, broken=broken)
 
 
 def study(sent: Sent) -> Response:
-    """A study: what is asked, running, done and failed, the best, the trials."""
+    """A study: its requests, its running, finished and failed trials, and the best ones."""
     given = sent.request.query_params.get("page", "1")
     page = int(given) if given.isdecimal() and given.isascii() and len(given) < 8 else 1
     study = views.study_view(sent.room, page)
@@ -55,7 +55,7 @@ def trial(sent: Sent) -> Response:
 
 
 def figures(sent: Sent) -> Response:
-    """What takes a fit or a drawing, made in another process."""
+    """Figures, which need a fit or a drawing and are made in another process."""
     room, server = sent.room, sent.server
 
     def make() -> dict[str, Any]:
@@ -73,7 +73,7 @@ def figures(sent: Sent) -> Response:
 
 
 def _named(chart: Mapping[str, str]) -> Markup:
-    """The drawing, with its words for those who cannot see it."""
+    """The drawing, with a description for screen readers."""
     label = Markup('<svg role="img" aria-label="{}"').format(chart["words"])
     return Markup(chart["svg"].replace("<svg", label, 1))
 

@@ -1,4 +1,4 @@
-"""Forms that make something: a candidate of one's own, a study."""
+"""Forms that create something: a user's own candidate, a study."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EXAMPLE = {
 
 
 def candidate_form(sent: Sent) -> Response:
-    """Where a candidate is written or drawn."""
+    """The page where a candidate is written or drawn."""
     room = sent.room
     survey = room.survey()
     given = sent.request.query_params.get("from", "")
@@ -49,7 +49,7 @@ def candidate(sent: Sent) -> Response:
         graph = graph_of(sent.text("drawing"), room.survey().space)
     else:
         if not sent.text("text"):
-            raise Refused("write the candidate into the field, or draw it", 422)
+            raise Refused("write the candidate in the field, or draw it", 422)
         graph = actions.read_graph(room, sent.text("text"))
     value: actions.Value | None = None
     noise: actions.Noise = None
@@ -60,12 +60,12 @@ def candidate(sent: Sent) -> Response:
 
 
 def new_form(sent: Sent) -> Response:
-    """Where a study is described."""
+    """The page where a study is defined."""
     return sent.page("new.html", fields=_EXAMPLE, check=None)
 
 
 def check(sent: Sent) -> Response:
-    """What a description means, contradictions, some graphs."""
+    """The meaning of a form, its contradictions, and some graphs."""
     template = "check_part.html" if sent.is_part else "new.html"
     found = actions.checked_form(sent.server, sent.fields, 6)
     pictures = [Markup(picture) for picture in found["pictures"]]
@@ -73,14 +73,14 @@ def check(sent: Sent) -> Response:
 
 
 def new(sent: Sent) -> Response:
-    """Make a study."""
+    """Create a study."""
     try:
         found = actions.checked_form(sent.server, sent.fields, 1)
         if found["problems"]:
             return sent.page("new.html", 422, fields=sent.fields, check={**found, "pictures": []})
         name, settings = forms.study_of(sent.fields)
         if name in sent.server.rooms.names():
-            raise Refused(f"name: there is a study {name!r} already", 409)
+            raise Refused(f"name: there is already a study {name!r}", 409)
         actions.create(sent.server, name, settings)
     except (Refused, BoGrapeError) as error:
         problem = {"problems": [("", str(error))], "rules": [], "pictures": [], "note": ""}

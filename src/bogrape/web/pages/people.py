@@ -1,4 +1,4 @@
-"""Who somebody is: token, session and name."""
+"""Identity of a user: token, session and name."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .sent import Sent, back
 
 
 def login_form(sent: Sent) -> Response:
-    """Where the token is entered."""
+    """The page where the token is entered."""
     return sent.page("login.html", wrong=False)
 
 
 def login(sent: Sent) -> Response:
-    """Open a session for whoever has the token."""
+    """Open a session for a user with the token."""
     if not sent.visit.secrets.is_token(sent.text("token")):
-        time.sleep(0.5)  # guessing takes its time
+        time.sleep(0.5)  # slows down guessing
         return sent.page("login.html", 401, wrong=True)
     answer = back()
     answer.headers.append(
@@ -37,7 +37,7 @@ def logout(sent: Sent) -> Response:  # noqa: ARG001
 
 
 def person(sent: Sent) -> Response:
-    """Keep a name in a cookie."""
+    """Save a user's name in a cookie."""
     name = as_person(sent.text("person")) or ""
     given = sent.text("next")
     fine = given.startswith("/") and not given.startswith(("//", "/\\")) and given.isprintable()

@@ -1,4 +1,4 @@
-"""Forms that ask for suggestions and tell what came of them."""
+"""Forms that ask for suggestions and record their results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .sent import Sent, back
 
 
 def ask(sent: Sent) -> Response:
-    """Begin with suggestions."""
+    """Start computing suggestions."""
     form = forms.Form(sent.fields)
     n, limit = form.whole("n") or 1, form.number("time_limit")
     form.refuse()
@@ -33,7 +33,7 @@ def stop(sent: Sent) -> Response:
     """End a request for suggestions: take what was found, or nothing."""
     job = sent.server.asks.find(sent.request.path_params["job"])
     if job is None or job.study != sent.name:
-        raise NotFound("there is no such request for suggestions; it may have ended long ago")
+        raise NotFound("there is no such request for suggestions; it may have ended too long ago")
     if sent.text("take") == "1":
         sent.server.asks.enough(job)
     else:
@@ -42,7 +42,7 @@ def stop(sent: Sent) -> Response:
 
 
 def measured(sent: Sent) -> tuple[actions.Value, actions.Noise]:
-    """A value and the variance of its noise, which people give as a deviation."""
+    """A value and the variance of its noise, which users enter as a standard deviation."""
     goals = sent.room.survey().settings.goals
     if goals is not None:
         found = {name: sent.number(f"value:{name}") for name in goals.names}
@@ -67,7 +67,7 @@ def tell(sent: Sent) -> Response:
 
 
 def fail(sent: Sent) -> Response:
-    """Record that there is no value."""
+    """Record that an evaluation failed."""
     about_graph = not sent.text("not_the_graph")
     reason = sent.text("reason")
     actions.fail(sent.server, sent.name, sent.trial, reason, sent.who, about_graph=about_graph)
@@ -111,7 +111,7 @@ def comment(sent: Sent) -> Response:
 
 
 def _after(sent: Sent) -> Response:
-    """Where the form was."""
+    """Redirect to the page of the form."""
     if sent.text("next") == "study":
         return back("studies", sent.name, anchor="pending")
     return back("studies", sent.name, "trials", sent.trial)
@@ -124,9 +124,9 @@ _SHOWN_PROBLEMS = 50
 
 
 def paste(sent: Sent) -> Response:
-    """Lines such as ``12 3.5`` or ``12 3.5 0.1``: trial, value and perhaps its deviation.
+    """Lines such as ``12 3.5`` or ``12 3.5 0.1``: trial, value and optionally its deviation.
 
-    Of several properties: trial and a value for each, in their order, ``-`` for an unknown one.
+    With several properties: trial and a value for each, in order, ``-`` for an unknown one.
     """
     survey = sent.room.survey()
     goals = survey.settings.goals
@@ -138,7 +138,7 @@ def paste(sent: Sent) -> Response:
         try:
             row = _row_of(line, names)
         except (ValueError, IndexError):
-            expected = "trial, value and perhaps ±"
+            expected = "trial, value and optionally ±"
             if names is not None:
                 expected = f"trial, {', '.join(names)} (- for an unknown one)"
             problems.append(f"line {k}: expected {expected}, got {line!r:.60}")
@@ -149,7 +149,7 @@ def paste(sent: Sent) -> Response:
         elif problem:
             problems.append(f"line {k}: trial {row[0]} {problem}")
     if not lines:
-        problems.append("there is nothing in the field")
+        problems.append("the field is empty")
     if problems:
         message = "Nothing was recorded. " + "; ".join(problems[:_SHOWN_PROBLEMS])
         return sent.page("error.html", 422, message=message, status=422)
@@ -190,7 +190,7 @@ def _finite(text: str) -> float:
 
 
 def _problem(row: _Row, trial: Trial | None) -> str | None:
-    """Why a trial cannot take a result; empty if it has the very same one already."""
+    """Why a trial cannot take a result; empty if it already has exactly this one."""
     if trial is None:
         return "does not exist"
     _, value, _ = row
@@ -201,4 +201,4 @@ def _problem(row: _Row, trial: Trial | None) -> str | None:
         return None
     if trial.value == value or (known and known == told):
         return ""
-    return f"has {', '.join(known)} already" if known else f"is {trial.state} already"
+    return f"already has {', '.join(known)}" if known else f"is already {trial.state}"

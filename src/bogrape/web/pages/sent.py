@@ -62,7 +62,7 @@ class Sent:
 
     @property
     def who(self) -> Who:
-        """Who sends it; a form that is sent twice counts once."""
+        """The sender; a form that is sent twice counts once."""
         given = self.fields.get("request_id", "")
         fine = 0 < len(given) <= 100 and given.isascii() and given.isprintable()
         content = {k: v for k, v in self.fields.items() if k not in ("request_id", "csrf")}
@@ -71,11 +71,11 @@ class Sent:
 
     @property
     def is_part(self) -> bool:
-        """Whether a script asks for a part of the page."""
+        """True if a script asks for a part of the page."""
         return self.request.headers.get("x-part") == "1"
 
     def text(self, name: str) -> str:
-        """A field."""
+        """The text of a field."""
         return self.fields.get(name, "").strip()
 
     def number(self, name: str) -> float | None:
@@ -86,7 +86,7 @@ class Sent:
         return found
 
     def page(self, template: str, code: int = 200, /, **context: Any) -> HTMLResponse:
-        """A page."""
+        """A page from a template."""
         text = _templates.get_template(template).render(
             person=self.visit.person or "",
             csrf=self.visit.mark,
@@ -107,19 +107,19 @@ def _url(*parts: object) -> str:
 
 
 def back(*parts: object, anchor: str = "") -> RedirectResponse:
-    """To another page, after a form."""
+    """Redirect to another page after a form."""
     return RedirectResponse(_url(*parts) + (f"#{anchor}" if anchor else ""), 303)
 
 
 def error_page(server: Server, request: Request, message: str, status: int) -> HTMLResponse:
-    """What went wrong, and a way back."""
+    """A page that says what went wrong, with a way back."""
     visit: Visit = request.state.visit
     sent = Sent(server=server, request=request, visit=visit, fields={})
     return sent.page("error.html", status, message=message, status=status)
 
 
 async def read_form(request: Request) -> tuple[dict[str, str], tuple[str, bytes] | None]:
-    """The fields of a form, and the file it brings, within limits."""
+    """The fields of a form, and its uploaded file, within limits."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("application/x-www-form-urlencoded", "multipart/form-data"):
         raise Refused("expected a form", 415)
@@ -142,5 +142,5 @@ async def read_form(request: Request) -> tuple[dict[str, str], tuple[str, bytes]
         raise Refused("the form is too large", 413)
     for value in (*fields.values(), *fields):
         if "\0" in value or any("\ud800" <= c <= "\udfff" for c in value):
-            raise Refused("the form has null or broken characters", 422)
+            raise Refused("the form has null or invalid characters", 422)
     return fields, file

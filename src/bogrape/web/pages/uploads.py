@@ -1,4 +1,4 @@
-"""Files of measurements: shown row by row first, then recorded."""
+"""Files of measurements: first shown row by row, then recorded."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ _uploads_lock = threading.Lock()
 
 
 def upload_form(sent: Sent) -> Response:
-    """Where a file is chosen."""
+    """The page where a file is chosen."""
     return sent.page("upload.html", study={"name": sent.room.name}, rows=None)
 
 
 def upload(sent: Sent) -> Response:
-    """Read a file, and show what would become of each row."""
+    """Read a file, and show how each row would be recorded."""
     room = sent.room
     if sent.file is None or not sent.file[1]:
         raise Refused("choose a file first: CSV or JSON lines", 422)
@@ -104,11 +104,11 @@ def upload(sent: Sent) -> Response:
 
 
 def confirm(sent: Sent) -> Response:
-    """Record the good rows of a file that was looked at."""
+    """Record the usable rows of a file that was previewed."""
     with _uploads_lock:
         upload = _uploads.get(sent.text("upload"))
     if upload is None or upload.study != sent.name:
-        raise Refused("the file is no longer here; choose it again", 409)
+        raise Refused("the file is no longer available; choose it again", 409)
     good: list[tuple[Graph, actions.Value, actions.Noise]] = []
     for row in upload.rows:
         if row.graph is not None and row.values:
