@@ -12,12 +12,12 @@ import numpy as np
 from ....arrays import FloatArray
 from ..bounds.linear_programs import Lines, Remainder
 from ..bounds.lines_below import Box, LcbOverCounts, Line
-from .listed_graphs import at_least, is_elongated, settle_listed
+from .listed_graphs import at_least, settle_listed, soon_listed
 from .piece import Boxes, with_room
 from .piece_solve import PieceSolve
 
 _HALVED_FIRST = 300  # boxes, before graphs are listed, and before a solver searches for them
-_HALVED_ELONGATED = 80  # boxes, before all graphs of a large diameter are listed
+_HALVED_SOON = 80  # boxes, before all graphs of a piece are listed that has few
 _HALVED_SHARE = 0.6  # share of the time, for halving where a solver knows only the lines
 _MOST_HALVED = 20_000
 _MOST_KEPT = 4_000  # boxes, from solve to solve
@@ -59,7 +59,8 @@ def lines_leave(state: PieceSolve, lcb: LcbOverCounts, *, lines_only: bool) -> U
         return with_room(state.lcb_limit(state.best_value))
 
     lists = not relaxed and not n_edges
-    first = _HALVED_ELONGATED if lists and is_elongated(state.piece) else _HALVED_FIRST
+    soon = lists and soon_listed(state.piece, lcb.variables, until)
+    first = _HALVED_SOON if soon else _HALVED_FIRST
     lines, left = halved(first if lists or not lines_only else _MOST_HALVED)
     bound = left.bound
     if lists and left.box is not None:

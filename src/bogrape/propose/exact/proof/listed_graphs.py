@@ -32,6 +32,8 @@ from .piece_solve import PieceSolve
 _MOST_SKELETONS = 60_000
 _MOST_CYCLES = 5
 _MOST_PLACEMENTS = 16_000_000  # labels on skeletons, of one piece
+_FEW_PLACEMENTS = 1_000_000  # listed in a second or so
+_PLACEMENT_SECONDS = 1e-6  # roughly
 _TIME_SHARE = 0.6  # of the remaining time, at most
 
 
@@ -83,7 +85,19 @@ def can_be_listed(piece: Piece, variables: Variables) -> bool:
     return fits_a_word(variables.coordinates)
 
 
-def is_elongated(piece: Piece) -> bool:
+def soon_listed(piece: Piece, variables: Variables, deadline: float) -> bool:
+    """True if it takes little time to list all graphs of a piece, as their diameter is large."""
+    if not (can_be_listed(piece, variables) and _is_elongated(piece)):
+        return False
+    try:
+        histograms = elongated(piece.structure.shape.n_nodes, deadline).histograms
+    except TimeoutError:
+        return False
+    number = int(((histograms > 0).sum(axis=1) == piece.structure.diameter).sum())
+    return number * n_arrangements(piece.composition or ()) <= _FEW_PLACEMENTS
+
+
+def _is_elongated(piece: Piece) -> bool:
     """True if the diameter of a piece is so large that all its graphs can be listed."""
     least, diameter = least_listed(piece.structure.shape.n_nodes), piece.structure.diameter
     return least is not None and diameter is not None and diameter >= least
@@ -106,7 +120,8 @@ def _chosen(
     """The least number of edges of graphs that are not listed, and the skeletons to list."""
     structure, n = piece.structure, piece.structure.shape.n_nodes
     assert piece.composition is not None  # `can_be_listed`
-    spare = _MOST_PLACEMENTS / n_arrangements(piece.composition)
+    in_time = (deadline - time.monotonic()) / _PLACEMENT_SECONDS
+    spare = min(_MOST_PLACEMENTS, in_time) / n_arrangements(piece.composition)
 
     def of_interest(skeletons: Skeletons) -> Skeletons:
         if structure.diameter is not None:  # every distance up to the longest occurs
@@ -116,7 +131,7 @@ def _chosen(
             np.flatnonzero(parts.of_histograms(skeletons.histograms).any(axis=1))
         )
 
-    if is_elongated(piece):
+    if _is_elongated(piece):
         skeletons = of_interest(elongated(n, deadline))
         if len(skeletons) <= spare:
             return n * n, [skeletons]
