@@ -3,13 +3,13 @@ r"""`DagGP`: a Gaussian process for directed acyclic graphs of operations, such 
 The nodes of a graph are coloured in four ways, and the graph is described by how many of its nodes
 have each colour:
 
-=================  =================================================================================
-``labels``         the label
-``ends``           the label, and whether anything follows the node
-``levels``         the longest path that leads to the node, and the longest that leaves it
-``neighbourhoods`` the label, and the labels of all predecessors and of all successors: one step of
-                   Weisfeiler and Lehman
-=================  =================================================================================
+==================  ================================================================================
+``labels``          the label
+``ends``            the label, and whether anything follows the node
+``levels``          the longest path that leads to the node, and the longest that leaves it
+``neighbourhoods``  the label, and the labels of all predecessors and of all successors: one step of
+                    Weisfeiler and Lehman
+==================  ================================================================================
 
 With :math:`c_g` the counts of group g, and :math:`c_g^0, v_g` their mean and mean squared distance
 over random graphs of the space,
