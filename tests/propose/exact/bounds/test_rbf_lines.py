@@ -146,6 +146,7 @@ def test_any_point_gives_a_line_below_the_values_of_all_graphs_of_a_box(
 
 
 @given(st.sampled_from(list(SPACES)), st.integers(0, 10**6))
+@example("paths", 591)  # so wide a box that exponentials of its square overflow
 @settings(max_examples=100, deadline=None)
 def test_lines_hold_where_lcb_is_below_a_value_and_deviations_are_small(
     name: str, seed: int
@@ -167,6 +168,8 @@ def test_lines_hold_where_lcb_is_below_a_value_and_deviations_are_small(
     for x in (ends[0].astype(float), rng.uniform(box.low, box.high)):
         line = lcb.below(lcb.touching(x, box), box, value)
         assert (line(every[asked]) <= values[asked] + 1e-9).all()
+        if lcb._around(lcb._cells.rows @ x, box).width > 50 * WIDEST:
+            continue  # far wider than any box that gets a quadratic
         quadratic = lcb._quadratic(box)
         offsets = every[asked] @ lcb._cells.rows.T
         for part in (0.0, 0.5, 1.0):
