@@ -287,7 +287,6 @@ def test_ranges_of_cells_hold_the_cells_of_all_graphs_of_a_piece(name: str, seed
     assert (cells <= high).all()
 
 
-@example(3970)  # a small deviation, whose root bends most
 @given(st.integers(0, 10**6))
 @settings(max_examples=60, deadline=None)
 def test_a_quadratic_line_is_close_to_lcb_in_small_boxes(seed: int) -> None:
@@ -299,7 +298,7 @@ def test_a_quadratic_line_is_close_to_lcb_in_small_boxes(seed: int) -> None:
     value = float(_values("three labels", gp, graphs[:1], 1.0)[0])
     cells = lcb._cells.rows @ x
     off = []
-    for width in (1e-2, 1e-3):
+    for width in (1e-2, 1e-3, 1e-4):
         half = np.full(len(cells), width)
         made = RbfQuadratic(
             lcb._posterior, lcb._cells, cells - half, cells + half, lcb._weights, lcb._inverse
@@ -307,7 +306,10 @@ def test_a_quadratic_line_is_close_to_lcb_in_small_boxes(seed: int) -> None:
         base, slope = made.line(cells, 1.0)
         off.append(value - (base + float(slope @ cells)))
     assert min(off) >= -1e-9
-    assert off[1] <= 0.08 * off[0] + 1e-4 * (1 + abs(value))
+    # a root bends most where the deviation is small: there, only the smaller boxes are small enough
+    deviation = float(_values("three labels", gp, graphs[:1], 0.0)[0]) - value
+    large, small = off[:2] if deviation > 0.01 else off[1:]
+    assert small <= 0.02 * large + 1e-4 * (1 + abs(value))
 
 
 @pytest.mark.parametrize("m", [2, 3])
