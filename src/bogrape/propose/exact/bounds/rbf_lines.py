@@ -8,14 +8,17 @@ For any vector c and any :math:`\tau > 0` the variance is at most
           v = \alpha \Bigl(K^{-1} y + \frac{\kappa}{\tau} c\Bigr) .
 
 The exponents are sums of squares over cells (`rbf_cells`), with the same quadratic part for all
-observations. F has a line below it by *chords and tangents*: an exponential is above its tangent,
-and below its chord over the range of its exponent; the sign of ``v_i`` decides which one is used.
-The result is linear plus a multiple of the sum of squares. A positive multiple is dropped; in a
-negative one the sum is replaced by its secant in the box, which is above it.
+observations. The best c at a point is that of the prediction there. It is kept constant, so that
+mean and variance are a single sum F, and several points give several lines.
+
+F has a line below it by *chords and tangents*: an exponential is above its tangent, and below its
+chord over the range of its exponent; the sign of ``v_i`` decides which one is used. The result is
+linear plus a multiple of the sum of squares. A positive multiple is dropped; in a negative one the
+sum is replaced by its secant in the box, which is above it.
 
 Observations close together have large weights of both signs, and chords lose a little for each of
-them. Quadratic functions below LCB do not (`rbf_quadratics`), but chords are better in wide boxes,
-where kernels fall to almost zero. The higher of the two lines is used.
+them. Expansions around the middle of the box do not (`rbf_expansions`), but chords are better in
+wide boxes, where kernels fall to almost zero. The line that is higher at the point is used.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ from ..distances.coordinates import Coordinates
 from ..distances.variables import Variables
 from .lines_below import Box, Line, quick_bound
 from .rbf_cells import RbfCells
-from .rbf_quadratics import WIDEST, RbfQuadratic
+from .rbf_expansions import WIDEST, RbfExpansions
 
 _ROOM = 1e-9  # for rounding in terms that do not depend on the counts
 _LOST = 1e-9  # relative, of sums over observations whose terms may cancel
@@ -43,19 +46,28 @@ _ROUNDING = 64 * float(np.finfo(float).eps)  # relative, of the sums a line is m
 _TINY = 1e-11  # terms of a line that cannot exceed this are dropped
 _AT_ONCE = 1000  # compositions
 _LEAST_VARIANCE = 1e-9  # relative to the prior's: the smallest variance where lines touch
+_LOSS = 0.5  # of the variance that a box adds, in the choice of tau
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class At:
-    """A point where a line touches, with the terms of the function F there."""
+    """A point where a line touches, with the prediction there."""
 
     coordinates: Coordinates
     x: FloatArray
     cells: FloatArray
     exponents: FloatArray  # u there
-    values: FloatArray  # exp(-u / 2)
+    c: FloatArray  # coefficients of the prediction
+    known: float  # what the observations take off the prior variance, c . k
+    square: float  # c' K c
+
+
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    """The sum F for some point and tau; LCB is at least F plus ``beside``."""
+
     weights: FloatArray  # v
-    beside: float  # LCB is at least F plus this
+    beside: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +94,6 @@ class _Around:
             return base, slope
         share = squares * self.weights
         return base + float(share @ (self.low * self.high)), slope - share * (self.low + self.high)
-
-    def least(self, base: float, slope: FloatArray) -> float:
-        """The minimum of a line if every cell takes any value in its range."""
-        return base + float(np.minimum(slope * self.low, slope * self.high).sum())
 
 
 def rbf_variables(coordinates: Coordinates) -> Variables:
@@ -126,7 +134,7 @@ class RbfLcbOverCounts:
         )
         self._moved: dict[int, tuple[At, At]] = {}
         self._most_std = math.inf
-        self._quadratics: list[tuple[Box, RbfQuadratic]] = []  # the last one, with its box
+        self._expansions: list[tuple[Box, RbfExpansions]] = []  # the last ones, with their box
 
     def of(self, kappa: float, most_std: float) -> RbfLcbOverCounts:
         """LCB with another kappa, for graphs whose deviation is at most ``most_std``."""
@@ -138,7 +146,7 @@ class RbfLcbOverCounts:
         """An upper bound on the deviation, by a few lines."""
         out = copy(self)
         out._weights = np.zeros(len(self._weights))
-        out._kappa, out._most_std, out._moved, out._quadratics = 1.0, math.inf, {}, []
+        out._kappa, out._most_std, out._moved, out._expansions = 1.0, math.inf, {}, []
         return min(max(0.0, -out.quick_bound()), math.sqrt(self._alpha))
 
     def lowest_mean(self) -> Line:
@@ -152,26 +160,18 @@ class RbfLcbOverCounts:
         return Line(self._alpha * slope @ cells.rows, 0.0)
 
     def touching(self, x: FloatArray, box: Box) -> At:  # noqa: ARG002
-        at = self._cells.rows @ x
         exponents = self._cells.exponents(x)
-        values = np.exp(-0.5 * exponents)
-        c = self._inverse.T @ (self._inverse @ (self._alpha * values))
+        k = self._alpha * np.exp(-0.5 * exponents)
+        c = self._inverse.T @ (self._inverse @ k)
         spread = self._factor.T @ c
-        square = float(spread @ spread)
-        known = 2 * self._alpha * c
-        variance = self._alpha - float(known @ values) + square
-        tau = math.sqrt(min(max(variance, _LEAST_VARIANCE * self._alpha), self._alpha))
-        share = self._kappa / (2 * tau)
-        rounding = _ROUNDING * self._alpha * (1 + float(np.abs(c).sum())) ** 2
-        weights = self._alpha * self._weights + share * known
         return At(
             coordinates=self.coordinates,
             x=x,
-            cells=at,
+            cells=self._cells.rows @ x,
             exponents=exponents,
-            values=values,
-            weights=weights,
-            beside=-share * (self._alpha + square + tau**2 + rounding),
+            c=c,
+            known=float(c @ k),
+            square=float(spread @ spread),
         )
 
     def below(self, tangent: At, box: Box, value: float = math.inf) -> Line:
@@ -179,13 +179,29 @@ class RbfLcbOverCounts:
         around = self._around(tangent.cells, box)
         lines = [self._by_chords(tangent, around)]
         if around.width <= WIDEST:
-            lines.append(self._by_quadratic(tangent, box, value))
-        base, slope = max(lines, key=lambda line: around.least(*line))
+            lines.append(self._by_expansion(tangent, around, box, value))
+        base, slope = max(lines, key=lambda line: line[0])
         offset = base - float(slope @ tangent.cells) - _ROOM
         cost = slope @ self._cells.rows
         # coefficients this small can make solvers cycle
         tiny = np.abs(cost) * box.high < _TINY
         return Line(np.where(tiny, 0.0, cost), offset - _TINY * float(tiny.sum()))
+
+    def _sum(self, at: At, around: _Around) -> _Sum:
+        """The sum F that is best at a point, for a line in the box around it.
+
+        A line loses about as much as if the variance were larger by a part of what it rises by
+        from the middle of the box to its corners, so tau is larger than the deviation.
+        """
+        variance = self._alpha - 2 * at.known + at.square + _LOSS * at.known * around.width
+        most = min(self._alpha, self._most_std**2)
+        tau = math.sqrt(max(min(variance, most), _LEAST_VARIANCE * self._alpha))
+        share = self._kappa / (2 * tau)
+        rounding = _ROUNDING * self._alpha * (1 + float(np.abs(at.c).sum())) ** 2
+        return _Sum(
+            self._alpha * (self._weights + 2 * share * at.c),
+            -share * (self._alpha + at.square + tau**2 + rounding),
+        )
 
     def terms(self, x: FloatArray) -> FloatArray:
         cells = self._cells
@@ -225,22 +241,25 @@ class RbfLcbOverCounts:
         low, high = self._cells.ranges(box)
         return _Around(low - at, high - at, self._cells.weights)
 
-    def _by_quadratic(self, at: At, box: Box, value: float = math.inf) -> tuple[float, FloatArray]:
-        """A line below LCB by a quadratic, over the cells relative to those at a point."""
-        base, slope = self._quadratic(box).line(at.cells, self._kappa, value, self._most_std)
-        return base + float(slope @ at.cells), slope
+    def _by_expansion(
+        self, at: At, around: _Around, box: Box, value: float = math.inf
+    ) -> tuple[float, FloatArray]:
+        """A line below LCB by an expansion, over the cells relative to those at a point."""
+        total = self._sum(at, around)
+        line = self._in(box).line(total.weights, at.cells, value - total.beside)
+        return line[0] + total.beside + float(line[1] @ at.cells), line[1]
 
-    def _quadratic(self, box: Box) -> RbfQuadratic:
-        if not (self._quadratics and self._quadratics[0][0] is box):
+    def _in(self, box: Box) -> RbfExpansions:
+        if not (self._expansions and self._expansions[0][0] is box):
             low, high = self._cells.ranges(box)
-            made = RbfQuadratic(
-                self._posterior, self._cells, low, high, self._weights, self._inverse
-            )
-            self._quadratics[:] = [(box, made)]  # used for all kappas
-        return self._quadratics[0][1]
+            weights = self._alpha * self._weights
+            made = RbfExpansions(self._cells, low, high, weights)
+            self._expansions[:] = [(box, made)]  # used for all kappas
+        return self._expansions[0][1]
 
     def _by_chords(self, at: At, around: _Around) -> tuple[float, FloatArray]:
         """A line below LCB by chords and tangents, over the same differences."""
+        total = self._sum(at, around)
         cells = self._cells
         away = cells.targets - at.cells
         outside = np.maximum(np.maximum(around.low - away, away - around.high), 0.0)
@@ -249,15 +268,15 @@ class RbfLcbOverCounts:
         high = cells.apart + farthest**2 @ cells.weights
         most = around.most
         touch = np.clip(at.exponents, low, high)
-        is_tangent = at.weights > 0
+        is_tangent = total.weights > 0
         start = np.where(is_tangent, touch, low)
         value = np.exp(-0.5 * start)
         slopes = np.where(is_tangent, -0.5 * value, _chord_slopes(low, high))
-        terms = at.weights * slopes
-        base = float(at.weights @ value + terms @ (at.exponents - start))
-        size = np.abs(at.weights) @ value + 2 * np.abs(terms) @ (at.exponents + start + most)
+        terms = total.weights * slopes
+        base = float(total.weights @ value + terms @ (at.exponents - start))
+        size = np.abs(total.weights) @ value + 2 * np.abs(terms) @ (at.exponents + start + most)
         slope = -2 * (terms @ away) * cells.weights
-        base += at.beside - _ROUNDING * float(size)
+        base += total.beside - _ROUNDING * float(size)
         return around.line(base, slope, -float(terms.sum()))
 
 
