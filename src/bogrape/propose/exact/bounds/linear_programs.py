@@ -31,7 +31,7 @@ from .lines_below import Box, LcbOverCounts, Line, around
 from .propagation import Propagation
 
 MOST_LINES = 12  # at a time
-_WORTH_IT = 0.02  # share of the missing bound: a program that gains less is the last one
+_WORTH_IT = 0.1  # share of the missing bound: a program that gains less is the last one
 _ROUNDING = 1e-11  # relative, of the sums a bound is made of
 _WARM_SECONDS = 1.0  # for a solve that starts where the last one ended: it may cycle
 _TOLD_AT_ONCE = 20  # broken inequalities that the solver gets in one round
