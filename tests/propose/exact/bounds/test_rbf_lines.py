@@ -23,12 +23,15 @@ from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.bounds.linear_programs import Lines
 from bogrape.propose.exact.bounds.lines_below import Box
 from bogrape.propose.exact.bounds.rbf_cells import RbfCells
-from bogrape.propose.exact.bounds.rbf_lines import RbfLcbOverCounts, rbf_composition_bounds
-from bogrape.propose.exact.bounds.rbf_quadratics import (
+from bogrape.propose.exact.bounds.rbf_expansions import (
     WIDEST,
-    RbfQuadratic,
-    _Asked,
+    RbfExpansions,
     _exponential_beyond,
+)
+from bogrape.propose.exact.bounds.rbf_lines import (
+    RbfLcbOverCounts,
+    _Around,
+    rbf_composition_bounds,
 )
 from bogrape.propose.exact.distances.known import known_of_counts, most_far
 from bogrape.propose.exact.distances.variables import Variables
@@ -139,7 +142,7 @@ def test_any_point_gives_a_line_below_the_values_of_all_graphs_of_a_box(
         assert (line(every[inside]) <= values[inside]).all()
         around = lcb._around(at.cells, box)
         lines = [lcb._by_chords(at, around)]
-        lines += [lcb._by_quadratic(at, box)] if around.width <= WIDEST else []
+        lines += [lcb._by_expansion(at, around, box)] if around.width <= WIDEST else []
         for base, slope in lines:
             offsets = every[inside] @ lcb._cells.rows.T - at.cells
             assert (base + offsets @ slope - 1e-9 <= values[inside]).all()
@@ -168,45 +171,57 @@ def test_lines_hold_where_lcb_is_below_a_value_and_deviations_are_small(
     for x in (ends[0].astype(float), rng.uniform(box.low, box.high)):
         line = lcb.below(lcb.touching(x, box), box, value)
         assert (line(every[asked]) <= values[asked] + 1e-9).all()
-        if lcb._around(lcb._cells.rows @ x, box).width > 50 * WIDEST:
-            continue  # far wider than any box that gets a quadratic
-        quadratic = lcb._quadratic(box)
-        offsets = every[asked] @ lcb._cells.rows.T
-        for part in (0.0, 0.5, 1.0):
-            zeta = quadratic._scale * (lcb._cells.rows @ x - quadratic._middle)
-            asks = _Asked(kappa, value, min(most_std, math.sqrt(gp.posterior.model.alpha)))
-            base, slope = quadratic._line(zeta, asks, part)
-            there = (offsets - quadratic._middle) * quadratic._scale
-            assert (base + there @ slope <= values[asked] + 1e-9).all()
+        at = lcb.touching(x, box)
+        around = lcb._around(at.cells, box)
+        if around.width > 50 * WIDEST:
+            continue  # far wider than any box whose line is made of an expansion
+        base, slope = lcb._by_expansion(at, around, box, value)
+        offsets = every[asked] @ lcb._cells.rows.T - at.cells
+        assert (base + offsets @ slope <= values[asked] + 1e-9).all()
 
 
 @given(st.sampled_from(list(SPACES)), st.integers(0, 10**6))
 @settings(max_examples=100, deadline=None)
 def test_remainders_hold_in_the_corners_of_boxes(name: str, seed: int) -> None:
-    """For any weights of the mean, and where no other slack hides remainders that are too small."""
+    """For any weights, and where no other slack hides remainders that are too small."""
     gp, rng = _instance(name, seed)
     key, _ = _some_piece(name, rng)
-    lcb = _over_counts(gp, key, 1.0)
-    cells, alpha = lcb._cells, gp.posterior.model.alpha
+    cells = _over_counts(gp, key, 1.0)._cells
     middle = cells.targets[rng.integers(len(cells.targets))]
     half = rng.uniform(0.02, 0.5) / np.sqrt(cells.weights) * rng.uniform(0.1, 1, len(middle))
-    weights = rng.normal(size=len(cells.targets))
-    made = RbfQuadratic(gp.posterior, cells, middle - half, middle + half, weights, lcb._inverse)
+    weights = rng.normal(size=(2, len(cells.targets)))
+    made = RbfExpansions(cells, middle - half, middle + half, weights[0])
     zeta = made.reach * rng.choice([-1.0, 1.0], size=(100, len(half)))
     corners = middle + zeta / made._scale
     squares = (zeta**2).sum(axis=1)
     exponents = cells.apart + ((corners[:, None] - cells.targets) ** 2) @ cells.weights
-    k = alpha * np.exp(-0.5 * exponents)
-    mean = k @ weights * np.exp(squares / 2)
-    for at, expected in zip(zeta, mean, strict=True):
-        room = 1e-9 * (1 + abs(expected))
-        far = made._off_far * math.exp(made.square / 2)
-        assert abs(made.mean(at) - expected) <= made._off_mean + far + room
-    taken = ((k @ lcb._inverse.T) ** 2).sum(axis=1) * np.exp(squares)
-    for at, most in zip(zeta, taken, strict=True):
-        for part in (0.5, 1.0):
-            least = made._part_known(part)(at) - part * made._off_known
-            assert least <= most + 1e-9 * (1 + abs(most))
+    for some in weights:
+        expansion = made.of(some)
+        total = np.exp(-0.5 * exponents) @ some * np.exp(squares / 2)
+        for at, expected in zip(zeta, total, strict=True):
+            room = 1e-9 * (1 + abs(expected))
+            far = expansion.off_far * math.exp(made.square / 2)
+            assert abs(expansion.polynomial(at) - expected) <= expansion.off + far + room
+
+
+@given(st.sampled_from(list(SPACES)), st.integers(0, 10**6))
+@settings(max_examples=100, deadline=None)
+def test_lines_of_sums_are_below_them_where_they_are_below_a_limit(name: str, seed: int) -> None:
+    gp, rng = _instance(name, seed)
+    key, _ = _some_piece(name, rng)
+    cells = _over_counts(gp, key, 1.0)._cells
+    middle = cells.targets[rng.integers(len(cells.targets))]
+    half = rng.uniform(0.02, 0.7) / np.sqrt(cells.weights) * rng.uniform(0.1, 1, len(middle))
+    weights = rng.normal(size=len(cells.targets))
+    made = RbfExpansions(cells, middle - half, middle + half, weights)
+    inside = middle + half * rng.uniform(-1, 1, size=(200, len(half)))
+    inside[:100] = middle + half * np.sign(inside[:100] - middle)  # corners
+    sums = np.exp(-0.5 * (cells.apart + ((inside[:, None] - cells.targets) ** 2) @ cells.weights))
+    sums = sums @ weights
+    for most in (math.inf, float(np.median(sums)), float(sums.min()) + 1e-9):
+        base, slope = made.line(weights, inside[0], most)
+        asked = sums <= most
+        assert (base + inside[asked] @ slope <= sums[asked] + 1e-9).all()
 
 
 @given(st.sampled_from(list(SPACES)), st.integers(0, 10**6))
@@ -289,7 +304,7 @@ def test_ranges_of_cells_hold_the_cells_of_all_graphs_of_a_piece(name: str, seed
 
 @given(st.integers(0, 10**6))
 @settings(max_examples=60, deadline=None)
-def test_a_quadratic_line_is_close_to_lcb_in_small_boxes(seed: int) -> None:
+def test_the_line_of_an_expansion_is_close_to_lcb_in_small_boxes(seed: int) -> None:
     """Its distance from LCB shrinks faster than the box, since terms of degree two are exact."""
     gp, rng = _instance("three labels", seed)
     key, graphs = _some_piece("three labels", rng)
@@ -300,11 +315,14 @@ def test_a_quadratic_line_is_close_to_lcb_in_small_boxes(seed: int) -> None:
     off = []
     for width in (1e-2, 1e-3, 1e-4):
         half = np.full(len(cells), width)
-        made = RbfQuadratic(
-            lcb._posterior, lcb._cells, cells - half, cells + half, lcb._weights, lcb._inverse
-        )
-        base, slope = made.line(cells, 1.0)
-        off.append(value - (base + float(slope @ cells)))
+        box = Box(x, x)
+        lcb._expansions[:] = [
+            (box, RbfExpansions(lcb._cells, cells - half, cells + half, lcb._weights))
+        ]
+        at = lcb.touching(x, box)
+        around = _Around(-half, half, lcb._cells.weights)
+        base, _ = lcb._by_expansion(at, around, box)
+        off.append(value - base)
     assert min(off) >= -1e-9
     # a root bends most where the deviation is small: there, only the smaller boxes are small enough
     deviation = float(_values("three labels", gp, graphs[:1], 0.0)[0]) - value

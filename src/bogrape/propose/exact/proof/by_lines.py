@@ -37,8 +37,8 @@ class Unsettled:
 def lines_leave(state: PieceSolve, lcb: LcbOverCounts, *, lines_only: bool) -> Unsettled | None:
     """Halve boxes until lines settle them; ``None`` if they settle the whole piece.
 
-    ``state.of_interest`` gets the inequalities of the remainder. Graphs that can be listed are
-    listed after the first halvings.
+    ``state.of_interest`` gets the inequalities of the remainder. Halving takes turns with lists of
+    graphs, which have more edges every time.
     """
     relaxed, kept = state.question.relaxed, state.question.boxes
     kept = kept if state.chord is None else None  # boxes depend on LCB
@@ -58,21 +58,23 @@ def lines_leave(state: PieceSolve, lcb: LcbOverCounts, *, lines_only: bool) -> U
     def limit() -> float:
         return with_room(state.lcb_limit(state.best_value))
 
-    lists = not relaxed and not n_edges
-    soon = lists and soon_listed(state.piece, lcb.variables, until)
-    first = _HALVED_SOON if soon else _HALVED_FIRST
-    lines, left = halved(first if lists or not lines_only else _MOST_HALVED)
+    lists = not relaxed
+    soon = lists and not n_edges and soon_listed(state.piece, lcb.variables, until)
+    lines, left = halved(_HALVED_SOON if soon else _HALVED_FIRST)
     bound = left.bound
-    if lists and left.box is not None:
-        found = settle_listed(state, lcb, left, limit())
+    while lists and left.box is not None:
+        found = settle_listed(state, lcb, left, limit(), n_edges)
+        if found is None:
+            break
+        n_edges, boxes = found
+        if not boxes:
+            return None
+        lines, left = halved(_HALVED_FIRST)
+        bound = max(bound, left.bound)
+    if lines_only and left.box is not None:
         boxes = left.boxes
-        if found is not None:
-            n_edges, boxes = found
-            if not boxes:
-                return None
-        if n_edges or lines_only:
-            lines, left = halved(_MOST_HALVED if lines_only else _HALVED_FIRST)
-            bound = max(bound, left.bound)
+        lines, left = halved(_MOST_HALVED)
+        bound = max(bound, left.bound)
     if left.box is None:
         return None
     state.of_interest += lcb.variables.of_interest(left.box.low, left.box.high)
