@@ -1,9 +1,8 @@
 """Sentences with numbers for the documents, computed from the stored results.
 
 Each function makes one list item from the records of an experiment, or None if it has no records.
-``<!-- bench findings -->``, ``<!-- bench losses -->`` and ``<!-- bench elsewhere -->`` in a document
-hold all of them, and a test compares the documents with the data, so that no number outlives its
-data.
+The sections ``findings``, ``losses`` and ``elsewhere`` of a document hold all of them, and a test
+compares the documents with the data, so that no number outlives its data.
 """
 
 from __future__ import annotations

@@ -125,8 +125,8 @@ def latency_findings(records: Sequence[Record]) -> str:
         }
         rest = "".join(f", {median:g} on `{name}`" for name, median in missed.items())
         items.append(
-            f"{record['kernel']} of {counts(record['groups'])}, {record['acquisition']}: median rank 1 on "
-            f"{len(DATA_SETS) - len(missed)} of {len(DATA_SETS)} data sets{rest} "
+            f"{record['kernel']} of {counts(record['groups'])}, {record['acquisition']}: median "
+            f"rank 1 on {len(DATA_SETS) - len(missed)} of {len(DATA_SETS)} data sets{rest} "
             f"({record['seeds']} seeds)."
         )
     return _listed(items)

@@ -16,6 +16,7 @@ from . import (
     nas_tables,
     noise,
     order_degree,
+    proof_findings,
     scale,
     shortened,
     speed,
@@ -41,16 +42,13 @@ PLAIN_TABLES: Mapping[str, Callable[[Path], str]] = {
     "failures": partial(_filled, "failures.jsonl", failures.table),
     "findings": findings.findings,
     "losses": findings.losses,
+    "molecule-findings": proof_findings.molecule_findings,
     "nas-ceiling": partial(_filled, nas_ceiling.FILE, nas_ceiling.table_of),
     "nas-latency-findings": partial(_filled, nas_tables.SWEEP, nas_findings.latency_findings),
     "nas-left-out": partial(_filled, nas_tables.LEFT_OUT, nas_tables.left_out_table),
-    "nas-left-out-findings": partial(
-        _filled, nas_tables.LEFT_OUT, nas_findings.left_out_findings
-    ),
+    "nas-left-out-findings": partial(_filled, nas_tables.LEFT_OUT, nas_findings.left_out_findings),
     "nas-observed": partial(_filled, nas_tables.OBSERVED, nas_tables.observed_table),
-    "nas-observed-findings": partial(
-        _filled, nas_tables.OBSERVED, nas_findings.observed_findings
-    ),
+    "nas-observed-findings": partial(_filled, nas_tables.OBSERVED, nas_findings.observed_findings),
     "nas-sweep": partial(_filled, nas_tables.SWEEP, nas_tables.sweep_table),
     "nas-sweep-findings": partial(_filled, nas_tables.SWEEP, nas_findings.sweep_findings),
     "noise": partial(_filled, "noise.jsonl", noise.table),
@@ -61,5 +59,8 @@ PLAIN_TABLES: Mapping[str, Callable[[Path], str]] = {
     "scale-subsets": partial(_filled, scale.FILE, scale.subset_table),
     "shortened": shortened.table,
     "speed": partial(_filled, "speed.jsonl", speed.table),
+    "trajectory-findings": partial(
+        _filled, "trajectory-proofs.jsonl", proof_findings.trajectory_findings
+    ),
     "winners": winners.table,
 }

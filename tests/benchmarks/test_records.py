@@ -87,7 +87,7 @@ def test_no_commit_is_claimed_for_a_package_from_elsewhere(
 
 
 def test_without_git_the_environment_names_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "_git", lambda *arguments: None)
+    monkeypatch.setattr(records, "_git", lambda *_: None)
     monkeypatch.delenv("BENCHMARKS_COMMIT", raising=False)
     assert commit.__wrapped__() is None
     monkeypatch.setattr(bogrape, "__file__", str(records.ROOT / "src" / "bogrape" / "__init__.py"))
