@@ -1,7 +1,7 @@
 """Sentences with numbers for the documents, computed from the stored results.
 
 Each function makes one list item from the records of an experiment, or None if it has no records.
-``<!-- bench findings -->`` and ``<!-- bench losses -->`` in a document hold all of them, and a test
+The sections ``findings``, ``losses`` and ``elsewhere`` of a document hold all of them, and a test
 compares the documents with the data, so that no number outlives its data.
 """
 
@@ -28,14 +28,24 @@ from .statistics import (
 
 Grid = dict[tuple[str, str], Runs]
 _PATHS = ("ssp", "sp", "essp", "esp")
+_DEFAULT = "rbf"
 _TOP = 3  # ranks that count as found
 
 
 def findings(out: Path) -> str:
     """Items of the section "What it shows"."""
     return _items(
-        out, (_shares_of_molecules, _cost_of_a_run, _proved, _gaps, _more_samples, _kappa)
+        out,
+        (
+            *(_shares_of_molecules, _feature_term, _cost_of_a_run, _proved, _gaps),
+            *(_more_samples, _kappa),
+        ),
     )
+
+
+def elsewhere(out: Path) -> str:
+    """Items about the problems that come from elsewhere: physics, PMO and the grid."""
+    return _items(out, (_physics, _pmo, _grid))
 
 
 def losses(out: Path) -> str:
@@ -84,6 +94,26 @@ def _shares_of_molecules(out: Path) -> str | None:
         texts.append(f"{problem}: {each}; the best baseline, `{baseline}`, {others[baseline]:.0f}")
     counted = _seeds([runs[key] for key in percent])
     return f"Share of the way on molecules in percent ({counted} replications). {'. '.join(texts)}."
+
+
+def _feature_term(out: Path) -> str | None:
+    errors: dict[tuple[str, str], list[float]] = {}
+    for record in read(out / "kernels.jsonl"):
+        errors.setdefault((record["method"], record["problem"]), []).append(record["rmse"])
+    texts = []
+    for kernel in dict.fromkeys(method.rstrip("-*") for method, _ in errors):
+        # a star adds the features to a kernel of the literature, a minus takes them from ours
+        ratios = [
+            float(np.mean(errors[both, problem]) / np.mean(errors[alone, problem]))
+            for alone, both in ((kernel, f"{kernel}*"), (f"{kernel}-", kernel))
+            for problem in dict.fromkeys(problem for _, problem in errors)
+            if (alone, problem) in errors and (both, problem) in errors
+        ]
+        if ratios:
+            texts.append(f"{kernel} {min(ratios):.2f} to {max(ratios):.2f}")
+    if not texts:
+        return None
+    return f"RMSE with the feature term as a share of that without, by size: {_listed(texts)}."
 
 
 def _cost_of_a_run(out: Path) -> str | None:
@@ -205,6 +235,71 @@ def _extreme(out: Path) -> str | None:
         return None
     each = [f"{method} {100 * np.mean(found):.0f} %" for method, found in share.items()]
     return f"Trees and complete graphs among the proposals at N = 10: {_listed(each)}."
+
+
+def _physics(out: Path) -> str | None:
+    runs = common(_runs(out, "xtb"))
+    problems = list(dict.fromkeys(problem for problem, _ in runs))
+    if not problems:
+        return None
+    best = [
+        problem
+        for problem in problems
+        if min((run.final.mean(), name) for (p, name), run in runs.items() if p == problem)[1]
+        == _DEFAULT
+    ]
+    named = f" ({_listed(best)})" if best else ""
+    return (
+        f"Molecules by physics: `rbf` has the best mean of all methods on {len(best)} of "
+        f"{len(problems)} problems{named}. Its wins, ties and losses over all problems and seeds: "
+        f"{_listed(_records_against_baselines(runs))}."
+    )
+
+
+def _records_against_baselines(runs: Grid) -> list[str]:
+    """For each baseline, wins, ties and losses of the default over all problems and seeds."""
+    texts = []
+    for baseline in dict.fromkeys(name for _, name in runs if not is_bogrape(name)):
+        counts = np.zeros(3, dtype=int)
+        for (problem, name), other in runs.items():
+            ours = runs.get((problem, _DEFAULT))
+            if name == baseline and ours is not None:
+                found = compare(ours.final, other.final)
+                counts += (found.wins, found.ties, found.losses)
+        texts.append(f"`{baseline}` {'–'.join(map(str, counts))}")
+    return texts
+
+
+def _pmo(out: Path) -> str | None:
+    runs = common(_runs(out, "pmo"))
+    problems = list(dict.fromkeys(problem for problem, _ in runs))
+    if not problems:
+        return None
+    area = {
+        key: float(np.mean([record["top_10_auc"] for record in run.records]))
+        for key, run in runs.items()
+    }
+    texts = []
+    for baseline in dict.fromkeys(name for _, name in runs if not is_bogrape(name)):
+        both = [p for p in problems if (p, baseline) in area and (p, _DEFAULT) in area]
+        ahead = sum(area[p, _DEFAULT] > area[p, baseline] for p in both)
+        texts.append(f"`{baseline}` on {ahead} of {len(both)}")
+    return (
+        "PMO, mean area under the curve of the ten best scores (seeds per task: "
+        f"{_seeds(list(runs.values()))}): `rbf` is ahead of {_listed(texts)} tasks."
+    )
+
+
+def _grid(out: Path) -> str | None:
+    from .experiments.grid import first_reached
+
+    texts = []
+    for (_, name), run in _runs(out, "grid").items():
+        reached = sum(first_reached(list(values)) is not None for values in run.values)
+        texts.append(f"`{name}` {reached} of {len(run.seeds)}")
+    if not texts:
+        return None
+    return f"Runs that reached the published optimum of the distribution grid: {_listed(texts)}."
 
 
 def _architectures(out: Path) -> str | None:

@@ -43,7 +43,7 @@ def sweep_table(records: Sequence[Record]) -> str:
         mean = float(np.exp(np.log(ranks).mean()))
         row = [
             f"{record['kernel']} (`DagGP`)" if own else record["kernel"],
-            _counts(record["groups"]),
+            counts(record["groups"]),
             f"{record['values']}, {record['acquisition']}{_priors(record)}",
             str(record["seeds"]),
             f"{mean:.1f}",
@@ -58,7 +58,8 @@ def sweep_table(records: Sequence[Record]) -> str:
     return markdown(header, [row for _, row in sorted(rows, key=lambda item: item[0])])
 
 
-def _counts(groups: Sequence[str]) -> str:
+def counts(groups: Sequence[str]) -> str:
+    """Names of groups of counts; those of the kernel `rbf` together are path counts."""
     words = [name.replace("_", " ") for name in groups if name not in _PATH_COUNTS]
     if set(_PATH_COUNTS) <= set(groups):
         return ", ".join(["path counts", *words])

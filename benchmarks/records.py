@@ -140,14 +140,17 @@ def versions() -> dict[str, str]:
 def commit() -> str | None:
     """The commit of this code, with a plus if it has been changed since; ``None`` if unknown.
 
-    It is unknown outside of git, and if ``bogrape`` was not imported from this checkout.
+    Outside of git it is what the environment variable ``BENCHMARKS_COMMIT`` says: for copies of a
+    checkout on machines without its history. It is unknown if ``bogrape`` was not imported from
+    this checkout.
     """
     package = Path(bogrape.__file__).resolve()
     if not package.is_relative_to(ROOT):
         return None
     head = _git("rev-parse", "--short=10", "HEAD")
     if head is None or _git("ls-files", "--error-unmatch", __file__, str(package)) is None:
-        return None  # no repository, or one that only contains this copy
+        # no repository, or one that only contains this copy
+        return os.environ.get("BENCHMARKS_COMMIT") or None
     return head + ("+" if _git("status", "--porcelain", "--", "src", "benchmarks") else "")
 
 

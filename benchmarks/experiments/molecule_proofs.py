@@ -19,7 +19,6 @@ import numpy as np
 from bogrape.encoding import structures
 from bogrape.gp import GraphGP
 from bogrape.kernels import KernelName
-from bogrape.molecules import molecule_space
 from bogrape.propose import propose
 from bogrape.propose.exact.skeletons.node_sums import NodeSums
 from bogrape.propose.exact.skeletons.store import skeletons_of
@@ -55,6 +54,8 @@ def instance(problem: str, seed: int) -> Instance:
     """Instance of a trajectory, or random molecules with random values."""
     if "+" in problem:
         return of_trajectory(problem, seed)
+    from bogrape.molecules import molecule_space  # late: the other experiments do without RDKit
+
     data, _, size = problem.partition("-")
     space = molecule_space(data, int(size))
     graphs = space.sample(N_OBSERVATIONS, seed=seed, distinct=True)

@@ -5,6 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.experiments.nas import DATA_SETS
+from benchmarks.nas_findings import (
+    latency_findings,
+    left_out_findings,
+    observed_findings,
+    sweep_findings,
+)
 from benchmarks.nas_tables import left_out_table, observed_table, sweep_table
 
 
@@ -64,3 +70,56 @@ def test_the_mean_is_over_data_sets_that_have_all_numbers_of_observations() -> N
     assert cells(lines[2]) == ["cora", "5", "3"]
     assert ["cs", "50", "-"] in [cells(line) for line in lines]
     assert cells(lines[-1]) == ["geometric mean of complete rows", "4.0", "3.0"]
+
+
+def test_the_effect_of_the_cap_is_that_on_variants_equal_in_everything_else() -> None:
+    found = sweep_findings(
+        [
+            swept(2),
+            swept(4, values="as they are"),
+            swept(9, values="as they are", kernel="linear"),
+            swept(1, quantity="latency"),
+        ]
+    )
+    # mean ranks are 2, 4 and 9 times the cube root of 4
+    assert "3 variants, with 30 to 30 seeds each" in found
+    assert "go from 3.2 to 14.3, and 1 variants are within 20 %" in found
+    assert "on more than 9 of the 9 data sets" in found
+    assert "smaller by 50 to 50 %, in 1 pairs" in found
+
+
+def test_models_that_know_everything_else_are_counted_by_data_set() -> None:
+    best = {"model": "all counts, additive", "quantity": "perf"}
+    found = left_out_findings(
+        [
+            {"data_set": "cora", **best, "positions_of_best": [7, 1, 2], "best_of_chosen": 3},
+            {"data_set": "cs", **best, "positions_of_best": [1234, 1, 2], "best_of_chosen": 4},
+        ]
+    )
+    assert "contain one of the best 3 on 1 of 2 data sets" in found
+    assert "between positions 7 and 1,234" in found
+    assert "validation" not in found
+
+
+def test_enough_observations_are_those_that_reach_six_data_sets() -> None:
+    def records(n: int, reached: int) -> list[dict[str, Any]]:
+        return [
+            {"data_set": name, "observed": n, "draw": 0, "best_of_chosen": 3 if i < reached else 4}
+            for i, name in enumerate(DATA_SETS)
+        ]
+
+    few = records(100, 5)
+    assert observed_findings(few).endswith(
+        "5 of 9 after 100; so 6 data sets take more than 100 observations."
+    )
+    assert observed_findings([*few, *records(1000, 6)]).endswith(
+        "5 of 9 after 100, 6 of 9 after 1,000; so 6 data sets take at most 1,000 observations."
+    )
+
+
+def test_latency_is_told_by_kernel_with_the_data_sets_that_are_missed() -> None:
+    record = swept(1, quantity="latency", seeds=3)
+    record["ranks"]["physics"] = [1, 2, 9]
+    assert latency_findings([record, swept(1)]) == (
+        "- gaussian of labels, EI: median rank 1 on 8 of 9 data sets, 2 on `physics` (3 seeds)."
+    )

@@ -32,21 +32,24 @@ def bench(*arguments: str | Path) -> Result:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_page_has_a_section_for_every_experiment_that_it_shows(page: str) -> None:
-    shown = {name for name in experiment_names() if get_experiment(name).page == page}
+def test_the_page_has_a_section_for_every_experiment_with_results(page: str) -> None:
+    shown = {
+        name
+        for name in experiment_names()
+        if get_experiment(name).page == page and (RESULTS / f"{name}.jsonl").exists()
+    }
     assert set(sections(page)) - set(PLAIN_TABLES) == shown
 
 
 @pytest.mark.parametrize("name", sorted(PLAIN_TABLES))
 def test_plain_tables_on_the_page_are_those_of_the_recorded_results(name: str) -> None:
-    assert SECTIONS[name] == f"{PLAIN_TABLES[name](RESULTS)}\n"
+    table = PLAIN_TABLES[name](RESULTS)
+    # a section without results would be empty, so the page does not have it
+    assert SECTIONS.get(name) == (None if table == NO_RESULTS else f"{table}\n")
 
 
 @pytest.mark.parametrize("name", sorted(set(SECTIONS) - set(PLAIN_TABLES)))
 def test_tables_on_the_page_are_those_of_the_recorded_results(name: str) -> None:
-    if not (RESULTS / f"{name}.jsonl").exists():
-        assert SECTIONS[name] == f"{NO_RESULTS}\n"
-        return
     shown = bench("show", name, "--out", RESULTS)
     assert shown.exit_code == 0, shown.output
     assert SECTIONS[name].endswith(shown.output)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import bogrape
+from benchmarks import records
 from benchmarks.records import appending, commit, conflicts, provenance, read, rounded
 from bogrape.errors import InvalidInputError
 
@@ -83,6 +84,15 @@ def test_no_commit_is_claimed_for_a_package_from_elsewhere(
 ) -> None:
     monkeypatch.setattr(bogrape, "__file__", str(tmp_path / "bogrape" / "__init__.py"))
     assert commit.__wrapped__() is None
+
+
+def test_without_git_the_environment_names_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "_git", lambda *_: None)
+    monkeypatch.delenv("BENCHMARKS_COMMIT", raising=False)
+    assert commit.__wrapped__() is None
+    monkeypatch.setattr(bogrape, "__file__", str(records.ROOT / "src" / "bogrape" / "__init__.py"))
+    monkeypatch.setenv("BENCHMARKS_COMMIT", "0123456789")
+    assert commit.__wrapped__() == "0123456789"
 
 
 def test_only_settings_that_differ_are_conflicts() -> None:
