@@ -137,7 +137,11 @@ print(json.dumps(out))
 
 @pytest.mark.parametrize(
     ("how", "kernels"),
-    [("script", ["ssp", "sp", "essp", "esp"]), ("-c", ["ssp"])],  # -c is like a notebook: no file
+    [
+        ("script", ["ssp", "essp"]),
+        ("-c", ["ssp"]),  # like a notebook: no file
+        pytest.param("-c", ["sp", "esp"], marks=pytest.mark.deep),
+    ],
 )
 def test_the_default_method_is_exact_under_rules_of_a_script(
     tmp_path: Path, how: str, kernels: list[str]
