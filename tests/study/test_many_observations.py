@@ -35,6 +35,7 @@ MOST = 24
 SETTINGS: Any = {
     **{"preset": "paper", "kernel": "essp", "method": "search"},
     "most_observations": MOST,
+    "n_evaluations": 10_000,
 }
 
 

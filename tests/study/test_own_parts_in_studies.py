@@ -229,7 +229,8 @@ if __name__ == "__main__":
     url, part = sys.argv[1:3]
     own = {"kernel": Gauss(), "surrogate": Nearest(), "acquisition": hopeful}[part]
     space = GraphSpace(4, labels=2)
-    study = Study(space, url, n_initial=3, seed=1, preset="paper", **{part: own})
+    limits = {"n_evaluations": 5_000}
+    study = Study(space, url, n_initial=3, seed=1, preset="paper", **limits, **{part: own})
     while len(study.trials) < 6:
         trial = study.ask(progress=False)
         if trial.origin == "proposal":  # by brute force: no untried graph is better
