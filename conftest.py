@@ -1,6 +1,9 @@
 """What pytest runs besides ``tests``: code in documents, doctests of ``src`` and ``benchmarks``."""
 
+import os
+import shutil
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,6 +42,12 @@ if find_spec("jupytext") is None:  # the extra of the site
 if find_spec("torch") is None:
     collect_ignore_glob += ["src/bogrape/integrations/count_tensors.py"]
 
+
+# Temporary files go to memory where there is room: databases wait for the disk at every commit.
+_MEMORY = Path("/dev/shm")
+_ROOM = 4e9  # bytes
+if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 _USUAL, _SHORT = 300_000, 60_000
 
