@@ -49,6 +49,9 @@ _ROOM = 4e9  # bytes
 if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
+# parts of the ids of tests that share a server or a cluster, which takes seconds to start
+_SHARED = ("postgresql", "test_dask_pool.py::")
+
 _USUAL, _SHORT = 300_000, 60_000
 
 
@@ -68,11 +71,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Tests go to whichever worker is free; the blocks of a document, which share names, to one."""
+    """Tests go to whichever worker is free; those that share something, to the same one.
+
+    The blocks of a document share names; others share a server or a cluster.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
-    class ByDocument(LoadScopeScheduling):
+    class ByWhatIsShared(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return nodeid.split("::")[0] if ".md::" in nodeid else nodeid
+            if ".md::" in nodeid:
+                return nodeid.split("::")[0]
+            return next((shared for shared in _SHARED if shared in nodeid), nodeid)
 
-    return ByDocument(config, log)
+    return ByWhatIsShared(config, log)
