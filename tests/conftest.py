@@ -1,7 +1,9 @@
 """Settings shared by all tests."""
 
 import signal
+from collections import defaultdict
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -24,16 +26,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark all but one in k instances of a test marked ``thinned(k)`` as deep.
 
     The remaining ones are spread as in a Latin square: they have each value of each parameter that
-    has at most k values.
+    has at most k values. Instances that are deep already do not count.
     """
+    places: dict[Any, dict[Any, int]] = defaultdict(dict)  # of values, by test and parameter
     for item in items:
         mark = item.get_closest_marker("thinned")
-        if (
-            mark
-            and isinstance(item, pytest.Function)
-            and sum(item.callspec.indices.values()) % mark.args[0]
-        ):
-            item.add_marker(pytest.mark.deep)
+        if mark and isinstance(item, pytest.Function) and not item.get_closest_marker("deep"):
+            total = 0
+            for place, parameters in enumerate(item.iter_markers("parametrize")):
+                names = parameters.args[0]
+                names = names.replace(",", " ").split() if isinstance(names, str) else names
+                value = tuple(id(item.callspec.params[name]) for name in names)
+                known = places[item.parent, item.originalname, place]
+                total += known.setdefault(value, len(known))
+            if total % mark.args[0]:
+                item.add_marker(pytest.mark.deep)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -124,7 +124,7 @@ def test_one_outlier_does_not_spoil_predictions_of_other_graphs(slip: float) -> 
 def test_a_study_continues_after_an_extreme_value_and_names_it(
     value: float, caplog: pytest.LogCaptureFixture
 ) -> None:
-    study = Study(GraphSpace(5), n_initial=5, time_limit=10)
+    study = Study(GraphSpace(5), n_initial=5, time_limit=30, n_evaluations=5_000)
     told: list[Any] = []
     with caplog.at_level(logging.WARNING, "bogrape"):
         for i in range(8):

@@ -50,6 +50,44 @@ def test_ctrl_c_while_the_command_is_loading_shows_no_traceback(
     assert process.returncode == 0 or "interrupted" in errors
 
 
+_LATE = """
+import atexit, os, signal, sys, threading
+import click
+from _bogrape_command import main
+
+interrupt = lambda *_: os.kill(os.getpid(), signal.SIGINT)
+
+class Last:  # deleted with this module, when Python has removed its handlers of signals
+    def __del__(self, pid=os.getpid(), kill=os.kill, number=signal.SIGINT):
+        kill(pid, number)
+
+class Watch:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "bogrape" and moment == "when the command is done":
+            atexit.register(interrupt)
+
+moment = sys.argv.pop()
+sys.meta_path.insert(0, Watch)
+if moment == "while arguments are read":
+    click.Group.resolve_command = interrupt
+elif moment == "at the very end":
+    last = Last()
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("moment", "code"),
+    [("while arguments are read", 130), ("when the command is done", 130), ("at the very end", 0)],
+)
+def test_ctrl_c_before_and_after_the_work_shows_no_traceback(moment: str, code: int) -> None:
+    command = [sys.executable, "-c", _LATE, "init", "--help", moment]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert done.stderr == ("interrupted\n" if code else "")
+
+
 def test_this_command_is_the_one_that_is_installed() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert project["project"]["scripts"] == {"bogrape": "_bogrape_command:main"}

@@ -257,7 +257,7 @@ def test_moves_leave_fixed_labels_alone() -> None:
 def test_a_stored_study_repeats_no_graph_but_may_try_isomorphic_ones(tmp_path: Path) -> None:
     space = GraphSpace(nodes=["a", "b", "c"], edge_labels=2)
     url, n_graphs = f"sqlite:///{tmp_path}/named.db", space.count()
-    Study(space, url, "named", n_initial=4, time_limit=2, method="search")
+    Study(space, url, "named", n_initial=4, time_limit=0.5, method="search")
     for _ in range(2):
         study = Study.load(url, "named")
         for _ in range(n_graphs // 2):

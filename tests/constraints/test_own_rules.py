@@ -143,6 +143,7 @@ _CASES = {
 }
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("acquisition", [LCB(1.0), EI()], ids=["lcb", "ei"])
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("case", _CASES)
@@ -205,7 +206,7 @@ def test_the_mip_solves_spaces_with_rules_of_users_that_have_rows() -> None:
 @pytest.mark.parametrize("method", ["exact", "search", "sample", "evolve"])
 def test_every_other_method_proposes_graphs_that_obey_the_rule(method: Any) -> None:
     space = GraphSpace(7, rules=[EvenWithoutTriangle()])
-    proposal = propose(space, fitted(space, "ssp"), method=method, time_limit=10)
+    proposal = propose(space, fitted(space, "ssp"), method=method, time_limit=3)
     assert EvenWithoutTriangle().holds(proposal.graph)
 
 

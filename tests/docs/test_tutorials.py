@@ -14,7 +14,7 @@ from places import ROOT
 
 TUTORIALS = ROOT / "docs" / "tutorials"
 SHORT = {
-    "chemist": "BATCH, SECONDS = 3, 2",
+    "chemist": "BATCH, SECONDS = 3, 1",
     "network": "PROPOSALS, SECONDS = 2, 0.2",
     "nas": "TRAININGS, SECONDS, PARALLEL = 24, 0.1, 2",
     "kernel": "TRAIN, TEST, SECONDS = 15, 10, 0.5",

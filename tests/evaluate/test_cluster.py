@@ -185,6 +185,8 @@ def test_submitit_evaluates_in_jobs_and_a_job_that_dies_is_a_failure(
 ) -> None:
     submitit = pytest.importorskip("submitit")
     monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
+    # for files of a job that has died, in case the file system is slow
+    monkeypatch.setattr(submitit.Job, "_results_timeout_s", 1)
     notes = tmp_path / "notes"
     notes.mkdir()
     executor = submitit.LocalExecutor(folder=tmp_path / "jobs")

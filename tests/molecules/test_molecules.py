@@ -425,7 +425,7 @@ def test_searches_propose_molecules(method: str) -> None:
     space = molecule_space("qm7", 8)
     graphs = space.sample(8, seed=0)
     gp = GraphGP(kernel="ssp").fit(graphs, [objectives.qed(g) for g in graphs])
-    proposal = propose(space, gp, method=method, time_limit=4)
+    proposal = propose(space, gp, method=method, time_limit=2)
     assert space.contains(proposal.graph)
     assert from_smiles(to_smiles(proposal.graph)).n_nodes == 8
 

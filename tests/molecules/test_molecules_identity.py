@@ -161,13 +161,13 @@ def test_no_method_proposes_a_molecule_twice(method: str) -> None:
     gp = GraphGP("ssp").fit(graphs, [objectives.log_p(g, BENZENES) for g in graphs])
     twins = [rewritten(g, ring) for g in graphs for ring in alternating_cycles(g)]
     known = [to_smiles(graph, BENZENES) for graph in twins]
-    proposals = propose(BENZENES, gp, method=method, exclude=twins, n=6, time_limit=6)
+    proposals = propose(BENZENES, gp, method=method, exclude=twins, n=6, time_limit=2)
     names = [to_smiles(proposal.graph, BENZENES) for proposal in proposals]
     assert len({*names, *known}) == len(names) + len(set(known))
 
 
 def test_three_batches_of_eight_repeat_no_molecule() -> None:
-    study = Study(BENZENES, method="search", n_initial=8, time_limit=0.4, seed=0)
+    study = Study(BENZENES, method="search", n_initial=8, time_limit=0.15, seed=0)
     names: list[str] = []
     for _ in range(3):
         trials = [study.ask() for _ in range(8)]

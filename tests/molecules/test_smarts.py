@@ -252,7 +252,7 @@ def test_every_alert_of_brenk_can_be_forbidden_and_no_proposal_has_one(aromatic:
     space = molecule_space(("C", "N", "O"), 5, aromatic=aromatic, rules=rules)
     known = space.sample(5, seed=0, distinct=True)
     gp = GraphGP("ssp", n_labels=3).fit(known, [2.0, 1.0, 3.0, 5.0, 4.0])
-    found = propose(space, gp, method="search", time_limit=5, n=2, seed=0)
+    found = propose(space, gp, method="search", time_limit=2, n=2, seed=0)
     for graph in (*known, *(proposal.graph for proposal in found)):
         assert not brenk().HasMatch(Chem.MolFromSmiles(to_smiles(graph))), to_smiles(graph)
 

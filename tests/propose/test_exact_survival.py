@@ -24,7 +24,7 @@ from bogrape.propose.jobs import pool as worker
 from exact_cases import solve_piece
 from exhaustive import everything, fitted, random_graph, tolerance, true_values
 from places import TESTS
-from starting import start_workers_with
+from starting import start_workers_with, until, workers_of
 
 linux = pytest.mark.skipif(not Path("/proc").exists(), reason="reads /proc")
 
@@ -37,36 +37,12 @@ def _hard(n: int = 20, kernel: str = "ssp") -> tuple[GraphSpace, GraphGP]:
     return space, GraphGP(kernel, n_labels=3, restarts=1).fit(graphs, rng.normal(size=25))
 
 
-def _workers_of(pid: int) -> list[int]:
-    """Processes that run the worker module and were started by this process id."""
-    out = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                command = (entry / "cmdline").read_bytes()
-                parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
-            except (OSError, IndexError):
-                continue
-            if b"bogrape.propose.jobs.worker" in command and parent == pid:
-                out.append(int(entry.name))
-    return out
-
-
 def _alive(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     except OSError:
         return False
     return state != "Z"
-
-
-def _until(condition: object, seconds: float) -> bool:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():  # type: ignore[operator]
-            return True
-        time.sleep(0.02)
-    return False
 
 
 @dataclass
@@ -188,13 +164,13 @@ def _running() -> subprocess.Popen[bytes]:
 def test_ctrl_c_ends_a_proof_at_once_and_leaves_no_worker() -> None:
     process = _running()
     try:
-        assert _until(lambda: _workers_of(process.pid), 40), "no worker was started"
-        workers = _workers_of(process.pid)
+        assert until(lambda: workers_of(process.pid), 40), "no worker was started"
+        workers = workers_of(process.pid)
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=15)  # of the time limit of 60 s
         assert b"KeyboardInterrupt" in errors
-        assert _until(lambda: not any(map(_alive, workers)), 10)
+        assert until(lambda: not any(map(_alive, workers)), 10)
     finally:
         process.kill()
         process.wait()
@@ -217,14 +193,14 @@ def test_ctrl_c_during_the_search_ends_it_too() -> None:
 def test_workers_die_with_their_parent() -> None:
     process = _running()
     try:
-        assert _until(lambda: _workers_of(process.pid), 40), "no worker was started"
+        assert until(lambda: workers_of(process.pid), 40), "no worker was started"
         time.sleep(0.3)
-        workers = _workers_of(process.pid)
+        workers = workers_of(process.pid)
     finally:
         process.kill()
         process.wait()
     assert workers
-    assert _until(lambda: not any(map(_alive, workers)), 3)
+    assert until(lambda: not any(map(_alive, workers)), 3)
 
 
 @linux
@@ -233,9 +209,9 @@ def test_stopped_workers_die_with_their_parent() -> None:
     process = _running()
     workers: list[int] = []
     try:
-        assert _until(lambda: _workers_of(process.pid), 40), "no worker was started"
+        assert until(lambda: workers_of(process.pid), 40), "no worker was started"
         time.sleep(0.5)
-        workers = _workers_of(process.pid)
+        workers = workers_of(process.pid)
         for pid in workers:
             os.kill(pid, signal.SIGSTOP)
     finally:
@@ -243,7 +219,7 @@ def test_stopped_workers_die_with_their_parent() -> None:
         process.wait()
     assert workers
     try:
-        assert _until(lambda: not any(map(_alive, workers)), 5)
+        assert until(lambda: not any(map(_alive, workers)), 5)
     finally:
         for pid in filter(_alive, workers):
             os.kill(pid, signal.SIGKILL)
@@ -258,14 +234,14 @@ def test_bounds_are_valid_when_workers_are_killed_during_a_solve() -> None:
 
     def killer() -> None:
         while not stop.wait(0.25):
-            for pid in _workers_of(os.getpid())[:1]:
+            for pid in workers_of(os.getpid())[:1]:
                 killed.append(pid)
                 os.kill(pid, signal.SIGKILL)
 
     thread = threading.Thread(target=killer)
     thread.start()
     try:
-        proposal = propose(space, gp, LCB(1.0), method="exact", time_limit=6.0)
+        proposal = propose(space, gp, LCB(1.0), method="exact", time_limit=3.0)
     finally:
         stop.set()
         thread.join()
@@ -280,7 +256,7 @@ def test_after_workers_were_killed_the_next_proof_starts_new_ones() -> None:
     space = GraphSpace(5)
     gp = fitted(space, "essp", seed=43)
     propose(space, gp, method="exact")
-    for pid in _workers_of(os.getpid()):
+    for pid in workers_of(os.getpid()):
         os.kill(pid, signal.SIGKILL)
     values = true_values(gp, LCB(1.0), list(everything(space)))
     proposal = propose(space, gp, method="exact")

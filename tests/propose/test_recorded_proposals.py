@@ -23,6 +23,7 @@ from bogrape import Graph
 from proposal_instances import INSTANCES, SPACES, Instance
 from record_proposals import RECORD, arithmetic, differences, the_clock_had_a_say
 
+pytestmark = pytest.mark.usual_search
 SAVED: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
 NEAR = {"fitted": 1e-5}  # the likelihood is flat at its maximum
 USUALLY = 1e-8

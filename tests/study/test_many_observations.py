@@ -35,6 +35,7 @@ MOST = 24
 SETTINGS: Any = {
     **{"preset": "paper", "kernel": "essp", "method": "search"},
     "most_observations": MOST,
+    "n_evaluations": 10_000,
 }
 
 
@@ -225,7 +226,7 @@ def test_the_value_to_beat_is_the_best_of_all_observations_in_the_space(
     assert len(outside) > MOST  # the best values; a choice by value alone would keep only these
     study.add_all(inside + outside)
     study.ask()
-    fitted = study._asking.planner._fit(list(study.trials[:-1])).posterior.model
+    fitted = study._asking.planner.models.single(list(study.trials[:-1])).posterior.model
     assert len(fitted.y) == MOST
     assert fitted.best == pytest.approx(min(sign * v for _, v in inside))
 

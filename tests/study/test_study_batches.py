@@ -19,6 +19,7 @@ from bogrape.errors import InvalidInputError
 from bogrape.gp import GraphGP
 from bogrape.propose import Stage
 from bogrape.study import TrialList, planner
+from starting import until, workers_of
 
 HARD = GraphSpace(18, labels=5)  # a proof for SP takes seconds
 
@@ -36,8 +37,8 @@ def test_one_time_limit_holds_for_the_whole_batch(monkeypatch: pytest.MonkeyPatc
 
     def slow(*args: Any, time_limit: float, **options: Any) -> Any:
         shares.append(time_limit)
-        time.sleep(min(time_limit, 0.3))
-        return propose(*args, **{**options, "method": "search"}, time_limit=0.2)
+        time.sleep(min(time_limit, 0.1))
+        return propose(*args, **{**options, "method": "search"}, time_limit=0.1)
 
     monkeypatch.setattr(planner, "propose", slow)
     study = known(GraphSpace(6, labels=2), time_limit=60.0)
@@ -133,10 +134,11 @@ def interrupted(times: int) -> list[str]:
     )
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
-    time.sleep(6.0)  # by then there is a candidate, and a proof under way
-    for _ in range(times):
+    until(lambda: workers_of(child.pid), 30.0)  # there is a candidate, and a proof under way
+    time.sleep(0.5)
+    for i in range(times):
+        time.sleep(1.0 if i else 0.0)
         child.send_signal(signal.SIGINT)
-        time.sleep(1.0)
     out, error = child.communicate(timeout=90)
     assert out, error
     return out.splitlines()

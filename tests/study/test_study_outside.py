@@ -90,7 +90,7 @@ def test_every_observation_is_used(seed: int, n: int) -> None:
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_proposed_graphs_are_always_in_the_space(seed: int) -> None:
-    study = Study(SPACE, n_initial=3, method="search", time_limit=1, seed=seed)
+    study = Study(SPACE, n_initial=3, method="search", time_limit=0.2, seed=seed)
     study.add_all(observations(6, seed))
     for trial in study.ask(3):  # type: ignore[union-attr]
         assert SPACE.contains(trial.graph)

@@ -14,7 +14,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -58,15 +60,30 @@ def stop(message: str, code: int) -> click.exceptions.Exit:
 
 
 def explained(command: Callable[P, R]) -> Callable[P, R]:
-    """Decorator of a command: prints its errors as messages, not tracebacks."""
+    """Decorator of a command: prints its errors, and Ctrl-C, as messages, not tracebacks."""
 
     @wraps(command)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return command(*args, **kwargs)
+            with _interruptible():
+                return command(*args, **kwargs)
         except BoGrapeError as error:
             raise stop(f"Error: {error}", exit_code(error)) from error
         except KeyboardInterrupt:
             raise stop("interrupted", 130) from None
 
     return wrapper
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt, where outside a command it ends the process at once."""
+    before = signal.getsignal(signal.SIGINT)
+    if getattr(before, "__module__", "") != "_bogrape_command":
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,12 +1,7 @@
-"""The ``bogrape`` command and its subcommands."""
+"""The ``bogrape`` command, and its subcommands that show or change one trial or study."""
 
 from __future__ import annotations
 
-import logging
-import signal
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,20 +9,26 @@ from typing import Any
 import click
 
 from ..errors import InvalidInputError
-from ..files.observations import Columns, kind_of, read_observations
-from ..files.trials import render, trial_data, write_whole
-from ..optimize import run as run_study
 from ..study import Study, Trial
-from ..study.settings import PRESETS
 from ..trial import package_version
 from .bench import bench
 from .config import read_study_file
-from .errors import explained, stop
-from .objective import make_file_evaluator
-from .output import print_json, print_preview, print_status, print_trial
+from .errors import explained
+from .options import (
+    json_option,
+    noise_option,
+    preset_option,
+    set_option,
+    study_argument,
+    trial_argument,
+    with_preset,
+)
+from .output import print_json, print_status, print_trial
 from .report import report
 from .rescue import rescue
+from .run import run
 from .serve import serve
+from .tables import export, import_
 from .under import near_graph, rule_of_text
 
 _EXIT_CODES = """\b
@@ -41,29 +42,6 @@ Exit codes:
   6    evaluations could not be started
   130  interrupted (143 by SIGTERM); run again to continue
 """
-
-study_argument = click.argument("study_file", metavar="STUDY.TOML", type=click.Path(path_type=Path))
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
-set_option = click.option(
-    "--set",
-    "instead",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Override a setting of [search] in the file, e.g. --set noise=fit.",
-)
-preset_option = click.option(
-    "--preset",
-    type=click.Choice(list(PRESETS)),
-    help="Settings of the BoGrape paper (SSP, LCB(1.0), noise 1e-6) where the file sets none.",
-)
-trial_argument = click.argument("trial", type=click.IntRange(0))
-noise_option = click.option(
-    "--noise",
-    multiple=True,
-    metavar="VARIANCE",
-    help="Variance of the value, if known: the square of its standard deviation. For several "
-    "properties, NAME=VARIANCE; may be repeated.",
-)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EXIT_CODES)
@@ -89,73 +67,6 @@ def init(path: Path) -> None:
     except OSError as error:
         raise InvalidInputError(f"cannot write {str(path)!r}: {error}") from None
     click.echo(f"wrote {path}; adapt it, then start the study with: bogrape run {path}")
-
-
-@main.command()
-@study_argument
-@click.option("--worker", default="main", show_default=True, help="Name of this runner.")
-@click.option(
-    "--evaluations",
-    type=click.IntRange(0),
-    help="Stop after this many evaluations; run again to continue.",
-)
-@click.option(
-    "--stop-below",
-    type=click.FloatRange(0),
-    metavar="REGRET",
-    help="Stop once the model and a proof show that no graph beats the best by more than this.",
-)
-@click.option(
-    "--retry-failed", is_flag=True, help="Evaluate failed trials again before any others."
-)
-@click.option("--quiet", is_flag=True, help="Show no progress.")
-@set_option
-@preset_option
-@json_option
-@explained
-def run(
-    study_file: Path,
-    worker: str,
-    evaluations: int | None,
-    stop_below: float | None,
-    retry_failed: bool,
-    quiet: bool,
-    instead: tuple[str, ...],
-    preset: str | None,
-    as_json: bool,
-) -> None:
-    """Evaluate graphs until the budget of the study is spent.
-
-    Stop it with Ctrl-C at any time; run it again to continue. Several runners may work on one
-    study, on one machine or many, if each has its own --worker name.
-    """
-    file = read_study_file(study_file, _with_preset(instead, preset))
-    evaluator = make_file_evaluator(file)
-    study = file.open()
-    if retry_failed:
-        for trial in study.trials:
-            if trial.state == "failed":
-                study.retry(trial)
-    previous = signal.signal(signal.SIGTERM, _terminated)
-    try:
-        with _logging_to_stderr(quiet):
-            run_study(
-                study,
-                evaluator,
-                file.n_trials,
-                progress=not quiet,
-                worker=worker,
-                n_evaluations=evaluations,
-                stop_when=stop_below,
-            )
-    except KeyboardInterrupt as reason:
-        code = 143 if isinstance(reason, _Terminated) else 130
-        kept = f"all {len(study.trials)} trials are kept"
-        raise stop(f"interrupted; {kept}. Run the same command to continue", code) from None
-    finally:
-        signal.signal(signal.SIGTERM, previous)
-        evaluator.close()
-    print_status(study, file, as_json)
 
 
 @main.command()
@@ -211,7 +122,7 @@ def ask(
 
     Ctrl-C stops a proof that takes too long and prints the best graph found so far.
     """
-    file = read_study_file(study_file, _with_preset(instead, preset))
+    file = read_study_file(study_file, with_preset(instead, preset))
     made = [rule_of_text(text) for text in rules]
     study = file.open()
     asked = study.ask(
@@ -290,7 +201,7 @@ def change(study_file: Path, instead: tuple[str, ...], preset: str | None, as_js
     All settings of [search] except the seed may be changed, and rules may be added. Existing
     trials are kept, and the change is recorded.
     """
-    file = read_study_file(study_file, _with_preset(instead, preset))
+    file = read_study_file(study_file, with_preset(instead, preset))
     study = file.load()
     before = len(study.changes)
     file.change(study)
@@ -340,107 +251,6 @@ def status(study_file: Path, as_json: bool) -> None:
     """Show the progress of the study and its best graph."""
     file = read_study_file(study_file)
     print_status(file.load(), file, as_json)
-
-
-@main.command()
-@study_argument
-@click.argument("output", default="-")
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["csv", "jsonl"]),
-    help="Format of the file; by default inferred from its name.",
-)
-@explained
-def export(study_file: Path, output: str, kind: str | None) -> None:
-    """Write all trials to OUTPUT (.csv or .jsonl; - for standard output)."""
-    file = read_study_file(study_file)
-    chosen = kind_of(output, kind or ("jsonl" if output == "-" else None))
-    trials = file.load().trials
-    text = render(trials, file.format, chosen)
-    if output == "-":
-        click.echo(text, nl=False)
-        return
-    write_whole(Path(output), text)
-    click.echo(f"wrote {len(trials)} trials to {output}")
-
-
-@main.command("import")
-@study_argument
-@click.argument("source", type=click.Path(path_type=Path))
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["csv", "jsonl"]),
-    help="Format of the file; by default inferred from its name.",
-)
-@click.option("--graph-column", help="Column of the graph (JSON, or SMILES for molecules).")
-@click.option("--value-column", default="value", show_default=True, help="Column of the value.")
-@click.option("--noise-column", help="Column of noise variances; 'noise' by default.")
-@click.option("--preview", is_flag=True, help="Show what would be imported; change nothing.")
-@click.option("--skip-bad-rows", is_flag=True, help="Import the other rows anyway.")
-@click.option("--refuse-outside", is_flag=True, help="Treat graphs outside the space as errors.")
-@set_option
-@preset_option
-@json_option
-@explained
-def import_(
-    study_file: Path,
-    source: Path,
-    kind: str | None,
-    graph_column: str | None,
-    value_column: str,
-    noise_column: str | None,
-    preview: bool,
-    skip_bad_rows: bool,
-    refuse_outside: bool,
-    instead: tuple[str, ...],
-    preset: str | None,
-    as_json: bool,
-) -> None:
-    """Add observations from SOURCE (.csv or .jsonl with graph and value): all rows or none.
-
-    With several properties, SOURCE has one column per property; leave a cell empty if the property
-    was not measured.
-
-    Graphs outside the space (of other sizes, or breaking rules) train the model but are never
-    proposed. Every row that cannot be used is listed with its line number.
-    """
-    file = read_study_file(study_file, _with_preset(instead, preset))
-    rows = read_observations(
-        source,
-        file.format,
-        kind_of(str(source), kind),
-        file.settings.space,
-        outside="refuse" if refuse_outside else "accept",
-        columns=Columns(graph=graph_column, value=value_column, noise=noise_column),
-        goals=file.settings.goals,
-    )
-    if preview:
-        print_preview(rows, file.format, as_json)
-        return
-    bad = [row for row in rows if row.problem is not None]
-    if bad and not skip_bad_rows:
-        head = (
-            f"{len(bad)} of {len(rows)} rows of {source.name!r} cannot be used; nothing was "
-            "imported. Correct them, or leave them out with --skip-bad-rows"
-        )
-        lines = [f"line {row.line}: {row.problem}" for row in bad]
-        raise InvalidInputError("\n  ".join([head, *lines]))
-    good = [
-        (row.graph, row.values or row.value, row.noises if row.values else row.noise)
-        for row in rows
-        if row.graph is not None
-    ]
-    added = file.open().add_all(good)
-    if as_json:
-        print_json([trial_data(trial, file.format) for trial in added])
-        return
-    click.echo(f"added {len(added)} observations")
-    if outside := sum(bool(trial.outside) for trial in added):
-        click.echo(f"  {outside} are outside the space: they only train the model")
-    for row in bad:
-        click.echo(f"  left out line {row.line}: {row.problem}")
 
 
 @main.command()
@@ -494,36 +304,5 @@ def _number(what: str, text: str) -> float | None:
         raise InvalidInputError(f"{what} must be a number or 'none', got {text!r:.60}") from None
 
 
-def _with_preset(instead: tuple[str, ...], preset: str | None) -> tuple[str, ...]:
-    """Settings given on the command line, including the preset."""
-    return instead if preset is None else (*instead, f"preset={preset}")
-
-
-main.add_command(report)
-main.add_command(rescue)
-main.add_command(bench)
-main.add_command(serve)
-
-
-class _Terminated(KeyboardInterrupt):
-    """SIGTERM, handled like Ctrl-C."""
-
-
-def _terminated(number: int, frame: Any) -> None:  # noqa: ARG001
-    raise _Terminated
-
-
-@contextmanager
-def _logging_to_stderr(quiet: bool) -> Iterator[None]:
-    """Log warnings to standard error, and progress unless ``quiet`` or shown as a bar."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    logger = logging.getLogger("bogrape")
-    level, bar = logger.level, sys.stderr.isatty()
-    logger.addHandler(handler)
-    logger.setLevel(logging.WARNING if quiet or bar else logging.INFO)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(level)
+for command in (run, export, import_, report, rescue, bench, serve):
+    main.add_command(command)

@@ -18,17 +18,17 @@ from ..errors import SamplingError, SearchSpaceExhausted, StudyError
 from ..gp import GraphGP
 from ..graph import Graph
 from ..left_out import FEWEST, Inverse, LeaveOneOut
-from ..propose import MOST_STARTS, JointModel, Proposal, Stage, propose
-from ..propose.joint_criterion import score_of_prediction
+from ..propose import MOST_STARTS, Proposal, Stage, propose
 from ..propose.proposal import Status
 from ..space import GraphSpace
 from ..success import SuccessModel
 from ..surrogate import FittedSurrogate
-from ..trial import Origin, Trial, observed, observed_noise
+from ..trial import Origin, Trial, observed
 from .certificates import certificate_of, gains_of, success_of
 from .design import Design, random_graph
 from .failures import FEWEST_FAILURES, FEWEST_SUCCESSES, Failures
 from .limits import limits_of
+from .models import AnyModel, Models
 from .regret import RegretBound, kappa_of
 from .replicates import Repeat, best_repeat
 from .settings import StudySettings
@@ -73,13 +73,8 @@ class Planner:
         self.settings = settings
         self.space = settings.space if within is None else within
         self._design: Design | None = None
-        self._fitted: tuple[tuple[Any, ...], GraphGP | FittedSurrogate] | None = None
-        self._joint: tuple[tuple[Any, ...], JointModel] | None = None
+        self.models = Models(settings)
         self._failures = Failures(settings)
-        self._of_properties: dict[str, GraphGP] = {}
-        self._inside: dict[int, bool] = {}  # by trial; its graph never changes
-        self._named: set[int] = set()  # trials with a warning about a clipped value
-        self._said_how_many = False
 
     def next(
         self, trials: Sequence[Trial], seed: int, rank: int = 0, effort: Effort | None = None
@@ -109,10 +104,10 @@ class Planner:
                 return [self._random(trials, seed, deadline)]
             if graph is not None:
                 return [Plan(graph, "initial")]
-        if not self._can_model(complete):
+        if not self.models.can_model(complete):
             return [self._random(trials, seed, deadline)]
         fit_began = time.monotonic()
-        model = self._fit(complete) if settings.goals is None else self._fit_all(complete)
+        model = self.models.of(complete)
         success = self._failures.model(trials)
         fit_seconds = time.monotonic() - fit_began
         step = sum(trial.origin == "proposal" for trial in trials)
@@ -145,12 +140,12 @@ class Planner:
             if not found:  # too few graphs are left to choose among: take any
                 logger.debug("%s", error)
                 return [self._random(trials, seed, deadline)]
-        n_used = max(len(gp.used) for gp in self._gps(model)) if self._gps(model) else len(complete)
-        hyperparameters, plans = self._hyperparameters(model), list[Plan]()
+        n_used = max((len(gp.used) for gp in self.models.gps(model)), default=len(complete))
+        hyperparameters, plans = self.models.hyperparameters(model), list[Plan]()
         proposals = [found] if isinstance(found, Proposal) else found
         repeat = self._repeat(model, trials, complete, proposals[0].graph, success)
-        known = {**self._suspicious(model, complete), "n_observations": len(complete)}
-        predictions = self._predictions(model, [proposal.graph for proposal in proposals])
+        known = {**self.models.suspicious_ids(model, complete), "n_observations": len(complete)}
+        predictions = self.models.predictions(model, [proposal.graph for proposal in proposals])
         for proposal, prediction in zip(proposals, predictions, strict=True):
             certificate = {
                 **certificate_of(proposal, settings.sign),
@@ -164,14 +159,14 @@ class Planner:
             plans.append(Plan(proposal.graph, "proposal", certificate, hyperparameters))
         if repeat is not None and repeat.is_better:  # instead of the first
             graph = complete[repeat.position].graph
-            (prediction,) = self._predictions(model, [graph])
+            (prediction,) = self.models.predictions(model, [graph])
             again = {**gains_of(repeat), **prediction, **known, "fit_seconds": fit_seconds}
             plans[0] = Plan(graph, "repeat", {**again, "n_used": n_used}, hyperparameters)
         return plans
 
     def _repeat(
         self,
-        model: GraphGP | FittedSurrogate | JointModel,
+        model: AnyModel,
         trials: Sequence[Trial],
         complete: Sequence[Trial],
         graph: Graph,
@@ -183,7 +178,7 @@ class Planner:
         identify = self.settings.space.identity
         taken = {identify(trial.graph) for trial in trials if not trial.is_finished}
         candidates = []
-        for trial, inside in zip(complete, self._are_inside(complete), strict=True):
+        for trial, inside in zip(complete, self.models.are_inside(complete), strict=True):
             key = identify(trial.graph)
             candidates.append(inside and key not in taken and self.space.contains(trial.graph))
             taken.add(key)
@@ -191,72 +186,6 @@ class Planner:
         known = float(np.median(noises)) if noises else 0.0
         chance = 1.0 if success is None else float(success.probability([graph])[0])
         return best_repeat(model, graph, candidates, known_noise=known, success=chance)
-
-    def _suspicious(self, model: object, complete: Sequence[Trial]) -> dict[str, Any]:
-        """Ids of the trials with values that the model sets aside, for the certificate."""
-        if self.settings.noise != "robust" or isinstance(model, FittedSurrogate):
-            return {}
-        return {"suspicious": sorted(trial.id for trial in self.suspicious(complete))}
-
-    def suspicious(self, trials: Sequence[Trial]) -> list[Trial]:
-        """The complete trials with a value that all others contradict."""
-        complete = [trial for trial in trials if trial.state == "complete"]
-        if self.settings.noise != "robust" or not self._can_model(complete):
-            return []
-        if self.settings.goals is None:
-            model = self._fit(complete)
-            places = model.suspicious if isinstance(model, GraphGP) else ()
-            return [complete[i] for i in places]
-        self._fit_all(complete)
-        found: dict[int, Trial] = {}
-        for name, gp in self._of_properties.items():
-            known = [trial for trial in complete if name in trial.values]
-            found |= {known[i].id: known[i] for i in gp.suspicious}
-        return [found[number] for number in sorted(found)]
-
-    def _gps(self, model: GraphGP | FittedSurrogate | JointModel) -> list[GraphGP]:
-        """The Gaussian processes of a model: one, one per property, or none."""
-        if isinstance(model, JointModel):
-            return list(self._of_properties.values())
-        return [model] if isinstance(model, GraphGP) else []
-
-    def _hyperparameters(self, model: GraphGP | FittedSurrogate | JointModel) -> dict[str, float]:
-        if isinstance(model, JointModel):
-            return {
-                f"{name}: {key}": value
-                for name, gp in self._of_properties.items()
-                for key, value in gp.hyperparameters.items()
-            }
-        return dict(model.hyperparameters) if isinstance(model, GraphGP) else {}
-
-    def _predictions(
-        self, model: GraphGP | FittedSurrogate | JointModel, graphs: Sequence[Graph]
-    ) -> list[dict[str, Any]]:
-        """Prediction for each graph in the user's units."""
-        sign = self.settings.sign
-        if not isinstance(model, JointModel):
-            pairs = zip(*model.predict(graphs), strict=True)
-            return [{"mean": sign * float(mean), "std": float(std)} for mean, std in pairs]
-        found = {name: gp.predict(graphs) for name, gp in self._of_properties.items()}
-        out: list[dict[str, Any]] = []
-        for i in range(len(graphs)):
-            of_graph = {
-                name: (float(mean[i]), float(std[i])) for name, (mean, std) in found.items()
-            }
-            known = {name: {"mean": mean, "std": std} for name, (mean, std) in of_graph.items()}
-            kept: dict[str, float] = {}
-            if (goals := self.settings.goals) is not None and goals.limits:
-                logs = [
-                    goals.limits[name].log_probability(*map(np.array, of_graph[name]))
-                    for name in goals.limits
-                ]
-                kept["keeps_limits"] = float(np.exp(np.sum(logs)))
-            pairs_of_targets = [of_graph[name] for name in model.goals.names]
-            means, stds = (np.array([pair[k] for pair in pairs_of_targets]) for k in (0, 1))
-            score = score_of_prediction(model.goals, means, stds)
-            of_score = {} if score is None else {"mean": score[0], "std": score[1]}
-            out.append({"properties": known, **kept, **of_score})
-        return out
 
     def _starts(self, trials: Sequence[Trial]) -> list[Graph] | None:
         """Starts of local search: the best and the latest trials; ``None`` if all may be used."""
@@ -280,19 +209,7 @@ class Planner:
         states = [trial.state for trial in trials]
         designed = len(states) - states.count("failed") >= self.settings.n_initial
         complete = [trial for trial in trials if trial.state == "complete"]
-        return designed and "queued" not in states and self._can_model(complete)
-
-    def _can_model(self, complete: Sequence[Trial]) -> bool:
-        """True if there are enough values to fit: two, or two of each of several properties.
-
-        Several properties also need one graph that was measured in full, to improve on.
-        """
-        goals = self.settings.goals
-        if goals is None:
-            return len(complete) >= 2
-        known = [sum(name in trial.values for trial in complete) for name in goals.names]
-        full = any(set(goals.names) <= set(trial.values) for trial in complete)
-        return full and min(known) >= 2
+        return designed and "queued" not in states and self.models.can_model(complete)
 
     def _initial(self, present: list[Graph], rank: int, deadline: float) -> Graph | None:
         if self._design is None:
@@ -308,26 +225,6 @@ class Planner:
         until = max(deadline, time.monotonic() + _LAST_SECONDS)
         identities = self._identities(trials)
         return Plan(random_graph(self.space, seed, identities, until), "random")
-
-    def predict(self, trials: Sequence[Trial], graphs: Sequence[Graph]) -> Any:
-        """Mean and standard deviation of each graph, in the user's units; several by property."""
-        complete = [trial for trial in trials if trial.state == "complete"]
-        if self.settings.goals is not None:
-            if not self._can_model(complete):
-                raise StudyError(
-                    "a prediction needs two values of each of "
-                    f"{', '.join(self.settings.goals.names)}, and one graph with all of them; ask "
-                    "for graphs and tell their values, or add observations"
-                )
-            self._fit_all(complete)
-            return {name: gp.predict(graphs) for name, gp in self._of_properties.items()}
-        if len(complete) < 2:
-            raise StudyError(
-                f"a prediction needs two complete trials, and the study has {len(complete)}; ask "
-                "for graphs and tell their values, or add observations"
-            )
-        mean, std = self._fit(complete).predict(graphs)
-        return self.settings.sign * mean, std
 
     def predict_success(self, trials: Sequence[Trial], graphs: Sequence[Graph]) -> FloatArray:
         """The probability that each graph can be evaluated."""
@@ -358,14 +255,14 @@ class Planner:
                 "properties; study.hypervolume measures the progress of a front"
             )
         complete = [trial for trial in trials if trial.state == "complete"]
-        inside = np.flatnonzero(self._are_inside(complete))
+        inside = np.flatnonzero(self.models.are_inside(complete))
         if len(complete) < 2 or not len(inside):
             raise StudyError(
                 "a regret bound needs two complete trials, one of them in the space; the study "
                 f"has {len(complete)}, {len(inside)} of them in the space: tell more values"
             )
         deadline = time.monotonic() + effort.time_limit
-        model = self._fit(complete)
+        model = self.models.single(complete)
         n_used, left_out = None, None
         if isinstance(model, GraphGP):
             n_used = len(model.used)
@@ -430,115 +327,9 @@ class Planner:
             return -math.inf, "heuristic"
         return float(proposal.bound), proposal.status
 
-    def _fit(self, complete: Sequence[Trial]) -> GraphGP | FittedSurrogate:
-        """The model of these observations, cached until there are new ones."""
-        # with values, since these can be corrected
-        ids = tuple((trial.id, trial.value, trial.noise) for trial in complete)
-        if self._fitted is None or self._fitted[0] != ids:
-            settings = self.settings
-            graphs, y = [t.graph for t in complete], settings.sign * np.array(observed(complete))
-            noise, inside = observed_noise(complete), self._are_inside(complete)
-            if settings.surrogate is None:
-                start = _last_hyperparameters(complete)
-                gp = settings.new_model().fit(graphs, y, noise=noise, to_beat=inside, start=start)
-                self._fitted = ids, gp
-                self._say_how_many(len(gp.used), len(complete))
-                for i in gp.clipped:
-                    self._name_far_value(complete[i], complete[i].value)
-            else:
-                model = FittedSurrogate.fit(
-                    settings.surrogate, graphs, y, noise=noise, to_beat=inside
-                )
-                self._fitted = ids, model
-        return self._fitted[1]
-
-    def _fit_all(self, complete: Sequence[Trial]) -> JointModel:
-        """One Gaussian process per property, fitted to the trials that have it."""
-        goals, settings = self.settings.goals, self.settings
-        assert goals is not None
-        ids = tuple(
-            (trial.id, *trial.values.items(), None, *trial.noises.items()) for trial in complete
-        )
-        if self._joint is None or self._joint[0] != ids:
-            start = _last_hyperparameters(complete) or {}
-            for name in goals.names:
-                known = [trial for trial in complete if name in trial.values]
-                prefix = f"{name}: "
-                gp = settings.new_model().fit(
-                    [trial.graph for trial in known],
-                    np.array([trial.values[name] for trial in known]),
-                    noise=[trial.noises.get(name, np.nan) for trial in known],
-                    start={
-                        key.removeprefix(prefix): value
-                        for key, value in start.items()
-                        if key.startswith(prefix)
-                    },
-                )
-                self._of_properties[name] = gp
-                self._say_how_many(len(gp.used), len(known))
-                for i in gp.clipped:
-                    self._name_far_value(known[i], known[i].values[name], f"{name} = ")
-            full = [trial for trial in complete if set(goals.names) <= set(trial.values)]
-            inside = self._are_inside(full)
-            chosen = [t for t, good in zip(full, inside, strict=True) if good] or full
-            kept = [trial for trial in chosen if goals.keeps_limits(goals.row(trial.values))]
-            posteriors = {name: self._of_properties[name].posterior for name in goals.names}
-            model = JointModel(
-                goals=goals.without_limits,
-                posteriors=tuple(posteriors[name] for name in goals.without_limits.names),
-                measured=tuple(trial.graph for trial in kept or chosen),
-                limits=tuple((limit, posteriors[name]) for name, limit in goals.limits.items()),
-                keeps_none=not kept,
-            )
-            self._joint = ids, model
-        return self._joint[1]
-
-    def _are_inside(self, trials: Sequence[Trial]) -> list[bool]:
-        """For each trial, True if its graph is in the space."""
-        fresh = [trial for trial in trials if trial.id not in self._inside]
-        found = self.settings.space.contains_each([trial.graph for trial in fresh])
-        for trial, inside in zip(fresh, found.tolist(), strict=True):
-            self._inside[trial.id] = inside
-        return [self._inside[trial.id] for trial in trials]
-
-    def _say_how_many(self, n_used: int, n_observations: int) -> None:
-        """Warn once that the model uses only a part of the observations."""
-        if n_used < n_observations and not self._said_how_many:
-            self._said_how_many = True
-            logger.warning(
-                "the study has %d observations; from now on its model uses %d of them: "
-                "the best, the latest, and others that cover the space (see docs/studies.md)",
-                n_observations,
-                n_used,
-            )
-
-    def _name_far_value(self, trial: Trial, value: float | None, name: str = "") -> None:
-        """Warn once per trial that its value is clipped."""
-        if trial.id not in self._named:
-            self._named.add(trial.id)
-            logger.warning(
-                "the value %s%g of trial %d is more than %g times as far from the median of all "
-                "values as is typical: predictions and proposals use the nearest other value "
-                "instead; if it is a mistake, correct it with study.correct",
-                name,
-                value,
-                trial.id,
-                self.settings.clip,
-            )
-
 
 def _noise_of(model: GraphGP | FittedSurrogate) -> float | None:
     """Standard deviation of the noise that all observations share, in the user's units."""
     if not isinstance(model, GraphGP):
         return None
     return float(np.sqrt(model.hyperparameters["noise"]) * model.posterior.model.y_scale)
-
-
-def _last_hyperparameters(complete: Sequence[Trial]) -> Mapping[str, float] | None:
-    """Hyperparameters of the latest proposal among these trials, as the start of a fit.
-
-    Taken from the trials and not from the last fit, so that an interrupted study continues as if it
-    had not been interrupted.
-    """
-    fitted = (trial.hyperparameters for trial in reversed(complete) if trial.hyperparameters)
-    return next(fitted, None)

@@ -191,7 +191,7 @@ class Study:
         With ``noise="robust"`` the model sets them aside (`bogrape.outliers`); otherwise there are
         none. `best` does not set them aside: correct a wrong value, or measure again.
         """
-        return TrialList(self._asking.planner.suspicious(self._ledger.trials()))
+        return TrialList(self._asking.planner.models.suspicious(self._ledger.trials()))
 
     @property
     def pareto_front(self) -> TrialList:
@@ -239,7 +239,7 @@ class Study:
         """
         n_given(graphs)  # refuses anything but a list
         graphs = self._readable(graphs)
-        return self._asking.planner.predict(self._ledger.trials(), graphs)
+        return self._asking.planner.models.predict(self._ledger.trials(), graphs)
 
     def predict_success(self, graphs: Sequence[Graph]) -> Any:
         """The probability that each graph can be evaluated, learnt from failures.

@@ -407,7 +407,7 @@ out = []
 for space in (GraphSpace(4, labels=2), GraphSpace((2, 3), directed=True, features=1)):
     for kernel in ("sp", "essp"):
         gp = fitted(space, kernel)
-        for proposal in propose(space, gp, n=2, seed=5):
+        for proposal in propose(space, gp, n=2, seed=5, n_evaluations=20_000):
             out.append([proposal.graph.to_json(), proposal.value, proposal.bound, proposal.status])
 print(json.dumps(out))
 """

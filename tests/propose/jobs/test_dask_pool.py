@@ -158,6 +158,7 @@ def same(left: Proposal, right: Proposal) -> None:
     assert left.bound == pytest.approx(right.bound, rel=1e-6)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("kernel", ["ssp", "essp", "sp", "rbf"])
 @pytest.mark.parametrize("acquisition", [LCB(1.0), EI()], ids=["lcb", "ei"])
 def test_the_certificate_is_that_of_a_local_proof(

@@ -24,10 +24,11 @@ import bogrape.propose.exact.proof.engine, bogrape.propose.mip  # imported by th
 space = GraphSpace(5)
 graphs = space.sample(6, seed=0)
 gp = GraphGP("ssp").fit(graphs, [float(graph.n_edges) for graph in graphs])
-propose(space, gp, method="search")
+propose(space, gp, method="search", n_evaluations=20_000)
 sys.path.insert(0, {hostile!r})  # as for a study with its objective in that folder
-out = [propose(space, gp, method=method, time_limit=30).status for method in ("exact", "mip")]
-print(json.dumps([out, propose(space, gp, method="exact", time_limit=30).method]))
+limits = {{"time_limit": 30, "n_evaluations": 20_000}}
+found = [propose(space, gp, method=method, **limits) for method in ("exact", "mip")]
+print(json.dumps([[one.status for one in found], found[0].method]))
 """
 
 
@@ -102,6 +103,6 @@ from bogrape import GraphGP, GraphSpace, propose
 space = GraphSpace(5, rules=[Sparse(4, 5)])
 graphs = space.sample(5, seed=0)
 gp = GraphGP("essp").fit(graphs, [float(graph.n_edges) for graph in graphs])
-print(json.dumps(propose(space, gp, method="exact", time_limit=30).status))
+print(json.dumps(propose(space, gp, method="exact", time_limit=30, n_evaluations=20_000).status))
 """
     assert _run(script, tmp_path) == "optimal"

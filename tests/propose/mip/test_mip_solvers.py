@@ -143,7 +143,7 @@ def test_scip_gurobi_and_the_exact_engine_agree() -> None:
         ("essp", GraphSpace(4)),
         ("esp", GraphSpace(3, directed=True)),
     ):
-        for seed in range(3):
+        for seed in range(2):
             noise = 0.05 if kernel.startswith("e") else 1e-6
             objective = instance(space, kernel, seed, noise=noise)
             encoded = AcquisitionProgram(objective, MipOptions())
@@ -158,7 +158,7 @@ def test_scip_gurobi_and_the_exact_engine_agree() -> None:
             assert value == pytest.approx(other, abs=1e-5)
             assert value == pytest.approx(brute_force(objective), abs=1e-5)
             n_compared += 1
-    assert n_compared >= 12
+    assert n_compared >= 8
     objective = instance(GraphSpace(5, labels=2), "ssp", 1)
     gp = objective.posterior
     answers = [
