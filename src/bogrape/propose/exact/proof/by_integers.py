@@ -19,11 +19,9 @@ from ..bounds.integer_lcb import IntegerLcb, IntegerLine
 from ..bounds.lines_below import Box, LcbOverCounts, Line
 from ..distances.count_variables import graph_counts
 from ..distances.variables import Variables
-from .by_lines import lines_leave
+from .by_lines import MOST_MODELLED, lines_leave
 from .piece import Answer
 from .piece_solve import PieceSolve
-
-_MOST_PARTS = 400  # boxes in one model
 
 
 def wants_lines(state: PieceSolve) -> bool:
@@ -51,7 +49,7 @@ def solve_by_integers(
             return state.open(state.value_of(bound), None if at is None else tuple(map(int, at)))
         line, boxes = left.line, left.boxes
         parts = left.parts if exact is None else ()
-    if exact is None and line is None:  # out of time
+    if exact is None and (line is None or len(parts) > MOST_MODELLED):  # out of time
         return state.open(state.value_of(bound), boxes=boxes)
     encoding = None if relaxed else state.encoding()
     model: Any = cp_model.CpModel() if encoding is None else encoding.model
@@ -103,7 +101,7 @@ def _divide(
     model: Any, counts: list[Any], variables: Variables, parts: Sequence[tuple[Box, Line]]
 ) -> list[tuple[Any, IntegerLine, Any]]:
     """Require the counts to be in one part; for each part a literal and the line below LCB."""
-    if not 1 < len(parts) <= _MOST_PARTS:
+    if not 1 < len(parts) <= MOST_MODELLED:
         return []
     out = []
     for i, (_, line) in enumerate(parts):

@@ -21,6 +21,7 @@ _HALVED_SOON = 80  # boxes, before all graphs of a piece are listed that has few
 _HALVED_SHARE = 0.6  # share of the time, for halving where a solver knows only the lines
 _MOST_HALVED = 20_000
 _MOST_KEPT = 4_000  # boxes, from solve to solve
+MOST_MODELLED = 400  # boxes in one model of a solver
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -74,6 +75,9 @@ def lines_leave(state: PieceSolve, lcb: LcbOverCounts, *, lines_only: bool) -> U
     if lines_only and left.box is not None:
         boxes = left.boxes
         lines, left = halved(_MOST_HALVED)
+        if len(left.boxes) > MOST_MODELLED:  # too many for the solver, which gets no time
+            until, boxes = state.deadline, left.boxes
+            lines, left = halved(_MOST_HALVED)
         bound = max(bound, left.bound)
     if left.box is None:
         return None

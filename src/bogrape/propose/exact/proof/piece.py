@@ -30,6 +30,7 @@ from ..distances.layers import Heaviest
 
 SmallHistograms = NDArray[np.int16]  # one per row
 
+_LONGER = 1.5  # times as long, for a solve to be repeated
 _MOST_STRUCTURES = 256
 _MOST_FACTS = 300  # of one size and diameter
 _MOST_HISTOGRAMS = 500_000  # of one structure; 16 bytes or so each
@@ -117,9 +118,21 @@ class Open:
     can_be_cut: bool = True
     can_be_split: bool = True
     tried: float = 0.0  # seconds
+    reached: tuple[float, ...] = ()  # `progress` when it was last tried
     n_slow: int = 0  # slow bounds
     counts: tuple[int, ...] | None = None  # the best ones of the relaxed question
     boxes: Boxes | None = None
+
+    @property
+    def progress(self) -> tuple[float, ...]:
+        """What a next solve would begin with; empty if it would begin afresh."""
+        if self.boxes is None:
+            return ()
+        return self.bound, len(self.boxes.low), self.boxes.n_edges
+
+    def in_vain(self, seconds: float) -> bool:
+        """True if a solve of this length would repeat one that did not settle the piece."""
+        return seconds < _LONGER * self.tried and self.progress in ((), self.reached)
 
 
 def slack(value: float) -> float:

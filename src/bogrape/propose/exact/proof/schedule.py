@@ -36,7 +36,6 @@ from .strategy import BoundSlowly, SolvePiece, Strategy
 logger = logging.getLogger(__name__)
 
 _LEAST_COUNTS = 0.3  # seconds per piece, below which a round is of no use
-_LONGER = 1.5  # times as long, for graphs to be asked about again
 _FEW = 20  # pieces that are looked at before a longer search, if they are no more
 _SEARCH_SECONDS = 60.0  # of the time limit, for as many evaluations as the first search had
 _CASE_SECONDS = 6e-5  # that a case takes on average, for each node cubed
@@ -231,18 +230,19 @@ class Rounds:
     ) -> bool:
         """Every piece gets the same part of a share of the time that is left, up to ``most``.
 
-        Graphs are not asked about again unless for longer. Tells whether anything was asked.
+        Graphs are not asked about again unless for longer, or to go on with boxes that were left.
+        Tells whether anything was asked.
         """
         items = sorted(filter(of, self.left), key=lambda item: item.bound)
         if not items or self.remaining <= 0:
             return False
         limit = self._limit(len(items), share, relaxed, most)
         if not relaxed:
-            while items and limit < _LONGER * max(item.tried for item in items):
+            while items and any(item.in_vain(limit) for item in items):
                 items.pop()  # fewer, so that the others get more
                 limit = self._limit(len(items), share, relaxed, most)
             for item in items:
-                item.tried = limit
+                item.tried, item.reached = limit, item.progress
         jobs = _MadeInTurn(items, lambda item: self._job(item, limit, relaxed))
         answers = self.strategy.run(jobs, self.request.deadline, self.request.stop, self._search_on)
         self._absorb(items, dict(answers))
