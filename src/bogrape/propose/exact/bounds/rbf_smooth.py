@@ -102,18 +102,16 @@ def _pairs(
         return []
     test, around = unknowns.with_tables(ranges)
     of_middle, each, table = unknowns.of_middle(ranges), each[possible], table[possible]
-    out = []
-    for t, own_totals in enumerate(totals):
-        own, places = np.flatnonzero(of_sums == t), np.flatnonzero(each == t)
-        kept: list[tuple[IntArray, IntArray]] = []
-        for some in chunks(len(own), _ROWS // max(1, len(places))):
-            check()
-            logs = sums.logarithms[own[some]][:, None] + of_middle[places]
-            pairs = np.tile(places, len(logs))
-            keep = test(unknowns.kernel(logs.reshape(len(pairs), -1)), around[pairs])
-            rows = np.repeat(own[some], len(places))
-            kept.append((rows[keep], table[pairs[keep]]))
-        if kept:
-            rows, edges = map(np.concatenate, zip(*kept, strict=True))
-            out.append((own_totals, rows, edges))
-    return out
+    # every choice of sums with every table that fits them
+    fits = np.argsort(each, kind="stable")
+    first, last = (np.searchsorted(each[fits], of_sums, side) for side in ("left", "right"))
+    row = np.repeat(np.arange(len(of_sums)), last - first)
+    place = fits[np.arange(len(row)) + np.repeat(last - np.cumsum(last - first), last - first)]
+    keep = np.zeros(len(row), dtype=bool)
+    for some in chunks(len(row), _ROWS):
+        check()
+        logs = sums.logarithms[row[some]] + of_middle[place[some]]
+        keep[some] = test(unknowns.kernel(logs), around[place[some]])
+    row, place = row[keep], place[keep]
+    own = [np.flatnonzero(of_sums[row] == t) for t in range(len(totals))]
+    return [(totals[t], row[o], table[place[o]]) for t, o in enumerate(own) if len(o)]
