@@ -6,10 +6,10 @@ its best candidate if that is an improvement. A chain that is stuck restarts fro
 graph or from a fresh sample. Candidates are compared first by their distance from the space
 (`GraphSpace.excess`), then by value, so that a chain may start outside.
 
-In large molecules, and other large graphs with labelled edges, most moves are about edges that are
-not there. There, moves are drawn from those that change something, and after a while the best
-chains are *annealed*: the best of a few moves is also made if the value gets worse, by an amount
-that shrinks in the course of the search (`bogrape.propose.local.cooling`).
+In large molecules, and other large graphs with labelled edges, a chain can only try a few of all
+moves. There, moves are drawn from those that change something, and after a while the best chains
+are *annealed*: the best of a few moves is also made if the value gets worse, by an amount that
+shrinks in the course of the search (`bogrape.propose.local.cooling`).
 
 Some chains start from *landmarks*, the shapes that extreme acquisition values favour. With linear
 kernels, the variance is largest where one path length dominates, and the mean is smallest where
@@ -49,8 +49,8 @@ _LANDMARK_SHARE = 0.5  # largest share of the time for choosing among the landma
 _MANY_NODES = 40
 _TOGETHER = (2, 4, 8, 16, 32)  # numbers of best moves of a round to make together
 _FRESH_SHARE, _FRESH_EACH = 0.3, 20  # share of the time, and graphs per chosen one
-# Most moves of large molecules are about bonds that are not there, and local search gets stuck. So
-# only moves that change something are drawn, and then chains are annealed (decision 038).
+# Large molecules have thousands of moves, half of which change nothing, and local search gets stuck.
+# So only moves that change something are drawn, and then chains are annealed (decision 038).
 _SPARSE_NODES = 16  # with labelled edges
 _LOCAL_SHARE = 0.5  # of the evaluations, before annealing
 _ANNEALED_CHAINS = 4

@@ -23,7 +23,7 @@ class Cooling:
     def temperature(self) -> float:
         """The temperature after the evaluations so far."""
         passed = min(1.0, self._used / self._budget)
-        return self._spread * _HOT * (_COLD / _HOT) ** passed
+        return float(self._spread * _HOT * (_COLD / _HOT) ** passed)
 
     def allowed(self, number: int, n_evaluations: int, rng: np.random.Generator) -> FloatArray:
         """For each chain, how much worse it may get in a step with this many evaluations."""

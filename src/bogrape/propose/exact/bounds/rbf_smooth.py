@@ -59,7 +59,7 @@ def smooth_candidates(
     """
     factors = unknowns.factors
     of_edges = factors.of_edges(tables, sums.composition)
-    found = Found(*most.shape, of_edges.shape[1])
+    found = Found(most.shape[0], most.shape[1], of_edges.shape[1])
     for totals, row, table in _pairs(unknowns, tables, sums, most, check):
         further = further_tables(
             tuple(totals.tolist()), tuple(map(tuple, most.tolist())), len(factors.types)
