@@ -49,7 +49,7 @@ _LANDMARK_SHARE = 0.5  # largest share of the time for choosing among the landma
 _MANY_NODES = 40
 _TOGETHER = (2, 4, 8, 16, 32)  # numbers of best moves of a round to make together
 _FRESH_SHARE, _FRESH_EACH = 0.3, 20  # share of the time, and graphs per chosen one
-# Large molecules have thousands of moves, half of which change nothing, and local search gets stuck.
+# Large molecules have thousands of moves, half of which change nothing: local search gets stuck.
 # So only moves that change something are drawn, and then chains are annealed (decision 038).
 _SPARSE_NODES = 16  # with labelled edges
 _LOCAL_SHARE = 0.5  # of the evaluations, before annealing
