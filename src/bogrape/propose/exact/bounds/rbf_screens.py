@@ -11,7 +11,7 @@ negative terms at these bounds. And since the variance is at most
 for any c and :math:`\tau > 0`: a graph that is near observations with low values has a small
 deviation, too. For EI, the LCB of a chord is used (`ei_chords`). These bounds are sharp if
 observations are far from one another; if the kernel is smooth, the terms of the mean cancel, and
-hardly anything is ruled out.
+hardly anything is ruled out. See `rbf_expansion` for bounds in that case.
 
 If kernel values are known, mean and variance are bounded by two products of matrices.
 """

@@ -2,12 +2,13 @@
 
 A graph's kernel values with the observations are products of factors (`bounds.rbf_factors`). These
 are considered one after another, and each step drops what cannot be below the incumbent whatever
-the remaining factors are (`bounds.rbf_screens`):
+the remaining factors are (`bounds.rbf_screens`), or, if the kernel is smooth, whatever the
+remaining counts are (`bounds.rbf_expansion`):
 
 1. the sums of labels and features over the nodes, for each choice of degrees;
 2. tables of edges by the labels of their ends, of which a hundred million placements have some
    hundred thousand, with the tables of edges with further labels and the sums of step 1
-   (`bounds.rbf_candidates`);
+   (`bounds.rbf_candidates`, `bounds.rbf_smooth`);
 3. all placements with a remaining table: their paths are counted, which gives the kernel values,
    and mean and variance are bounded once more.
 
