@@ -53,7 +53,7 @@ def test_temperatures_fall_with_the_evaluations():
         assert (allowed >= 0).all()
         assert allowed.mean() == pytest.approx(found[-1], rel=0.1)
     assert np.diff(found[:11]).max() < 0
-    assert found[0] == pytest.approx(0.8)
+    assert found[0] == pytest.approx(1.2)
     assert found[10] == found[11] == pytest.approx(0.02)
 
 

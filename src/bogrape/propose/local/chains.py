@@ -52,9 +52,9 @@ _FRESH_SHARE, _FRESH_EACH = 0.3, 20  # share of the time, and graphs per chosen 
 # Large molecules have thousands of moves, half of which change nothing: local search gets stuck.
 # So only moves that change something are drawn, and then chains are annealed (decision 038).
 _SPARSE_NODES = 16  # with labelled edges
-_LOCAL_SHARE = 0.5  # of the evaluations, before annealing
-_ANNEALED_CHAINS = 4
-_ANNEALED_EACH = 20  # moves of each chain in a round
+_LOCAL_SHARE = 0.3  # of the evaluations, before annealing
+_ANNEALED_CHAINS = 8
+_ANNEALED_EACH = 6  # moves of each chain in a round
 
 
 class Chains:

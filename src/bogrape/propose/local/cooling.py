@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays import FloatArray
 
-_HOT, _COLD = 0.4, 0.01  # temperatures, relative to the spread
+_HOT, _COLD = 0.6, 0.01  # temperatures, relative to the spread
 
 
 class Cooling:
