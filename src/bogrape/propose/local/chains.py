@@ -6,6 +6,11 @@ its best candidate if that is an improvement. A chain that is stuck restarts fro
 graph or from a fresh sample. Candidates are compared first by their distance from the space
 (`GraphSpace.excess`), then by value, so that a chain may start outside.
 
+In large molecules, and other large graphs with labelled edges, a chain can only try a few of all
+moves. There, moves are drawn from those that change something, and after a while the best chains
+are *annealed*: the best of a few moves is also made if the value gets worse, by an amount that
+shrinks in the course of the search (`bogrape.propose.local.cooling`).
+
 Some chains start from *landmarks*, the shapes that extreme acquisition values favour. With linear
 kernels, the variance is largest where one path length dominates, and the mean is smallest where
 many pairs are at a distance of small weight: stars, paths, cycles, complete graphs, and paths with
@@ -26,6 +31,7 @@ from ...errors import SamplingError
 from ...graph import Graph
 from ...space import GraphSpace
 from ..values import STEP, Elite, Searchable
+from .cooling import Cooling
 from .moves import MoveTable
 
 # Few chains and small rounds let each chain take many steps. With the kernel rbf and EI, 50,000
@@ -43,6 +49,12 @@ _LANDMARK_SHARE = 0.5  # largest share of the time for choosing among the landma
 _MANY_NODES = 40
 _TOGETHER = (2, 4, 8, 16, 32)  # numbers of best moves of a round to make together
 _FRESH_SHARE, _FRESH_EACH = 0.3, 20  # share of the time, and graphs per chosen one
+# Large molecules have thousands of moves, half of which change nothing: local search gets stuck.
+# So only moves that change something are drawn, and then chains are annealed (decision 038).
+_SPARSE_NODES = 16  # with labelled edges
+_LOCAL_SHARE = 0.3  # of the evaluations, before annealing
+_ANNEALED_CHAINS = 8
+_ANNEALED_EACH = 6  # moves of each chain in a round
 
 
 class Chains:
@@ -61,6 +73,9 @@ class Chains:
         self._deadline = deadline
         self._moves = MoveTable.of(objective.space, n)
         space = objective.space
+        self._cooling: Cooling | None = None
+        self._spread = 1.0  # of the values of random graphs
+        self._is_sparse = n >= _SPARSE_NODES and space.n_edge_labels > 0
         alike, marks = self._alike(starts), landmarks(space, n)
         n_seeds = min(_CHAINS // 3, len(alike)) + min(_CHAINS // 3, len(marks))
         # sampled first, since the others need not be in the space
@@ -128,8 +143,12 @@ class Chains:
         self._deadline = deadline
         self._score = self._evaluate(self._current, elite)
         used = len(self._current)
+        inside = self._score[self._score < _PENALTY]
+        self._spread = float(inside.std()) if len(inside) > 1 else 1.0
         yield float(self._score.min())
         while used < budget and len(self._moves) and not self._late and not stop():
+            if self._is_sparse and self._cooling is None and used >= _LOCAL_SHARE * budget:
+                self._begin_annealing(elite, budget - used)
             used += self._round(elite)
             yield float(self._score.min())
 
@@ -146,6 +165,38 @@ class Chains:
         return np.where(excess == 0, values, _PENALTY * (1.0 + excess))
 
     def _round(self, elite: Elite) -> int:
+        return self._local_round(elite) if self._cooling is None else self._annealed_round(elite)
+
+    def _begin_annealing(self, elite: Elite, budget: int) -> None:
+        """Go on from the best graph so far and the best chains."""
+        best = np.argsort(self._score, kind="stable")[:_ANNEALED_CHAINS]
+        self._current, self._score = self._current.select(best), self._score[best]
+        known = next(iter(elite.ties.values()), None)
+        if known is not None and known.n_nodes == self._current.n_nodes:
+            worst = np.arange(len(best)) == len(best) - 1
+            self._current = _where(worst, Batch.of([known] * len(best)), self._current)
+            self._score[worst] = elite.value
+        self._cooling = Cooling(budget, self._spread)
+
+    def _annealed_round(self, elite: Elite) -> int:
+        assert self._cooling is not None
+        n_chains = len(self._current)
+        each = min(_ANNEALED_EACH, len(self._moves), max(1, self._n_candidates // n_chains))
+        moves = self._moves.draw_changes(self._current, each, self._rng)
+        owner = np.repeat(np.arange(n_chains), each)
+        candidates = self._moves.apply(self._current, moves, self._rng, owner, self._deadline)
+        scores = self._evaluate(candidates, elite).reshape(n_chains, each)
+        best = scores.argmin(axis=1)
+        reached = scores[np.arange(n_chains), best]
+        allowed = self._cooling.allowed(n_chains, len(owner), self._rng)
+        # a penalty outweighs all that is allowed, so that chains do not leave the space
+        made = reached <= self._score + allowed
+        chosen = candidates.select(np.arange(n_chains) * each + best)
+        self._current = _where(made, chosen, self._current)
+        self._score = np.where(made, reached, self._score)
+        return len(owner)
+
+    def _local_round(self, elite: Elite) -> int:
         n_chains = len(self._current)
         per_chain = max(1, min(len(self._moves), self._n_candidates // n_chains))
         owner = np.repeat(np.arange(n_chains), per_chain)
@@ -199,6 +250,8 @@ class Chains:
     def _draw(self, n_chains: int, per_chain: int) -> IntArray:
         if per_chain == len(self._moves):
             return np.tile(np.arange(per_chain), n_chains)
+        if self._is_sparse:
+            return self._moves.draw_changes(self._current, per_chain, self._rng)
         return self._moves.draw(n_chains * per_chain, self._rng)
 
     def _restart(self, stuck: IntArray, elite: Elite) -> None:

@@ -28,6 +28,7 @@ from ...space import GraphSpace
 from .cycle_exchange import exchange_on_cycle
 
 FLIP, REWIRE, REVERSE, RELABEL, SWAP, FEATURE, EDGE_LABEL, EXCHANGE, ON_CYCLE = range(9)
+_DRAWN = 10  # rows per row that is to change its graph
 _MOST_EXCHANGES = 20_000  # rows; with more places for edges there are enough other moves
 
 
@@ -96,6 +97,33 @@ class MoveTable:
     def draw(self, k: int, rng: np.random.Generator) -> IntArray:
         """k random rows by weight, like ``rng.choice``, but the weights are summed only once."""
         return np.asarray(self._cumulative.searchsorted(rng.random(k), side="right"))
+
+    def draw_changes(self, batch: Batch, each: int, rng: np.random.Generator) -> IntArray:
+        """``each`` random rows for every graph of the batch that change it, as far as found.
+
+        In sparse graphs most rows are about edges that are not there.
+        """
+        owner = np.repeat(np.arange(len(batch)), _DRAWN * each)
+        index = self.draw(len(owner), rng)
+        changes = self._changes(batch, owner, index).reshape(len(batch), -1)
+        first = np.argsort(~changes, axis=1, kind="stable")[:, :each]
+        return np.take_along_axis(index.reshape(changes.shape), first, axis=1).ravel()
+
+    def _changes(self, batch: Batch, owner: IntArray, index: IntArray) -> BoolArray:
+        """False for rows that leave the graph of their owner unchanged, as far as quickly seen."""
+        kind, a, b, c, _ = self.rows[index].T
+        out = np.ones(len(index), dtype=bool)
+        i = np.flatnonzero(kind == REWIRE)
+        out[i] = batch.adjacency[owner[i], a[i], b[i]] & ~batch.adjacency[owner[i], a[i], c[i]]
+        i = np.flatnonzero(kind == RELABEL)
+        out[i] = batch.labels[owner[i], a[i]] != b[i]
+        i = np.flatnonzero(kind == SWAP)
+        out[i] = batch.labels[owner[i], a[i]] != batch.labels[owner[i], b[i]]
+        i = np.flatnonzero(kind == EDGE_LABEL)
+        if batch.edge_labels is not None:
+            label = batch.edge_labels[owner[i], a[i], b[i]]
+            out[i] = (label > 0) & (label != c[i])
+        return out
 
     def apply(
         self,

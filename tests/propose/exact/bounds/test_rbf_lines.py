@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -23,10 +22,9 @@ from bogrape.propose.criterion import Criterion
 from bogrape.propose.exact.bounds.linear_programs import Lines
 from bogrape.propose.exact.bounds.lines_below import Box
 from bogrape.propose.exact.bounds.rbf_cells import RbfCells
-from bogrape.propose.exact.bounds.rbf_expansions import (
+from bogrape.propose.exact.bounds.rbf_in_boxes import (
     WIDEST,
-    RbfExpansions,
-    _exponential_beyond,
+    SumsInBox,
 )
 from bogrape.propose.exact.bounds.rbf_lines import (
     RbfLcbOverCounts,
@@ -190,7 +188,7 @@ def test_remainders_hold_in_the_corners_of_boxes(name: str, seed: int) -> None:
     middle = cells.targets[rng.integers(len(cells.targets))]
     half = rng.uniform(0.02, 0.5) / np.sqrt(cells.weights) * rng.uniform(0.1, 1, len(middle))
     weights = rng.normal(size=(2, len(cells.targets)))
-    made = RbfExpansions(cells, middle - half, middle + half, weights[0])
+    made = SumsInBox(cells, middle - half, middle + half, weights[0])
     zeta = made.reach * rng.choice([-1.0, 1.0], size=(100, len(half)))
     corners = middle + zeta / made._scale
     squares = (zeta**2).sum(axis=1)
@@ -213,7 +211,7 @@ def test_lines_of_sums_are_below_them_where_they_are_below_a_limit(name: str, se
     middle = cells.targets[rng.integers(len(cells.targets))]
     half = rng.uniform(0.02, 0.7) / np.sqrt(cells.weights) * rng.uniform(0.1, 1, len(middle))
     weights = rng.normal(size=len(cells.targets))
-    made = RbfExpansions(cells, middle - half, middle + half, weights)
+    made = SumsInBox(cells, middle - half, middle + half, weights)
     inside = middle + half * rng.uniform(-1, 1, size=(200, len(half)))
     inside[:100] = middle + half * np.sign(inside[:100] - middle)  # corners
     sums = np.exp(-0.5 * (cells.apart + ((inside[:, None] - cells.targets) ** 2) @ cells.weights))
@@ -317,7 +315,7 @@ def test_the_line_of_an_expansion_is_close_to_lcb_in_small_boxes(seed: int) -> N
         half = np.full(len(cells), width)
         box = Box(x, x)
         lcb._expansions[:] = [
-            (box, RbfExpansions(lcb._cells, cells - half, cells + half, lcb._weights))
+            (box, SumsInBox(lcb._cells, cells - half, cells + half, lcb._weights))
         ]
         at = lcb.touching(x, box)
         around = _Around(-half, half, lcb._cells.weights)
@@ -328,13 +326,3 @@ def test_the_line_of_an_expansion_is_close_to_lcb_in_small_boxes(seed: int) -> N
     deviation = float(_values("three labels", gp, graphs[:1], 0.0)[0]) - value
     large, small = off[:2] if deviation > 0.01 else off[1:]
     assert small <= 0.02 * large + 1e-4 * (1 + abs(value))
-
-
-@pytest.mark.parametrize("m", [2, 3])
-def test_the_remainder_of_the_exponential_series_loses_no_digits(m: int) -> None:
-    t = np.array([-30.0, -1.5, -1.0, -1e-3, 0.0, 1e-5, 0.3, 1.0, 2.0, 30.0])
-    expected = []
-    for v in t:
-        terms = [Fraction(float(v)) ** k / math.factorial(k) for k in range(m, 200)]
-        expected.append(float(sum(terms)))
-    np.testing.assert_allclose(_exponential_beyond(t, m), expected, rtol=1e-11, atol=0)

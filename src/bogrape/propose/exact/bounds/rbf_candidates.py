@@ -6,7 +6,7 @@ could bring it below the limit. See `rbf_factors` for the factors, and `rbf_scre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +37,31 @@ class Candidates:
         return len(self.table)
 
 
+class Found:
+    """Candidates that are found part by part; raises `TooManyCandidates`."""
+
+    def __init__(self, n_labels: int, n_types: int, n_observed: int) -> None:
+        none, tables = np.zeros(0, dtype=np.int64), np.zeros((0, n_labels, n_types), dtype=np.int64)
+        self._parts = [Candidates(none, tables, none, np.zeros((0, n_observed)))]
+        self._number = 0
+
+    def add(self, part: Candidates) -> None:
+        self._parts.append(part)
+        self._number += len(part)
+        if self._number > MOST_CANDIDATES:
+            raise TooManyCandidates
+
+    def all(self) -> Candidates:
+        """All of them, ordered by table."""
+        parts = self._parts
+        table = np.concatenate([part.table for part in parts])
+        order = np.argsort(table, kind="stable")
+        further = np.concatenate([part.further for part in parts])
+        sums = np.concatenate([part.sums for part in parts])
+        logarithms = np.concatenate([part.logarithms for part in parts])
+        return Candidates(table[order], further[order], sums[order], logarithms[order])
+
+
 @dataclass(frozen=True, eq=False)
 class SumsOfNodes:
     """The sums over nodes of graphs with one composition."""
@@ -63,15 +88,13 @@ def candidates(
         sums: the possible sums.
         check: called now and then; it raises if time will not suffice.
     """
-    most = _most_further(screens, edges, sums)
+    most = most_further(sums, screens.factors.types, edges.most)
     logs = screens.factors.of_edges(tables, sums.composition)
-    none = np.zeros(0, dtype=np.int64)
     n_labels, n_types = sums.further.shape[1], len(screens.factors.types)
-    found = [(none, np.zeros((0, n_labels, n_types), dtype=np.int64), none, logs[:0])]
-    number = 0
+    found = Found(n_labels, n_types, logs.shape[1])
     for totals in np.unique(sums.further, axis=0):
         own = np.flatnonzero((sums.further == totals).all(axis=1))
-        further = further_tables(tuple(totals.tolist()), most, n_types)
+        further = further_tables(tuple(totals.tolist()), tuple(map(tuple, most.tolist())), n_types)
         of_further = screens.factors.of_further(further)
         best = sums.logarithms[own].max(axis=0)
         for chunk in chunks(len(tables), _CELLS // max(1, len(further))):
@@ -88,13 +111,8 @@ def candidates(
                 a, b, known = a[keep], b[keep], known[keep]
                 for at, row in _with_sums(screens, known, sums.logarithms[own]):
                     both = known[at] + sums.logarithms[own[row]]
-                    found.append((chunk.start + a[at], further[b[at]], own[row], both))
-                    number += len(at)
-                if number > MOST_CANDIDATES:
-                    raise TooManyCandidates
-    table, further, rows, both = (np.concatenate(column) for column in zip(*found, strict=True))
-    order = np.argsort(table, kind="stable")
-    return Candidates(table[order], further[order], rows[order], both[order])
+                    found.add(Candidates(chunk.start + a[at], further[b[at]], own[row], both))
+    return found.all()
 
 
 def _with_sums(
@@ -110,17 +128,16 @@ def _with_sums(
             yield chunk.start + i[some][keep], j[some][keep]
 
 
-def _most_further(
-    screens: RbfScreens, edges: EdgeTables, sums: SumsOfNodes
-) -> tuple[tuple[int, ...], ...]:
-    """The largest number of edges with each further label, for each type of ends."""
-    out = []
-    for ends in sums.most_ends * sums.composition:
-        of_types = [
-            ends[a] // 2 if a == b else min(ends[a], ends[b]) for a, b in screens.factors.types
-        ]
-        out.append(tuple(np.minimum(of_types, edges.most).tolist()))
-    return tuple(out)
+def most_further(sums: SumsOfNodes, types: Sequence[tuple[int, int]], most: IntArray) -> IntArray:
+    """The largest number of edges with each further label, for each type of ends.
+
+    ``most`` is the largest number of edges of each type.
+    """
+    out = np.zeros((len(sums.most_ends), len(types)), dtype=np.int64)
+    for row, ends in zip(out, sums.most_ends * sums.composition, strict=True):
+        of_types = [ends[a] // 2 if a == b else min(ends[a], ends[b]) for a, b in types]
+        row[:] = np.minimum(of_types, most)
+    return out
 
 
 def chunks(number: int, size: int) -> Iterator[slice]:

@@ -51,12 +51,12 @@ class RbfFactors:
         self.n_labels, self.n_edge_labels = space.n_labels, space.n_edge_labels
         self.types = list(combinations_with_replacement(range(self.n_labels), 2))
         self.width = (n_nodes - 1) * len(self.types)
-        self._weights = model.kernel.weights
+        self.weights = model.kernel.weights
         counts = model.counts
         n_lengths = max(n_nodes, counts.lengths.shape[1])
         self._observed = counts.padded(n_lengths, self.n_labels, self.n_edge_labels)
         same = np.array([a == b for a, b in self.types])
-        self._units = np.where(same, 2.0, np.sqrt(2.0))  # coordinate of one unordered pair
+        self.units = np.where(same, 2.0, np.sqrt(2.0))  # coordinate of one unordered pair
 
     @classmethod
     def accepts(cls, criterion: Criterion) -> bool:
@@ -71,7 +71,7 @@ class RbfFactors:
         """Rounding error of the logarithm of a product of factors."""
         # the squared counts of each row of a group are at most one
         rows = {"farther": self._observed.lengths.shape[1], "features": self._n_features + 1}
-        total = sum(weight * rows.get(group, 1) for group, weight in self._weights.items())
+        total = sum(weight * rows.get(group, 1) for group, weight in self.weights.items())
         return float(100.0 * _EPSILON * (1.0 + total) * (1.0 + self.width))
 
     # -- logarithms of factors ----------------------------------------------------------------
@@ -79,34 +79,34 @@ class RbfFactors:
     def of_sums(self, sums: IntArray) -> FloatArray:
         """Factors of the sums of labels and features over the nodes, and of all pairs they form."""
         n, numbers = self.n_nodes, sums[:, : self.n_labels].astype(float)
-        out = self._log("labels", numbers / n**2, self._of_group["labels"])
+        out = self._log("labels", numbers / n**2, self.of_group["labels"])
         joined = numbers[:, [a for a, _ in self.types]] * numbers[:, [b for _, b in self.types]]
-        joined *= self._units / np.where([a == b for a, b in self.types], 2.0, 1.0)
-        out += self._log("farther", joined / n**2, self._of_group["farther"][:, 0])
+        joined *= self.units / np.where([a == b for a, b in self.types], 2.0, 1.0)
+        out += self._log("farther", joined / n**2, self.of_group["farther"][:, 0])
         if self._n_features:
             features = sums[:, self.n_labels : self.n_labels + self._n_features] / n
-            out += self._log("features", features, self._of_group["features"])
+            out += self._log("features", features, self.of_group["features"])
         return out
 
-    def of_edges(self, tables: IntArray, composition: IntArray) -> FloatArray:
+    def of_edges(self, tables: IntArray | FloatArray, composition: IntArray) -> FloatArray:
         """Factors of tables of edges, as if all edges had label 1."""
         n = self.n_nodes
-        scaled = tables * self._units
-        near = (scaled + self._of_nodes(composition)) / n**2
-        out = self._log("within_1", near, self._of_group["within_1"])
-        labels = self._of_group["edge_labels"]
+        scaled = tables * self.units
+        near = (scaled + self.of_nodes(composition)) / n**2
+        out = self._log("within_1", near, self.of_group["within_1"])
+        labels = self.of_group["edge_labels"]
         out += self._log("edge_labels", scaled / n**2, labels[:, 1])
         if labels.shape[1]:  # edges without labels, which no graph of the space has
             none = np.zeros((1, len(self.types)))
             out += self._log("edge_labels", none, labels[:, 0])
         return _checked(out)
 
-    def of_further(self, further: IntArray) -> FloatArray:
+    def of_further(self, further: IntArray | FloatArray) -> FloatArray:
         """Factors of tables of edges with labels from 2 on, (Q, labels, types)."""
-        scaled = further * self._units / self.n_nodes**2
+        scaled = further * self.units / self.n_nodes**2
         moved = scaled.sum(axis=1)  # from label 1 to others
-        labels = self._of_group["edge_labels"]
-        weight = self._weights.get("edge_labels", 0.0)
+        labels = self.of_group["edge_labels"]
+        weight = self.weights.get("edge_labels", 0.0)
         out = -0.5 * weight * ((moved**2).sum(axis=1)[:, None] + 2.0 * moved @ labels[:, 1].T)
         for k in range(labels.shape[1] - 2):
             ours = scaled[:, k] if k < scaled.shape[1] else np.zeros_like(moved)
@@ -115,8 +115,8 @@ class RbfFactors:
 
     def between(self, tables: IntArray, further: IntArray) -> FloatArray:
         """Factors of each table of edges together with each of further labels, (C, Q)."""
-        moved = further.sum(axis=1) * self._units**2
-        weight = self._weights.get("edge_labels", 0.0) / self.n_nodes**4
+        moved = further.sum(axis=1) * self.units**2
+        weight = self.weights.get("edge_labels", 0.0) / self.n_nodes**4
         return _checked(weight * (tables @ moved.T))
 
     def of_paths(self, counts: FloatArray, composition: IntArray) -> FloatArray:
@@ -126,31 +126,31 @@ class RbfFactors:
             counts: numbers of pairs of nodes, by distance and type, (B, width).
             composition: number of nodes with each label.
         """
-        n, nodes = self.n_nodes, self._of_nodes(composition)
+        n, nodes = self.n_nodes, self.of_nodes(composition)
         within = counts.reshape(len(counts), n - 1, -1).cumsum(axis=1)
-        within *= self._units / n**2
+        within *= self.units / n**2
         nodes = nodes / n**2
         parts = []
         for s in range(2, N_NEAR):
             near = within[:, min(s, n - 1) - 1] + nodes
-            parts.append(math.sqrt(self._weights.get(f"within_{s}", 0.0)) * near)
+            parts.append(math.sqrt(self.weights.get(f"within_{s}", 0.0)) * near)
         for s in range(N_NEAR, n - 1):
             beyond = within[:, -1] - within[:, s - 1]
-            parts.append(math.sqrt(self._weights.get("farther", 0.0)) * beyond)
-        scaled, (observed, squares) = np.concatenate(parts, axis=1), self._observed_paths
+            parts.append(math.sqrt(self.weights.get("farther", 0.0)) * beyond)
+        scaled, (observed, squares) = np.concatenate(parts, axis=1), self.observed_paths
         out = scaled @ observed.T
         out -= 0.5 * np.einsum("ij,ij->i", scaled, scaled)[:, None]
         out -= squares
         return np.asarray(np.minimum(out, 0.0, out=out))
 
     @cached_property
-    def _observed_paths(self) -> tuple[FloatArray, FloatArray]:
+    def observed_paths(self) -> tuple[FloatArray, FloatArray]:
         """Observations in the coordinates of longer paths, and half of their squares."""
         parts = [
-            math.sqrt(self._weights.get(f"within_{s}", 0.0)) * self._of_group[f"within_{s}"]
+            math.sqrt(self.weights.get(f"within_{s}", 0.0)) * self.of_group[f"within_{s}"]
             for s in range(2, N_NEAR)
         ]
-        farther = math.sqrt(self._weights.get("farther", 0.0)) * self._of_group["farther"][:, 1:]
+        farther = math.sqrt(self.weights.get("farther", 0.0)) * self.of_group["farther"][:, 1:]
         number = max(0, self.n_nodes - 1 - N_NEAR)  # graphs of this size have no longer paths
         common = farther[:, :number].reshape(len(farther), -1)
         parts.append(common)
@@ -159,7 +159,7 @@ class RbfFactors:
         return observed, 0.5 * squares
 
     def _log(self, group: str, ours: FloatArray, theirs: FloatArray) -> FloatArray:
-        weight = self._weights.get(group, 0.0)
+        weight = self.weights.get(group, 0.0)
         squares = (ours**2).sum(axis=1)[:, None] + (theirs**2).sum(axis=1) - 2.0 * ours @ theirs.T
         return np.asarray(-0.5 * weight * np.maximum(squares, 0.0))
 
@@ -169,12 +169,12 @@ class RbfFactors:
     def _n_features(self) -> int:
         return self._observed.n_extra
 
-    def _of_nodes(self, composition: IntArray) -> FloatArray:
+    def of_nodes(self, composition: IntArray) -> FloatArray:
         """Contribution of the pairs of a node and itself to the coordinates of types."""
         return np.array([float(composition[a]) if a == b else 0.0 for a, b in self.types])
 
     @cached_property
-    def _of_group(self) -> dict[str, FloatArray]:
+    def of_group(self) -> dict[str, FloatArray]:
         """Coordinates of the observations in each group, in one row or in several."""
         groups = ["labels", *(f"within_{s}" for s in range(1, N_NEAR)), "farther", "edge_labels"]
         observed = self._observed

@@ -17,7 +17,7 @@ linear plus a multiple of the sum of squares. A positive multiple is dropped; in
 sum is replaced by its secant in the box, which is above it.
 
 Observations close together have large weights of both signs, and chords lose a little for each of
-them. Expansions around the middle of the box do not (`rbf_expansions`), but chords are better in
+them. Expansions around the middle of the box do not (`rbf_in_boxes`), but chords are better in
 wide boxes, where kernels fall to almost zero. The line that is higher at the point is used.
 """
 
@@ -38,7 +38,7 @@ from ..distances.coordinates import Coordinates
 from ..distances.variables import Variables
 from .lines_below import Box, Line, quick_bound
 from .rbf_cells import RbfCells
-from .rbf_expansions import WIDEST, RbfExpansions
+from .rbf_in_boxes import WIDEST, SumsInBox
 
 _ROOM = 1e-9  # for rounding in terms that do not depend on the counts
 _LOST = 1e-9  # relative, of sums over observations whose terms may cancel
@@ -134,7 +134,7 @@ class RbfLcbOverCounts:
         )
         self._moved: dict[int, tuple[At, At]] = {}
         self._most_std = math.inf
-        self._expansions: list[tuple[Box, RbfExpansions]] = []  # the last ones, with their box
+        self._expansions: list[tuple[Box, SumsInBox]] = []  # the last ones, with their box
 
     def of(self, kappa: float, most_std: float) -> RbfLcbOverCounts:
         """LCB with another kappa, for graphs whose deviation is at most ``most_std``."""
@@ -249,11 +249,11 @@ class RbfLcbOverCounts:
         line = self._in(box).line(total.weights, at.cells, value - total.beside)
         return line[0] + total.beside + float(line[1] @ at.cells), line[1]
 
-    def _in(self, box: Box) -> RbfExpansions:
+    def _in(self, box: Box) -> SumsInBox:
         if not (self._expansions and self._expansions[0][0] is box):
             low, high = self._cells.ranges(box)
             weights = self._alpha * self._weights
-            made = RbfExpansions(self._cells, low, high, weights)
+            made = SumsInBox(self._cells, low, high, weights)
             self._expansions[:] = [(box, made)]  # used for all kappas
         return self._expansions[0][1]
 

@@ -11,7 +11,7 @@ negative terms at these bounds. And since the variance is at most
 for any c and :math:`\tau > 0`: a graph that is near observations with low values has a small
 deviation, too. For EI, the LCB of a chord is used (`ei_chords`). These bounds are sharp if
 observations are far from one another; if the kernel is smooth, the terms of the mean cancel, and
-hardly anything is ruled out.
+hardly anything is ruled out. See `rbf_expansion` for bounds in that case.
 
 If kernel values are known, mean and variance are bounded by two products of matrices.
 """
@@ -53,10 +53,10 @@ class RbfScreens:
         if isinstance(acquisition, EI):
             goal = criterion.observed.standard_best - acquisition.xi
             chord = whole_range(goal, value, criterion.largest_deviation)
-            self._kappa, self._limit = chord.kappa, chord.limit(value)
+            self.kappa, self.limit = chord.kappa, chord.limit(value)
         else:
             assert isinstance(acquisition, LCB)
-            self._kappa, self._limit = acquisition.kappa, value
+            self.kappa, self.limit = acquisition.kappa, value
 
     @cached_property
     def negative(self) -> FloatArray:
@@ -70,13 +70,13 @@ class RbfScreens:
         return np.asarray(cho_solve((self._factor, True), np.eye(len(self._factor))))
 
     @cached_property
-    def _relative(self) -> float:
+    def relative(self) -> float:
         """Relative rounding error of kernel values, and of sums over the observations."""
         return math.expm1(self.factors.rounded) + (len(self.weights) + 10) * _EPSILON
 
     @cached_property
     def _lost_mean(self) -> float:
-        return float(np.abs(self.weights).sum()) * (self.alpha * self._relative + _TINY)
+        return float(np.abs(self.weights).sum()) * (self.alpha * self.relative + _TINY)
 
     @cached_property
     def _lost_variance(self) -> float:
@@ -94,7 +94,7 @@ class RbfScreens:
             goal = self.factors.criterion.observed.standard_best - acquisition.xi
             limit = float(largest_mean(goal, self.value, np.array([self._std]))[0])
         else:
-            limit = self.value + self._kappa * self._std
+            limit = self.value + self.kappa * self._std
         return limit + _ROUNDING * (1.0 + abs(limit) + abs(self.value))
 
     def of_means(self, means: FloatArray) -> BoolArray:
@@ -115,18 +115,18 @@ class RbfScreens:
         c, constant, lost = self.predictors(towards)
         rest = self.alpha - np.einsum("ij,ij->i", c, towards)
         tau = np.sqrt(np.maximum(rest, _LEAST * self.alpha))
-        slopes = self.weights + (self._kappa / tau)[:, None] * c
+        slopes = self.weights + (self.kappa / tau)[:, None] * c
         least = np.einsum("ij,ij->i", np.minimum(slopes, 0.0), largest)
         most = (self.alpha + constant + tau**2) / (2.0 * tau)
-        bounds = least - self._kappa * (most + lost / tau) - self._lost_mean
-        return np.asarray(bounds < self._limit)
+        bounds = least - self.kappa * (most + lost / tau) - self._lost_mean
+        return np.asarray(bounds < self.limit)
 
     def predictors(self, towards: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """For each row, the best c, what it adds to the variance, and the rounding error."""
         c = towards @ self._inverse
         through = c @ self._factor
         constant = np.einsum("ij,ij->i", through, through)
-        lost = np.abs(c).sum(axis=1) * (2.0 * self.alpha * self._relative + _TINY)
+        lost = np.abs(c).sum(axis=1) * (2.0 * self.alpha * self.relative + _TINY)
         lost += constant * len(c[0]) * 4.0 * _EPSILON + self._lost_variance
         return c, constant, lost
 

@@ -2,12 +2,13 @@
 
 A graph's kernel values with the observations are products of factors (`bounds.rbf_factors`). These
 are considered one after another, and each step drops what cannot be below the incumbent whatever
-the remaining factors are (`bounds.rbf_screens`):
+the remaining factors are (`bounds.rbf_screens`), or, if the kernel is smooth, whatever the
+remaining counts are (`bounds.rbf_expansion`):
 
 1. the sums of labels and features over the nodes, for each choice of degrees;
 2. tables of edges by the labels of their ends, of which a hundred million placements have some
    hundred thousand, with the tables of edges with further labels and the sums of step 1
-   (`bounds.rbf_candidates`);
+   (`bounds.rbf_candidates`, `bounds.rbf_smooth`);
 3. all placements with a remaining table: their paths are counted, which gives the kernel values,
    and mean and variance are bounded once more.
 
@@ -29,11 +30,15 @@ from ..bounds.rbf_candidates import (
     TooManyCandidates,
     candidates,
     chunks,
+    most_further,
 )
 from ..bounds.rbf_factors import RbfFactors, TooSharp
 from ..bounds.rbf_screens import RbfScreens
+from ..bounds.rbf_smooth import is_smooth, promising_sums, smooth_candidates
+from ..bounds.rbf_unknowns import Unknowns
 from ..skeletons.edge_tables import EdgeTables, TooManyTables
 from ..skeletons.node_sums import NodeSums
+from ..skeletons.path_ranges import PathRanges
 from ..skeletons.placements import n_placements, placements
 from ..skeletons.store import Skeletons
 from .by_placements import Clock, SortedByDegree, TooManyPlacements, of_pairs
@@ -99,24 +104,47 @@ class _Choice:
     ) -> None:
         """Add the placements on these skeletons that could beat the incumbent."""
         parts = [members[chunk] for chunk in chunks(len(members), 1_024)]
-        distances = np.concatenate(
-            [of_pairs(distances_batch(adjacency_of(part))) for part in parts]
-        )
+        matrices = [distances_batch(adjacency_of(part)) for part in parts]
+        distances = np.concatenate([of_pairs(part) for part in matrices])
+        ranges = PathRanges(np.concatenate(matrices), self._allowed())
+        types = self._screens.factors.types
         for i, composition in enumerate(self._compositions):
+            clock.check()
+            number = len(members) * n_placements(self._sums, self._degrees, composition[None])
+            rows = np.flatnonzero(self._of_sums == i)
+            sums = self._sums_of(rows)
+            low, high = ranges.within(composition.tolist(), types)
+            unknowns = Unknowns(self._screens, composition, low, high)
+            most = most_further(sums, types, high[0])
+            smooth = is_smooth(unknowns, sums, most)
+            if smooth:
+                rows = rows[promising_sums(unknowns, sums, most)]
+                sums = self._sums_of(rows) if len(rows) else sums
+            if not len(rows):
+                clock.done(number)
+                continue
             found = placements(self._sums, self._degrees, composition[None])
             labels = np.concatenate(list(found))
             placed = _Placed(self._screens.factors, composition, labels, distances)
-            rows = np.flatnonzero(self._of_sums == i)
-            passed = candidates(
-                self._screens, placed.edges, placed.tables, self._sums_of(rows), clock.check
-            )
+            if smooth:
+                passed = smooth_candidates(unknowns, placed.tables, sums, most, clock.check)
+            else:
+                passed = candidates(self._screens, placed.edges, placed.tables, sums, clock.check)
             for skeleton, placement, table in placed.with_tables(np.unique(passed.table)):
                 clock.check()
                 counts = placed.counts(skeleton, placement)
                 j, which = self._below(counts, table, composition, passed)
                 keys = np.column_stack([members[skeleton], labels[placement]])
                 self._add(keys[j], counts[j], rows[passed.sums[which]], passed.further[which], left)
-            clock.done(len(members) * len(labels))
+            clock.done(number)
+
+    def _allowed(self) -> BoolArray:
+        """Which labels nodes in ascending order of their degrees can have."""
+        degree_of = np.repeat(np.arange(1, len(self._degrees) + 1), self._degrees)
+        out = np.zeros((self._screens.factors.n_labels, len(degree_of)), dtype=bool)
+        for kind in self._sums.kinds:
+            out[kind.label] |= degree_of == kind.degree
+        return out
 
     def _sums_of(self, rows: IntArray) -> SumsOfNodes:
         columns, factors = self._sums.columns, self._screens.factors

@@ -1,4 +1,4 @@
-r"""Quadratic functions below sums of Gaussian kernels in a box, and lines below these.
+r"""Lines below sums of Gaussian kernels in a box, by expansions around its middle.
 
 LCB with the kernel ``rbf`` is at least such a sum plus a constant (`rbf_lines`),
 
@@ -42,6 +42,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....arrays import FloatArray
+from .exponential_series import exponential_beyond
 from .rbf_cells import RbfCells
 
 _ROUNDING = 64 * float(np.finfo(float).eps)  # relative, of the sums a line is made of
@@ -83,7 +84,7 @@ class Expansion:
     off_far: float  # and on what distant observations contribute to F
 
 
-class RbfExpansions:
+class SumsInBox:
     """Sums of Gaussian kernels in one box: expansions around its middle, for any weights."""
 
     def __init__(
@@ -102,8 +103,8 @@ class RbfExpansions:
         tau = np.where(self._is_near[:, None], tau, 0.0)
         self._factors = np.where(self._is_near, np.exp(-0.5 * (cells.apart + away**2)), 0.0)
         even, square = self._evened(tau, weights * self._factors)
-        self._third = _exponential_beyond(even, 3)
-        self._of_three = math.sqrt(_exponential_beyond(np.array(square), 3))
+        self._third = exponential_beyond(even, 3)
+        self._of_three = math.sqrt(exponential_beyond(np.array(square), 3))
         self._axes, self._tau = _spanned(tau)
         self._size = (1 + away * math.sqrt(self.square)) ** 2  # of quadratics in zeta
 
@@ -200,14 +201,3 @@ def _norm(weights: FloatArray, kernel: FloatArray) -> float:
     """Upper bound on the square root of ``weights' kernel weights``."""
     size = float(np.abs(weights).sum()) ** 2 * float(np.abs(kernel).max(initial=0.0))
     return math.sqrt(max(0.0, float(weights @ kernel @ weights)) + _ROUNDING * size)
-
-
-def _exponential_beyond(t: FloatArray, m: int) -> FloatArray:
-    """The sum of ``t^k / k!`` for k from m on, without cancellation where t is small."""
-    small = np.clip(t, -1.0, 1.0)
-    series = np.ones_like(small)
-    for k in range(m + 18, m, -1):
-        series = 1.0 + series * small / k
-    series = series * small**m / math.factorial(m)
-    before = sum(t**k / math.factorial(k) for k in range(m))
-    return np.asarray(np.where(np.abs(t) <= 1.0, series, np.exp(t) - before))
