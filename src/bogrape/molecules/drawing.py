@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from rdkit.Chem import rdCoordGen, rdDepictor
-from rdkit.Chem.Draw import rdMolDraw2D
 
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, UnsupportedError
 from ..graph import Graph
 from .elements import Elements
 from .smiles import read_smiles, to_mol
@@ -79,7 +78,8 @@ def _picture(
         rdDepictor.StraightenDepiction(mol)
     across = min(columns, len(mols))
     down = -(-len(mols) // across)
-    make = rdMolDraw2D.MolDraw2DCairo if kind == ".png" else rdMolDraw2D.MolDraw2DSVG
+    drawing = _drawing()
+    make = drawing.MolDraw2DCairo if kind == ".png" else drawing.MolDraw2DSVG
     high = max(1, round(0.8 * size))
     canvas = make(across * size, down * high, size, high)
     options: Any = canvas.drawOptions()
@@ -92,6 +92,18 @@ def _picture(
     canvas.FinishDrawing()
     text = canvas.GetDrawingText()
     return text.encode("utf-8") if isinstance(text, str) else bytes(text)
+
+
+def _drawing() -> Any:
+    """The part of RDKit that draws; it needs graphics libraries that some servers do not have."""
+    try:
+        from rdkit.Chem.Draw import rdMolDraw2D
+    except ImportError as error:
+        raise UnsupportedError(
+            f"expected RDKit to be able to draw, got {error}; install that library, on Debian and "
+            "Ubuntu with: apt-get install libxrender1 libxext6"
+        ) from error
+    return rdMolDraw2D
 
 
 def _legends(values: float | Sequence[float] | None, n: int) -> list[str]:

@@ -139,8 +139,10 @@ def test_any_point_gives_a_line_below_the_values_of_all_graphs_of_a_box(
         line = lcb.below(at, box)
         assert (line(every[inside]) <= values[inside]).all()
         around = lcb._around(at.cells, box)
-        lines = [lcb._by_chords(at, around)]
-        lines += [lcb._by_expansion(at, around, box)] if around.width <= WIDEST else []
+        sums = lcb._sums(at, around)
+        lines = [lcb._by_chords(at, around, total) for total in sums]
+        if around.width <= WIDEST:
+            lines += [lcb._by_expansion(at, total, box) for total in sums]
         for base, slope in lines:
             offsets = every[inside] @ lcb._cells.rows.T - at.cells
             assert (base + offsets @ slope - 1e-9 <= values[inside]).all()
@@ -173,9 +175,10 @@ def test_lines_hold_where_lcb_is_below_a_value_and_deviations_are_small(
         around = lcb._around(at.cells, box)
         if around.width > 50 * WIDEST:
             continue  # far wider than any box whose line is made of an expansion
-        base, slope = lcb._by_expansion(at, around, box, value)
         offsets = every[asked] @ lcb._cells.rows.T - at.cells
-        assert (base + offsets @ slope <= values[asked] + 1e-9).all()
+        for total in lcb._sums(at, around):
+            base, slope = lcb._by_expansion(at, total, box, value)
+            assert (base + offsets @ slope <= values[asked] + 1e-9).all()
 
 
 @given(st.sampled_from(list(SPACES)), st.integers(0, 10**6))
@@ -319,7 +322,7 @@ def test_the_line_of_an_expansion_is_close_to_lcb_in_small_boxes(seed: int) -> N
         ]
         at = lcb.touching(x, box)
         around = _Around(-half, half, lcb._cells.weights)
-        base, _ = lcb._by_expansion(at, around, box)
+        base, _ = lcb._by_expansion(at, lcb._sums(at, around)[0], box)
         off.append(value - base)
     assert min(off) >= -1e-9
     # a root bends most where the deviation is small: there, only the smaller boxes are small enough

@@ -177,9 +177,10 @@ class RbfLcbOverCounts:
     def below(self, tangent: At, box: Box, value: float = math.inf) -> Line:
         tangent = self._here(tangent, box)
         around = self._around(tangent.cells, box)
-        lines = [self._by_chords(tangent, around)]
+        sums = self._sums(tangent, around)
+        lines = [self._by_chords(tangent, around, total) for total in sums]
         if around.width <= WIDEST:
-            lines.append(self._by_expansion(tangent, around, box, value))
+            lines += [self._by_expansion(tangent, total, box, value) for total in sums]
         base, slope = max(lines, key=lambda line: line[0])
         offset = base - float(slope @ tangent.cells) - _ROOM
         cost = slope @ self._cells.rows
@@ -187,21 +188,25 @@ class RbfLcbOverCounts:
         tiny = np.abs(cost) * box.high < _TINY
         return Line(np.where(tiny, 0.0, cost), offset - _TINY * float(tiny.sum()))
 
-    def _sum(self, at: At, around: _Around) -> _Sum:
-        """The sum F that is best at a point, for a line in the box around it.
+    def _sums(self, at: At, around: _Around) -> list[_Sum]:
+        """The sums F for lines in the box around a point, of which one may be best.
 
         A line loses about as much as if the variance were larger by a part of what it rises by
-        from the middle of the box to its corners, so tau is larger than the deviation.
+        from the middle of the box to its corners, so tau is larger than the deviation. If that is
+        more than the deviation can be, the prediction may be of no use, and c = 0 is tried, too.
         """
         variance = self._alpha - 2 * at.known + at.square + _LOSS * at.known * around.width
         most = min(self._alpha, self._most_std**2)
         tau = math.sqrt(max(min(variance, most), _LEAST_VARIANCE * self._alpha))
         share = self._kappa / (2 * tau)
         rounding = _ROUNDING * self._alpha * (1 + float(np.abs(at.c).sum())) ** 2
-        return _Sum(
+        predicted = _Sum(
             self._alpha * (self._weights + 2 * share * at.c),
             -share * (self._alpha + at.square + tau**2 + rounding),
         )
+        if variance < most:
+            return [predicted]
+        return [predicted, _Sum(self._alpha * self._weights, -self._kappa * math.sqrt(most))]
 
     def terms(self, x: FloatArray) -> FloatArray:
         cells = self._cells
@@ -242,10 +247,9 @@ class RbfLcbOverCounts:
         return _Around(low - at, high - at, self._cells.weights)
 
     def _by_expansion(
-        self, at: At, around: _Around, box: Box, value: float = math.inf
+        self, at: At, total: _Sum, box: Box, value: float = math.inf
     ) -> tuple[float, FloatArray]:
         """A line below LCB by an expansion, over the cells relative to those at a point."""
-        total = self._sum(at, around)
         line = self._in(box).line(total.weights, at.cells, value - total.beside)
         return line[0] + total.beside + float(line[1] @ at.cells), line[1]
 
@@ -257,9 +261,8 @@ class RbfLcbOverCounts:
             self._expansions[:] = [(box, made)]  # used for all kappas
         return self._expansions[0][1]
 
-    def _by_chords(self, at: At, around: _Around) -> tuple[float, FloatArray]:
+    def _by_chords(self, at: At, around: _Around, total: _Sum) -> tuple[float, FloatArray]:
         """A line below LCB by chords and tangents, over the same differences."""
-        total = self._sum(at, around)
         cells = self._cells
         away = cells.targets - at.cells
         outside = np.maximum(np.maximum(around.low - away, away - around.high), 0.0)
