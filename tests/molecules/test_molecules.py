@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from itertools import combinations, permutations, product
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from bogrape.errors import (
     InfeasibleSpaceError,
     InvalidInputError,
     InvalidSpaceError,
+    UnsupportedError,
 )
 from bogrape.molecules import (
     BondCount,
@@ -506,3 +508,10 @@ def test_properties_are_those_of_rdkit() -> None:
 def test_an_unknown_data_set_raises_an_invalid_space_error() -> None:
     with pytest.raises(InvalidSpaceError):
         molecule_space("qm8")
+
+
+def test_drawing_names_the_library_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers often have no X11 libraries; everything but drawing works there."""
+    monkeypatch.setitem(sys.modules, "rdkit.Chem.Draw", None)
+    with pytest.raises(UnsupportedError, match=r"able to draw.*libxrender1"):
+        draw("CCO")
