@@ -136,6 +136,14 @@ def test_only_pieces_of_labelled_skeletons_are_listed() -> None:
     assert not listed(GraphSpace(17, labels=2))
 
 
+def test_pieces_with_too_many_placements_for_memory_are_not_listed() -> None:
+    (whole,) = structures([GraphSpace(15, labels=3).shape(15)], "strong", ())
+    for composition, is_listed in (((13, 1, 1), True), ((5, 5, 5), False)):
+        piece = Piece(whole, composition)
+        variables = Variables(piece.coordinates(labelled=True))
+        assert can_be_listed(piece, variables) == is_listed
+
+
 @pytest.mark.parametrize("kernel", ["sp", "esp", "rbf"])
 @pytest.mark.parametrize("noise", [1e-6, 0.1])
 def test_values_over_counts_are_barely_below_those_of_the_graphs(kernel: str, noise: float) -> None:

@@ -80,7 +80,7 @@ class LabelledSkeletons:
         self._labels = labels.astype(np.int64)
         self._u, self._v = np.triu_indices(labels.shape[1], 1)
         self._places = _places(variables.coordinates, int(labels.max(initial=0)) + 1)
-        self._ends = self._labels[:, self._u], self._labels[:, self._v]  # each (placements, pairs)
+        self._ends = labels[:, self._u], labels[:, self._v]  # each (placements, pairs)
         self._at_once = max(1, _AT_ONCE // len(labels))  # skeletons
 
     def below(
@@ -101,12 +101,11 @@ class LabelledSkeletons:
     def _costs(self, line: Line, limit: float) -> tuple[Singles, float]:
         """The costs of pairs, (distances x pairs, placements), and how large sums may be."""
         cost = np.append(self._variables.cost_of_counts(line.cost), 0.0)
-        of_pairs = cost[self._places[1:]][:, self._ends[0], self._ends[1]]
         most = limit - line.offset
         most += _ROUNDING * float(np.abs(cost).max(initial=0.0)) * len(self._u)
-        n_distances, n_placements, n_pairs = of_pairs.shape
-        rows = of_pairs.transpose(0, 2, 1).reshape(n_distances * n_pairs, n_placements)
-        return rows.astype(np.float32), most
+        singles = cost.astype(np.float32)
+        rows = [singles[places][self._ends].T for places in self._places[1:]]
+        return np.concatenate(rows), most
 
     def _hits(self, distances: IntArray, costs: Singles, most: float) -> tuple[IntArray, IntArray]:
         """Skeletons and placements on which the line is below the limit."""

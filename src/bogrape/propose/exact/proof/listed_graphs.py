@@ -32,6 +32,7 @@ from .piece_solve import PieceSolve
 
 _MOST_SKELETONS = 500_000
 _MOST_CYCLES = 7
+_MOST_COSTS = 40_000_000  # of pairs of nodes by distance and placement, four bytes each
 _FEW_PLACEMENTS = 1_000_000  # labels on skeletons that are listed in a second or so
 _PLACEMENT_SECONDS = 8e-9  # roughly, for one box
 _TIME_SHARE = 0.6  # of the remaining time, at most
@@ -83,7 +84,11 @@ def can_be_listed(piece: Piece, variables: Variables) -> bool:
     plain = not structure.shape.directed and structure.connectivity == "strong"
     labels_only = not variables.coordinates.nodes and not structure.shape.n_edge_labels
     small = 2 <= structure.shape.n_nodes <= MOST_NODES and structure.layers is None
-    return plain and labels_only and small and structure.all_alike and composition is not None
+    if not (plain and labels_only and small and structure.all_alike and composition is not None):
+        return False
+    n = structure.shape.n_nodes
+    costs = n_arrangements(composition) * (n * (n - 1) // 2) * variables.coordinates.longest
+    return costs <= _MOST_COSTS
 
 
 def soon_listed(piece: Piece, variables: Variables, deadline: float) -> bool:
